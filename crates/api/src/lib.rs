@@ -1,0 +1,1 @@
+//! Control-plane requests, responses and stream frames.

@@ -1,0 +1,2 @@
+//! Entry of the `holon` command.
+fn main() {}

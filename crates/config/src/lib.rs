@@ -1,0 +1,1 @@
+//! Environment, file and flags resolved into one value.

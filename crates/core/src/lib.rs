@@ -1,0 +1,1 @@
+//! Every state machine and decision, pure.

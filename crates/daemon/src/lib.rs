@@ -1,0 +1,1 @@
+//! Composition root: opens the store, binds adapters to ports, serves.

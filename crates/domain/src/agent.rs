@@ -1,0 +1,217 @@
+//! The agent: identity, profile, lifecycle, and the one row that holds its scheduling facts.
+//!
+//! Status, posture and closure are not here: they are computed from these facts by `core::assess`.
+
+use crate::attempt::TokenUsage;
+use crate::failure::FailureArtifact;
+use crate::id::AgentId;
+use crate::model::ModelRef;
+use crate::time::Timestamp;
+use crate::timer::DueId;
+use crate::turn::{OpenTurn, TerminalRecord};
+use crate::workspace::WorkspaceEntry;
+use serde::{Deserialize, Serialize};
+
+/// What kind of agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    /// The one that is meant when none is named.
+    Default,
+    /// One an operator named.
+    Named,
+    /// One another agent made, or a temporary one.
+    Child,
+}
+
+/// Who sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    /// Everyone with access.
+    Public,
+    /// Its supervisor.
+    Private,
+}
+
+/// Who answers for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ownership {
+    /// Itself.
+    SelfOwned,
+    /// Its parent.
+    ParentSupervised,
+}
+
+/// Which tools it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProfilePreset {
+    /// All families.
+    PublicNamed,
+    /// Without making agents.
+    PrivateChild,
+}
+
+/// Who an agent is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentIdentity {
+    /// Its name.
+    pub agent_id: AgentId,
+    /// Its kind.
+    pub kind: AgentKind,
+    /// Who sees it.
+    pub visibility: Visibility,
+    /// Who answers for it.
+    pub ownership: Ownership,
+    /// Which tools it has.
+    pub profile_preset: ProfilePreset,
+    /// Who caused it to be, for audit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lineage_parent_agent_id: Option<AgentId>,
+    /// Whether it goes away with its one request.
+    #[serde(default)]
+    pub temporary: bool,
+}
+
+/// Status as shown; computed, never stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentStatus {
+    /// Its home is being made.
+    Booting,
+    /// Ready, with something to do next.
+    AwakeIdle,
+    /// A turn runs.
+    AwakeRunning,
+    /// At rest.
+    Asleep,
+    /// Not allowed to run.
+    Stopped,
+}
+
+/// Whether an agent may run at all; the only stored part of its status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lifecycle {
+    /// Its home is being made; input is admitted and waits.
+    Booting,
+    /// It may run.
+    Runnable,
+    /// An operator stopped it; input is refused.
+    Stopped,
+    /// It is being removed; input is refused.
+    Deleting,
+}
+
+impl Lifecycle {
+    /// Every lifecycle state.
+    pub const ALL: [Self; 4] = [Self::Booting, Self::Runnable, Self::Stopped, Self::Deleting];
+}
+
+/// An explicit rest the agent asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestRecord {
+    /// Since when.
+    pub since: Timestamp,
+    /// Why, in its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Until when, and the due entry that ends it; none means until something arrives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake: Option<RestWake>,
+}
+
+/// The end of a rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestWake {
+    /// When.
+    pub at: Timestamp,
+    /// By which entry of the due-queue.
+    pub due: DueId,
+}
+
+/// The last number given out in each of an agent's sequences. All are dense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counters {
+    /// Messages.
+    pub messages: u64,
+    /// Events.
+    pub events: u64,
+    /// Log entries.
+    pub log: u64,
+    /// Briefs.
+    pub briefs: u64,
+    /// Effects and due entries, which share one sequence.
+    pub effects: u64,
+    /// Turns.
+    pub turns: u64,
+}
+
+/// What an agent has used and done over its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Totals {
+    /// Tokens.
+    pub usage: TokenUsage,
+    /// Model rounds answered.
+    pub model_rounds: u64,
+    /// Tokens of the last turn that reported any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn: Option<TokenUsage>,
+}
+
+/// The last failure of a turn, kept for inspection after the turn has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastFailure {
+    /// When.
+    pub occurred_at: Timestamp,
+    /// What.
+    pub failure_artifact: FailureArtifact,
+}
+
+/// The scheduling facts of one agent: one row, rewritten by each decision about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRecord {
+    /// Who it is.
+    pub identity: AgentIdentity,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Whether it may run.
+    pub lifecycle: Lifecycle,
+    /// Fencing generation: raised by recovery, stop and abort.
+    pub generation: u64,
+    /// Its sequences.
+    pub counters: Counters,
+    /// Its one open turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_turn: Option<OpenTurn>,
+    /// The rest it asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<RestRecord>,
+    /// Where its home is.
+    pub agent_home: String,
+    /// Its one active workspace.
+    pub workspace: WorkspaceEntry,
+    /// The model it asks instead of the host's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_override: Option<ModelRef>,
+    /// What it has used.
+    #[serde(default)]
+    pub totals: Totals,
+    /// Turns in a row that nothing but the agent itself caused.
+    #[serde(default)]
+    pub self_caused_turns: u32,
+    /// How its last turn ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn: Option<TerminalRecord>,
+    /// Its last failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<LastFailure>,
+    /// What woke it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_wake_reason: Option<String>,
+    /// When it last had something to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_brief_at: Option<Timestamp>,
+}

@@ -1,0 +1,134 @@
+//! Token usage and the provider attempt timeline: what each request cost and how it ended.
+
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one or many rounds. Missing provider data counts as zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TokenUsage {
+    /// Read by the model.
+    pub input_tokens: u64,
+    /// Written by the model.
+    pub output_tokens: u64,
+    /// Both.
+    pub total_tokens: u64,
+    /// Of the input, read from a provider's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_read_tokens: u64,
+    /// Of the input, written to a provider's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl TokenUsage {
+    /// Usage of one round.
+    #[must_use]
+    pub const fn new(input_tokens: u64, output_tokens: u64) -> Self {
+        Self {
+            input_tokens,
+            output_tokens,
+            total_tokens: input_tokens.saturating_add(output_tokens),
+            cache_read_tokens: 0,
+            cache_write_tokens: 0,
+        }
+    }
+
+    /// Adds another round's usage.
+    pub const fn add(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+        self.cache_read_tokens = self.cache_read_tokens.saturating_add(other.cache_read_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
+    }
+}
+
+/// How one attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptOutcome {
+    /// It failed and will be tried again.
+    Retrying,
+    /// It failed and was the last try.
+    RetriesExhausted,
+    /// It failed in a way that trying again does not mend.
+    FailFastAborted,
+    /// It gave an answer.
+    Succeeded,
+}
+
+/// Structured facts about a transport failure, free of secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TransportDiagnostics {
+    /// Where it failed: connect, send, headers, body, decode, script.
+    pub stage: String,
+    /// HTTP status, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The error and what caused it, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_chain: Vec<String>,
+}
+
+/// One request to a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptRecord {
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model_ref: String,
+    /// Counted from 1.
+    pub attempt: u32,
+    /// The most there may be.
+    pub max_attempts: u32,
+    /// When the request was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When its answer or error was complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// The time between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_kind: Option<String>,
+    /// What the policy made of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disposition: Option<String>,
+    /// How it ended.
+    pub outcome: AttemptOutcome,
+    /// Whether the next candidate is another model.
+    pub advanced_to_fallback: bool,
+    /// The pause before the next try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff_ms: Option<u64>,
+    /// What it cost, if the provider said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_usage: Option<TokenUsage>,
+    /// Facts about a transport failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport_diagnostics: Option<TransportDiagnostics>,
+}
+
+/// All requests of one model round.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AttemptTimeline {
+    /// In order.
+    pub attempts: Vec<AttemptRecord>,
+    /// The model the round asked for.
+    pub requested_model_ref: String,
+    /// The model that was last asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_model_ref: Option<String>,
+    /// The model that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winning_model_ref: Option<String>,
+    /// The sum of what attempts reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregated_token_usage: Option<TokenUsage>,
+}

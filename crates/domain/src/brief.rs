@@ -1,0 +1,116 @@
+//! Briefs: the operator-facing record of what came of a request.
+
+use crate::id::{BriefId, MessageId, TaskId, WorkItemId, WorkspaceId};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The form of a brief.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BriefKind {
+    /// Work goes on after the turn; not an outcome.
+    Ack,
+    /// What came of it.
+    Result,
+    /// Why it failed.
+    Failure,
+}
+
+/// Kind of an attachment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttachmentKind {
+    /// A file.
+    File,
+    /// A log.
+    Log,
+    /// A diff.
+    Diff,
+    /// An image.
+    Image,
+    /// A JSON value.
+    Json,
+}
+
+/// Something that goes with a brief.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BriefAttachment {
+    /// What it is.
+    pub kind: AttachmentKind,
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    /// Or what it is, inline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+/// Where a brief's words are. The final words of a turn stand in its log already and are not stored twice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BriefText {
+    /// The text blocks of the assistant round at this log position.
+    Round(u64),
+    /// These words.
+    Words(String),
+}
+
+/// A brief as stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BriefRow {
+    /// Its id.
+    pub id: BriefId,
+    /// Its form.
+    pub kind: BriefKind,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// Where its words are.
+    pub text: BriefText,
+    /// The workspace that was active.
+    pub workspace_id: WorkspaceId,
+    /// The message it answers first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_message_id: Option<MessageId>,
+    /// Every operator message this outcome settles, named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settles: Vec<MessageId>,
+    /// The turn it ended.
+    pub turn_index: u64,
+}
+
+/// A brief as read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BriefRecord {
+    /// Its id.
+    pub id: BriefId,
+    /// Whose it is.
+    pub agent_id: crate::AgentId,
+    /// The workspace that was active when it was written.
+    pub workspace_id: WorkspaceId,
+    /// The work item it advanced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// Its form.
+    pub kind: BriefKind,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// The words.
+    pub text: String,
+    /// What goes with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<BriefAttachment>,
+    /// The message it answers first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_message_id: Option<MessageId>,
+    /// The task it speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_task_id: Option<TaskId>,
+    /// Every operator message this outcome settles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settles: Vec<MessageId>,
+    /// The turn it ended.
+    pub turn_index: u64,
+}

@@ -1,0 +1,114 @@
+//! A decision: the facts one input leads to. `core` makes it, `store` writes it, nothing else changes an agent.
+
+use crate::agent::AgentRecord;
+use crate::brief::BriefRow;
+use crate::effect::{Effect, EffectId};
+use crate::event::Event;
+use crate::log::{BlobHash, LogEntry};
+use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
+use crate::time::Timestamp;
+use crate::timer::{Due, DueId};
+use crate::turn::LogSeq;
+
+/// Position of a brief; dense, first is 1.
+pub type BriefSeq = u64;
+/// Position of an event; dense, first is 1.
+pub type EventSeq = u64;
+
+/// One row to write. Positions were taken from the agent's counters by the decision itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// A message enters the queue.
+    MessageAdmitted(QueueEntry),
+    /// A queue entry changes its state; `from` guards against a decision on a stale view.
+    MessageMoved {
+        /// Which.
+        seq: MessageSeq,
+        /// From.
+        from: QueueStatus,
+        /// To.
+        to: QueueStatus,
+    },
+    /// An operator message gets its one outcome; a second is an error of the decision.
+    MessageSettled {
+        /// Which.
+        seq: MessageSeq,
+        /// By which brief.
+        brief: BriefSeq,
+    },
+    /// The log grows.
+    LogAppended {
+        /// Where.
+        seq: LogSeq,
+        /// In which turn.
+        turn_index: u64,
+        /// When.
+        at: Timestamp,
+        /// What.
+        entry: LogEntry,
+    },
+    /// A brief is written.
+    BriefWritten {
+        /// Where.
+        seq: BriefSeq,
+        /// What.
+        row: BriefRow,
+    },
+    /// An event is recorded.
+    EventRecorded {
+        /// Where.
+        seq: EventSeq,
+        /// When.
+        at: Timestamp,
+        /// What.
+        event: Event,
+    },
+    /// Something is to be done.
+    EffectOpened {
+        /// Which.
+        id: EffectId,
+        /// Under which generation.
+        generation: u64,
+        /// When.
+        at: Timestamp,
+        /// What.
+        effect: Effect,
+    },
+    /// Its outcome is in.
+    EffectClosed {
+        /// Which.
+        id: EffectId,
+    },
+    /// Something is to happen at a time.
+    DueSet {
+        /// Which.
+        id: DueId,
+        /// When.
+        at: Timestamp,
+        /// What.
+        due: Due,
+    },
+    /// It has happened, or no longer will.
+    DueCleared {
+        /// Which.
+        id: DueId,
+    },
+    /// A text that frames refer to by hash; keeping it twice is harmless.
+    BlobKept {
+        /// Its hash.
+        hash: BlobHash,
+        /// The text.
+        body: String,
+    },
+}
+
+/// What one input leads to: the agent as it is from now on, and the rows beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The agent's new row.
+    pub agent: AgentRecord,
+    /// In the order they happened.
+    pub facts: Vec<Fact>,
+    /// Whether the queue may hold more to decide on in the same commit.
+    pub more: bool,
+}

@@ -1,0 +1,71 @@
+//! Effects: what the shell is asked to do. The open effects are the only record of outstanding work.
+//!
+//! Each variant says how often it may be performed and what a crash before, during and after it means.
+
+use crate::block::ToolCall;
+use crate::id::AgentId;
+use crate::intent::HostAction;
+use crate::time::Timestamp;
+use crate::workspace::WorkspaceEntry;
+use serde::{Deserialize, Serialize};
+
+/// Number of an effect, unique for its agent and never used again: an outcome names it, and a stale one is dropped.
+pub type EffectId = u64;
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Make the agent's home. At least once; idempotent, so a crash at any point means: do it again.
+    PrepareHome,
+    /// Ask the model for the turn's next round. At least once for money, at most once for consequences:
+    /// nothing of an answer holds before its commit, so a crash at any point means: ask again.
+    CallModel {
+        /// The turn.
+        turn_index: u64,
+        /// Which try of the round, from 1.
+        attempt: u32,
+    },
+    /// Run a tool call. At most once: after a crash it is not run again, and unless the executor can prove
+    /// what came of it, its result is "outcome unknown", written once.
+    RunTool {
+        /// The turn.
+        turn_index: u64,
+        /// The call.
+        call: ToolCall,
+        /// What it asks for.
+        action: HostAction,
+        /// Where it runs.
+        workspace: WorkspaceEntry,
+    },
+    /// Remove the agent's home. At least once; idempotent.
+    RemoveHome,
+}
+
+impl Effect {
+    /// A short name for logs and crash points.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::PrepareHome => "prepare_home",
+            Self::CallModel { .. } => "call_model",
+            Self::RunTool { .. } => "run_tool",
+            Self::RemoveHome => "remove_home",
+        }
+    }
+}
+
+/// An open effect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectRecord {
+    /// Whose.
+    pub agent_id: AgentId,
+    /// Which.
+    pub id: EffectId,
+    /// The agent's fencing generation when it was opened; an outcome of an older generation is dropped.
+    pub generation: u64,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// What to do.
+    pub effect: Effect,
+}

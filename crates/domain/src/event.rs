@@ -1,0 +1,612 @@
+//! The audit event: one enum, one variant per kind, one typed payload each, with a version.
+//!
+//! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries,
+//! bodies stay where they are. Fields are only ever added; a kind or version this build does not know loads as data.
+
+use crate::attempt::{AttemptTimeline, TokenUsage};
+use crate::authority::AuthorityClass;
+use crate::brief::BriefKind;
+use crate::closure::{ClosureOutcome, WaitingReason};
+use crate::continuation::{ContinuationClass, TriggerKind};
+use crate::effect::EffectId;
+use crate::id::{BriefId, CallId, MessageId, RunId, TaskId, WorkItemId};
+use crate::log::InterjectionBoundary;
+use crate::message::{AdmissionContext, DeliverySurface, MessageKind, Origin, Priority};
+use crate::model::StopReason;
+use crate::time::Timestamp;
+use crate::tool::ToolError;
+use crate::turn::{TerminalKind, TerminalReason};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $variant:ident = $kind:literal, v $version:literal;)*) => {
+        /// Something that happened to an agent.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Event {
+            $($(#[$doc])* $variant($variant),)*
+            /// A kind or version of another build, kept as it is.
+            Unknown {
+                /// Its kind.
+                kind: String,
+                /// Its version.
+                version: u32,
+                /// Its payload.
+                data: Value,
+            },
+        }
+
+        impl Event {
+            /// Every kind this build writes, with its payload version.
+            pub const KINDS: &[(&str, u32)] = &[$(($kind, $version)),*];
+
+            /// Stored and streamed name.
+            #[must_use]
+            pub fn kind(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => $kind,)*
+                    Self::Unknown { kind, .. } => kind,
+                }
+            }
+
+            /// Version of its payload.
+            #[must_use]
+            pub const fn version(&self) -> u32 {
+                match self {
+                    $(Self::$variant(_) => $version,)*
+                    Self::Unknown { version, .. } => *version,
+                }
+            }
+
+            /// Its payload as JSON text.
+            ///
+            /// # Errors
+            /// Only if a payload holds something JSON cannot, which no payload type does.
+            pub fn encode(&self) -> Result<String, serde_json::Error> {
+                match self {
+                    $(Self::$variant(payload) => serde_json::to_string(payload),)*
+                    Self::Unknown { data, .. } => serde_json::to_string(data),
+                }
+            }
+
+            /// Reads a stored event; what this build does not know becomes `Unknown`.
+            #[must_use]
+            pub fn decode(kind: &str, version: u32, data: &str) -> Self {
+                let known = match (kind, version) {
+                    $(($kind, $version) => serde_json::from_str(data).ok().map(Self::$variant),)*
+                    _ => None,
+                };
+                known.unwrap_or_else(|| Self::Unknown {
+                    kind: kind.to_owned(),
+                    version,
+                    data: serde_json::from_str(data).unwrap_or_else(|_| Value::String(data.to_owned())),
+                })
+            }
+        }
+    };
+}
+
+events! {
+    /// An agent exists.
+    AgentCreated = "agent_created", v 1;
+    /// A message entered the queue.
+    MessageAdmitted = "message_admitted", v 1;
+    /// A turn took a message up.
+    MessageProcessingStarted = "message_processing_started", v 1;
+    /// A message's turn ended without finishing it.
+    MessageProcessingAborted = "message_processing_aborted", v 1;
+    /// An operator message entered a running turn.
+    OperatorInterjectionAdmitted = "operator_interjection_admitted", v 1;
+    /// The scheduler chose.
+    SchedulerDecision = "scheduler_decision", v 1;
+    /// A trigger was classified.
+    ContinuationResolved = "continuation_resolved", v 1;
+    /// A turn began.
+    TurnStarted = "turn_started", v 1;
+    /// An open turn goes on after a restart.
+    TurnResumed = "turn_resumed", v 1;
+    /// The turn's prompt was built.
+    TurnContextBuilt = "turn_context_built", v 1;
+    /// A provider answered: telemetry.
+    ProviderRoundCompleted = "provider_round_completed", v 1;
+    /// Reserved: no extra delivery round is ever forced.
+    TerminalDeliveryRoundCompleted = "terminal_delivery_round_completed", v 1;
+    /// A provider failed and will be asked again.
+    ProviderRetryScheduled = "provider_retry_scheduled", v 1;
+    /// What the answer held: bounded text and tool requests.
+    AssistantRoundRecorded = "assistant_round_recorded", v 1;
+    /// An answer was cut off by the output limit and the model is asked to go on.
+    MaxOutputTokensRecovery = "max_output_tokens_recovery", v 1;
+    /// A call worked.
+    ToolExecuted = "tool_executed", v 1;
+    /// A call failed.
+    ToolExecutionFailed = "tool_execution_failed", v 1;
+    /// A turn ended.
+    TurnTerminal = "turn_terminal", v 1;
+    /// A turn failed.
+    RuntimeError = "runtime_error", v 1;
+    /// A brief was written.
+    BriefCreated = "brief_created", v 1;
+    /// Where the agent stands after a turn.
+    ClosureDecided = "closure_decided", v 1;
+    /// The runtime woke the agent.
+    SystemTickEmitted = "system_tick_emitted", v 1;
+    /// A lifecycle request took effect.
+    ControlApplied = "control_applied", v 1;
+    /// A run was aborted.
+    CurrentRunAborted = "current_run_aborted", v 1;
+    /// Another workspace is active.
+    WorkspaceUsed = "workspace_used", v 1;
+    /// An outcome came for an effect that is no longer open.
+    EffectOutcomeDropped = "effect_outcome_dropped", v 1;
+}
+
+/// See [`Event::AgentCreated`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentCreated {
+    /// Its kind.
+    pub kind: crate::agent::AgentKind,
+    /// Its profile.
+    pub profile_preset: crate::agent::ProfilePreset,
+    /// Its active workspace.
+    pub workspace_id: crate::WorkspaceId,
+}
+
+/// See [`Event::MessageAdmitted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageAdmitted {
+    /// The message.
+    pub message_id: MessageId,
+    /// Its position.
+    pub message_seq: u64,
+    /// Its kind.
+    pub kind: MessageKind,
+    /// Its origin.
+    pub origin: Origin,
+    /// Its authority.
+    pub authority_class: AuthorityClass,
+    /// Its band.
+    pub priority: Priority,
+    /// Its ingress.
+    pub delivery_surface: DeliverySurface,
+    /// That ingress's posture.
+    pub admission_context: AdmissionContext,
+    /// Its trigger.
+    pub trigger_kind: TriggerKind,
+    /// Its work item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// Its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// What it came from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub source_refs: BTreeMap<String, String>,
+    /// Correlation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    /// Causation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation_id: Option<String>,
+}
+
+/// See [`Event::MessageProcessingStarted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageProcessingStarted {
+    /// The message.
+    pub message_id: MessageId,
+    /// The run.
+    pub run_id: RunId,
+    /// How long it was queued.
+    pub queue_wait_ms: u64,
+}
+
+/// See [`Event::MessageProcessingAborted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageProcessingAborted {
+    /// The message.
+    pub message_id: MessageId,
+    /// Its kind.
+    pub message_kind: MessageKind,
+    /// The run, if one was open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Why.
+    pub reason: TerminalReason,
+}
+
+/// See [`Event::OperatorInterjectionAdmitted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperatorInterjectionAdmitted {
+    /// The message.
+    pub message_id: MessageId,
+    /// The round whose request held it.
+    pub round: u32,
+    /// At which safe point.
+    pub boundary: InterjectionBoundary,
+    /// Its ingress.
+    pub delivery_surface: DeliverySurface,
+    /// That ingress's posture.
+    pub admission_context: AdmissionContext,
+    /// Its first words.
+    pub text_preview: String,
+}
+
+/// See [`Event::SchedulerDecision`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SchedulerDecision {
+    /// What was chosen.
+    pub decision: SchedulerChoice,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Whether a model turn follows.
+    pub model_reentry: bool,
+    /// The message it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    /// The facts it follows from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+}
+
+/// The scheduler's choices, by their established names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SchedulerChoice {
+    /// Open a turn.
+    StartModelTurn,
+    /// Settle a message without a model.
+    ReduceMessageOnly,
+    /// Wait for a time.
+    WaitForTimer,
+    /// Wait for an operator.
+    WaitForOperator,
+    /// Wait for a change outside.
+    WaitForExternalChange,
+    /// Rest.
+    Sleep,
+    /// Do not run.
+    Stop,
+    /// Nothing to choose.
+    Noop,
+}
+
+/// See [`Event::ContinuationResolved`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContinuationResolved {
+    /// The message.
+    pub message_id: MessageId,
+    /// What came.
+    pub trigger_kind: TriggerKind,
+    /// How it relates.
+    pub class: ContinuationClass,
+    /// Where the agent stood.
+    pub prior_closure_outcome: ClosureOutcome,
+    /// What it waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_waiting_reason: Option<WaitingReason>,
+    /// Whether this is what it waited for.
+    pub matched_waiting_reason: bool,
+}
+
+/// See [`Event::TurnStarted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnStarted {
+    /// The message.
+    pub message_id: MessageId,
+    /// Its kind.
+    pub message_kind: MessageKind,
+    /// The run.
+    pub run_id: RunId,
+    /// The turn.
+    pub turn_index: u64,
+    /// The model it asks.
+    pub requested_model: String,
+}
+
+/// See [`Event::TurnResumed`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnResumed {
+    /// The run.
+    pub run_id: RunId,
+    /// The turn.
+    pub turn_index: u64,
+    /// The last entry that was there.
+    pub after_entry: u64,
+    /// Resumptions without progress so far.
+    pub resumes_without_progress: u32,
+    /// Calls whose outcome is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_calls: Vec<CallId>,
+    /// Calls that had not begun.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unstarted_calls: Vec<CallId>,
+}
+
+/// See [`Event::TurnContextBuilt`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnContextBuilt {
+    /// The turn.
+    pub turn_index: u64,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Sections of the context.
+    pub context_section_count: usize,
+    /// Characters of the context.
+    pub rendered_context_chars: usize,
+    /// Characters of the system prompt.
+    pub rendered_system_chars: usize,
+}
+
+/// See [`Event::ProviderRoundCompleted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProviderRoundCompleted {
+    /// The turn.
+    pub turn_index: u64,
+    /// The round.
+    pub round: u32,
+    /// Why it stopped.
+    pub stop_reason: StopReason,
+    /// Building the request.
+    pub context_build_ms: u64,
+    /// Asking and answering.
+    pub provider_round_ms: u64,
+    /// When it was asked.
+    pub provider_started_at: Timestamp,
+    /// When it had answered.
+    pub provider_completed_at: Timestamp,
+    /// What it cost.
+    pub token_usage: TokenUsage,
+    /// Cache scope.
+    pub prompt_cache_key: String,
+    /// Fingerprint of the context.
+    pub context_fingerprint: String,
+    /// The model asked for.
+    pub requested_model: String,
+    /// The model that answered.
+    pub active_model: String,
+    /// The tries it took; left out when the first one answered, since the fields above say it all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_attempt_timeline: Option<AttemptTimeline>,
+}
+
+/// See [`Event::TerminalDeliveryRoundCompleted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TerminalDeliveryRoundCompleted {
+    /// The turn.
+    pub turn_index: u64,
+    /// What it cost.
+    pub token_usage: TokenUsage,
+    /// The tries it took.
+    pub provider_attempt_timeline: AttemptTimeline,
+}
+
+/// See [`Event::ProviderRetryScheduled`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProviderRetryScheduled {
+    /// The turn.
+    pub turn_index: u64,
+    /// The round.
+    pub round: u32,
+    /// The try that failed.
+    pub attempt: u32,
+    /// Why.
+    pub failure_kind: String,
+    /// In words.
+    pub error: String,
+    /// The pause.
+    pub backoff_ms: u64,
+    /// Its end.
+    pub retry_at: Timestamp,
+}
+
+/// See [`Event::AssistantRoundRecorded`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AssistantRoundRecorded {
+    /// The turn.
+    pub turn_index: u64,
+    /// The round.
+    pub round: u32,
+    /// Its first words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_preview: Option<String>,
+    /// How many characters there are.
+    pub text_char_count: usize,
+    /// The tools it asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_names: Vec<String>,
+}
+
+/// See [`Event::MaxOutputTokensRecovery`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MaxOutputTokensRecovery {
+    /// The turn.
+    pub turn_index: u64,
+    /// Which one in a row.
+    pub attempt: u32,
+}
+
+/// See [`Event::ToolExecuted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolExecuted {
+    /// The call.
+    pub tool_call_id: CallId,
+    /// The tool.
+    pub tool_name: String,
+    /// The turn.
+    pub turn_index: u64,
+    /// The run.
+    pub run_id: RunId,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// In one line.
+    pub summary: String,
+    /// The command, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exec_command_cmd: Option<String>,
+}
+
+/// See [`Event::ToolExecutionFailed`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolExecutionFailed {
+    /// The call.
+    pub tool_call_id: CallId,
+    /// The tool.
+    pub tool_name: String,
+    /// The turn.
+    pub turn_index: u64,
+    /// The run.
+    pub run_id: RunId,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The error as one string.
+    pub error: String,
+    /// The error itself.
+    pub tool_error: ToolError,
+}
+
+/// See [`Event::TurnTerminal`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnTerminal {
+    /// The turn.
+    pub turn_index: u64,
+    /// The run.
+    pub run_id: RunId,
+    /// How it ended.
+    pub kind: TerminalKind,
+    /// Why.
+    pub reason: TerminalReason,
+    /// How long it took, without the time it was queued.
+    pub duration_ms: u64,
+    /// Rounds it took.
+    pub rounds: u32,
+    /// What it cost.
+    pub token_usage: TokenUsage,
+}
+
+/// See [`Event::RuntimeError`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RuntimeError {
+    /// The message.
+    pub message_id: MessageId,
+    /// Its kind.
+    pub message_kind: MessageKind,
+    /// What happened.
+    pub error: String,
+    /// Its class.
+    pub failure_kind: String,
+    /// What it cost, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_usage: Option<TokenUsage>,
+    /// The tries it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_attempt_timeline: Option<AttemptTimeline>,
+}
+
+/// See [`Event::BriefCreated`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BriefCreated {
+    /// The brief.
+    pub brief_id: BriefId,
+    /// Its position.
+    pub brief_seq: u64,
+    /// Its form.
+    pub kind: BriefKind,
+    /// The turn.
+    pub turn_index: u64,
+    /// Operator messages it settles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settles: Vec<MessageId>,
+    /// Its first words.
+    pub text_preview: String,
+}
+
+/// See [`Event::ClosureDecided`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClosureDecided {
+    /// What came of the work.
+    pub outcome: ClosureOutcome,
+    /// What it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_reason: Option<WaitingReason>,
+    /// Until when, if a time ends the wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+/// See [`Event::SystemTickEmitted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SystemTickEmitted {
+    /// Which part of the runtime.
+    pub subsystem: String,
+    /// The message it became.
+    pub message_id: MessageId,
+    /// When it was due; the event's own time says when it fired.
+    pub planned_at: Timestamp,
+}
+
+/// See [`Event::ControlApplied`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ControlApplied {
+    /// `start`, `stop` or `delete`.
+    pub action: String,
+    /// Before.
+    pub previous: crate::agent::Lifecycle,
+    /// After.
+    pub next: crate::agent::Lifecycle,
+    /// The run it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted_run_id: Option<RunId>,
+}
+
+/// See [`Event::CurrentRunAborted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurrentRunAborted {
+    /// The run.
+    pub run_id: RunId,
+    /// Why.
+    pub reason: TerminalReason,
+}
+
+/// See [`Event::WorkspaceUsed`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkspaceUsed {
+    /// The workspace.
+    pub workspace_id: crate::WorkspaceId,
+    /// Where tools run.
+    pub execution_root: String,
+    /// The current directory.
+    pub cwd: String,
+}
+
+/// See [`Event::EffectOutcomeDropped`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectOutcomeDropped {
+    /// The effect.
+    pub effect_id: EffectId,
+    /// The generation it carried.
+    pub generation: u64,
+    /// The generation that is current.
+    pub current_generation: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_or_version_of_another_build_loads_as_data() {
+        let future = Event::decode("turn_started", 9, r#"{"x":1}"#);
+        assert_eq!((future.kind(), future.version()), ("turn_started", 9));
+        assert_eq!(future.encode().expect("encodes"), r#"{"x":1}"#);
+        let broken = Event::decode("turn_started", 1, "not json");
+        assert!(matches!(broken, Event::Unknown { .. }));
+    }
+
+    #[test]
+    fn known_events_survive_their_own_encoding() {
+        let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery { turn_index: 3, attempt: 1 });
+        let text = event.encode().expect("encodes");
+        assert_eq!(Event::decode(event.kind(), event.version(), &text), event);
+    }
+}

@@ -1,0 +1,45 @@
+//! The vocabulary of Holon: what every other crate speaks.
+//!
+//! Owns the names, shapes and stored spelling of everything durable or on the wire: ids, envelopes,
+//! records, the one event enum, decisions and effects as data, and every limit with its reason.
+//! Deliberately absent: behaviour that needs a clock, a file, a socket or chance; those come as arguments.
+
+pub mod agent;
+pub mod attempt;
+pub mod authority;
+pub mod block;
+pub mod brief;
+pub mod closure;
+pub mod command;
+pub mod continuation;
+pub mod decision;
+pub mod effect;
+pub mod event;
+pub mod failure;
+pub mod feed;
+pub mod id;
+pub mod intent;
+pub mod limits;
+pub mod log;
+pub mod message;
+pub mod model;
+pub mod queue;
+pub mod run;
+pub mod summary;
+pub mod task;
+pub mod text;
+pub mod time;
+pub mod timer;
+pub mod tool;
+pub mod transcript;
+pub mod trigger;
+pub mod turn;
+pub mod wait;
+pub mod work_item;
+pub mod workspace;
+
+pub use id::{
+    AgentId, BriefId, CallId, Entropy, MessageId, RunId, TaskId, TimerId, TriggerId, WaitId, WorkItemId,
+    WorkspaceId,
+};
+pub use time::Timestamp;

@@ -1,0 +1,92 @@
+//! Every bound of the runtime, its reason, and what happens at it.
+
+/// Largest body of one message, in bytes. A larger one is refused with 413 and no side effect:
+/// prompts are instructions, and files travel by path.
+pub const MESSAGE_BODY_BYTES: usize = 1 << 20;
+/// Largest JSON metadata of one message, in bytes. Larger is refused.
+pub const MESSAGE_METADATA_BYTES: usize = 16 << 10;
+/// Most entries in one agent's queue. At the limit ingress is refused with 429 until the queue drains;
+/// what was admitted stays.
+pub const QUEUE_ENTRIES: u64 = 100_000;
+/// Most queued interjections one model request takes in; the rest wait for the next round.
+pub const INTERJECTIONS_PER_ROUND: usize = 16;
+/// Most follow-ups one turn may put into its own queue; the next `Enqueue` gets a tool error.
+pub const FOLLOWUPS_PER_TURN: u32 = 16;
+/// Most turns in a row that only the agent itself caused (follow-ups and its own rests). Beyond it the follow-up
+/// is dropped with a failure brief, so no agent keeps itself alive for ever.
+pub const SELF_CAUSED_TURNS: u32 = 100;
+/// Most tool calls one round may ask for; calls beyond it get a tool error each.
+pub const CALLS_PER_ROUND: usize = 64;
+/// Most internal decisions one input may cause in its commit; more are left to the next commit.
+pub const STEPS_PER_COMMIT: u32 = 64;
+/// Retries per provider candidate, beside the first try.
+pub const PROVIDER_RETRIES: u32 = 2;
+/// First pause between tries; doubles with each.
+pub const BACKOFF_BASE_MS: u64 = 1_000;
+/// Longest pause between tries, also when the provider asks for more.
+pub const BACKOFF_MAX_MS: u64 = 60_000;
+/// Resumptions after an unclean exit without one new log entry; at this many the message is set aside
+/// with a failure brief and the queue goes on.
+pub const RESUMES_WITHOUT_PROGRESS: u32 = 3;
+/// Earlier messages a prompt shows.
+pub const RECENT_MESSAGES: usize = 12;
+/// Bytes of one earlier message or answer a prompt shows.
+pub const RECENT_MESSAGE_BYTES: usize = 4_000;
+/// Tokens a model may write in one round when its real limit is not known.
+pub const MAX_OUTPUT_TOKENS: u32 = 8_192;
+/// Estimated tokens of one tool result a model reads by default.
+pub const TOOL_OUTPUT_TOKENS: u32 = 8_000;
+/// And at most.
+pub const TOOL_OUTPUT_TOKENS_MAX: u32 = 64_000;
+/// Bytes kept in memory of one command's stream; the middle beyond it is dropped while the pipe is drained.
+pub const COMMAND_STREAM_BYTES: usize = 512 << 10;
+/// How long a command may run when the call does not say.
+pub const COMMAND_TIMEOUT_MS: u64 = 120_000;
+/// And at most.
+pub const COMMAND_TIMEOUT_MAX_MS: u64 = 600_000;
+/// Bytes of `ToolError::details` a model reads; larger details become a preview and a digest.
+pub const TOOL_ERROR_DETAIL_BYTES: usize = 1_000;
+/// Longest `Sleep(duration_ms)`: one day. Longer waits are timers.
+pub const SLEEP_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Bytes of a text preview on an event.
+pub const EVENT_PREVIEW_BYTES: usize = 240;
+/// Bytes of a failure summary.
+pub const FAILURE_SUMMARY_BYTES: usize = 600;
+/// Causes kept in a failure's source chain.
+pub const SOURCE_CHAIN: usize = 8;
+/// Inputs in one commit.
+pub const BATCH_INPUTS: usize = 256;
+/// Bytes of input in one commit.
+pub const BATCH_BYTES: usize = 1 << 20;
+/// Time one commit collects inputs while more keep coming.
+pub const BATCH_MS: u64 = 5;
+/// Inputs that may wait for the writer. Beyond it callers are refused with 503 and a retry hint.
+pub const WRITER_QUEUE: usize = 8_192;
+/// Read connections.
+pub const READERS: usize = 4;
+/// Longest read transaction; a reader that takes longer is interrupted.
+pub const READ_DEADLINE_MS: u64 = 5_000;
+/// Disk the audit events may take, over all agents; the oldest of the largest holders go first.
+pub const EVENT_BUDGET_BYTES: u64 = 1 << 30;
+/// Events of each agent that retention never removes.
+pub const EVENTS_KEPT_PER_AGENT: u64 = 1_000;
+/// Events one retention step removes.
+pub const RETENTION_STEP: u64 = 2_000;
+/// Events one page returns by default, and at most.
+pub const EVENT_PAGE: u64 = 128;
+/// The most one page returns.
+pub const EVENT_PAGE_MAX: u64 = 512;
+/// Events a stream may fall behind before it is closed with a gap frame; the reader resumes by cursor.
+pub const STREAM_LAG: usize = 1_024;
+/// Streams open at once on one host; the next gets 503.
+pub const STREAMS: usize = 512;
+/// Largest request body, in bytes.
+pub const REQUEST_BODY_BYTES: usize = 4 << 20;
+/// Largest script of the scripted provider, in bytes.
+pub const SCRIPT_BYTES: u64 = 4 << 20;
+/// How long a graceful shutdown waits for running effects before it leaves them to recovery.
+pub const DRAIN_MS: u64 = 5_000;
+/// Worker threads of the async runtime.
+pub const WORKERS: usize = 4;
+/// Open files the host asks for.
+pub const OPEN_FILES: u64 = 8_192;

@@ -1,0 +1,109 @@
+//! The turn log: the ordered, durable account of what was said and done. A restart continues after its last entry.
+//!
+//! Bodies stand here or in the message table, once; the transcript is a projection of this log.
+
+use crate::attempt::{AttemptTimeline, TokenUsage};
+use crate::block::Block;
+use crate::failure::FailureArtifact;
+use crate::id::{CallId, MessageId};
+use crate::model::StopReason;
+use crate::queue::MessageSeq;
+use crate::tool::ToolEnvelope;
+use serde::{Deserialize, Serialize};
+
+/// Hash of a kept text: the first 128 bits of its SHA-256, in hex.
+pub type BlobHash = String;
+
+/// How a turn's prompt frame is rebuilt exactly: the texts by hash, the history by range.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameRecord {
+    /// Cache scope.
+    pub prompt_cache_key: String,
+    /// Fingerprint of the whole.
+    pub context_fingerprint: String,
+    /// The stable system text.
+    pub stable: BlobHash,
+    /// The agent-scoped text.
+    pub agent_scoped: BlobHash,
+    /// The newest log position whose history the frame shows; none when there was no history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history_end: Option<u64>,
+}
+
+/// At which safe point an interjection entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterjectionBoundary {
+    /// Before the turn's first request.
+    BeforeProviderRequest,
+    /// After a round without calls.
+    AfterProviderRound,
+    /// After the results of a round's calls.
+    AfterToolResults,
+}
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum LogEntry {
+    /// A turn begins with this message.
+    IncomingMessage {
+        /// Where its body is.
+        message_seq: MessageSeq,
+    },
+    /// The frame of the turn's requests; written with the first answer.
+    Frame(FrameRecord),
+    /// An operator message that entered the running turn.
+    Interjection {
+        /// Where its body is.
+        message_seq: MessageSeq,
+        /// At which safe point.
+        boundary: InterjectionBoundary,
+    },
+    /// What the model said.
+    AssistantRound {
+        /// Counted over the turn, from 1.
+        round: u32,
+        /// Its blocks; calls carry the runtime's ids.
+        blocks: Vec<Block>,
+        /// Why it stopped.
+        stop_reason: StopReason,
+        /// What it cost.
+        usage: TokenUsage,
+        /// The tries it took.
+        timeline: AttemptTimeline,
+    },
+    /// What a call came to; exactly one per call.
+    ToolResult {
+        /// The round of the call.
+        round: u32,
+        /// The call.
+        call_id: CallId,
+        /// What it came to.
+        envelope: ToolEnvelope,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// The runtime asked the model to go on.
+    ContinuationPrompt {
+        /// In these words.
+        text: String,
+        /// Why.
+        reason: String,
+    },
+    /// The turn failed.
+    RuntimeFailure {
+        /// The message it answered.
+        message_id: MessageId,
+        /// What is said of it.
+        text: String,
+        /// The artifact.
+        failure_artifact: FailureArtifact,
+        /// What it cost, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<TokenUsage>,
+        /// The tries it took.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeline: Option<AttemptTimeline>,
+    },
+}

@@ -1,0 +1,323 @@
+//! The provider-neutral request and answer: the prompt frame, the conversation, the tool catalog, the failure.
+//!
+//! Transports lower this to their wire format; nothing of a wire format leaks back.
+
+use crate::attempt::{TokenUsage, TransportDiagnostics};
+use crate::block::Block;
+use crate::tool::ToolSpec;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// `provider/model`. For the built-in `scripted` provider the model part is the path of a script.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ModelRef {
+    provider: String,
+    model: String,
+}
+
+/// Why a text is not a model reference.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a model reference; write it as provider/model, for example scripted/hello.json")]
+pub struct ModelRefError {
+    text: String,
+}
+
+impl ModelRef {
+    /// Splits `provider/model` at the first slash.
+    ///
+    /// # Errors
+    /// When either side is empty.
+    pub fn parse(text: &str) -> Result<Self, ModelRefError> {
+        match text.trim().split_once('/') {
+            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
+                Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
+            }
+            Some(_) | None => Err(ModelRefError { text: text.to_owned() }),
+        }
+    }
+
+    /// The provider id.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// The model name at that provider.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+impl std::fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
+
+impl TryFrom<String> for ModelRef {
+    type Error = ModelRefError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ModelRef> for String {
+    fn from(model: ModelRef) -> Self {
+        model.to_string()
+    }
+}
+
+/// How long a block of the prompt stays the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stability {
+    /// As long as the build.
+    Stable,
+    /// As long as the agent and its workspace.
+    AgentScoped,
+    /// This turn only.
+    TurnScoped,
+}
+
+/// One block of the prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptBlock {
+    /// Its words.
+    pub text: String,
+    /// How long they stay.
+    pub stability: Stability,
+    /// Whether a provider's cache may end here.
+    pub cache_breakpoint: bool,
+}
+
+/// Identity of the cached part of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptCache {
+    /// Whose prompt it is.
+    pub agent_id: String,
+    /// Same for turns whose stable and agent-scoped parts are the same.
+    pub prompt_cache_key: String,
+    /// Of the whole context; diagnostic only.
+    pub context_fingerprint: String,
+    /// Revision of working memory.
+    pub working_memory_revision: u64,
+    /// How often history was compressed.
+    pub compression_epoch: u64,
+}
+
+/// The prompt before any transport has seen it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptFrame {
+    /// The system blocks joined, for transports without blocks.
+    pub system_prompt: String,
+    /// Policy and instructions.
+    pub system_blocks: Vec<PromptBlock>,
+    /// What the agent should know; the current input stands last.
+    pub context_blocks: Vec<PromptBlock>,
+    /// Cache identity.
+    pub cache: PromptCache,
+}
+
+/// One item of the conversation after the frame.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum ConversationItem {
+    /// What the model said.
+    Assistant {
+        /// The model that said it.
+        model_ref: String,
+        /// Its blocks.
+        blocks: Vec<Block>,
+    },
+    /// What a tool answered.
+    ToolResult {
+        /// The call.
+        call_id: crate::CallId,
+        /// The model-visible receipt.
+        content: String,
+        /// Whether the call failed.
+        is_error: bool,
+    },
+    /// Words put in after the frame: an interjection or a continuation prompt.
+    User {
+        /// The words.
+        text: String,
+    },
+}
+
+/// One provider round's request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelRequest {
+    /// The model asked for.
+    pub model: ModelRef,
+    /// Counted over the turn, from 1.
+    pub round: u32,
+    /// The prompt.
+    pub frame: PromptFrame,
+    /// What was said since.
+    pub conversation: Vec<ConversationItem>,
+    /// The tools on offer.
+    pub tools: Vec<ToolSpec>,
+    /// The most the model may write.
+    pub max_output_tokens: u32,
+    /// How many rounds of this agent ended with an answer before this turn; scripts continue from here.
+    pub prior_rounds: u64,
+}
+
+/// Why the model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It was done.
+    EndTurn,
+    /// It wants tools.
+    ToolUse,
+    /// It hit the output limit.
+    MaxOutputTokens,
+    /// It would not.
+    Refusal,
+}
+
+/// A call as the provider named it, before the runtime minted an id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestedCall {
+    /// The provider's id, if it has one.
+    pub provider_id: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// The arguments.
+    pub input: Value,
+}
+
+/// One piece of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ReplyBlock {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// Reasoning.
+    Reasoning {
+        /// What of it may be read.
+        text: String,
+        /// The sealed form.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<String>,
+    },
+    /// A call.
+    Call(RequestedCall),
+}
+
+/// A provider's answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelReply {
+    /// In order.
+    pub blocks: Vec<ReplyBlock>,
+    /// Why it ended.
+    pub stop_reason: StopReason,
+    /// What it cost.
+    pub usage: TokenUsage,
+}
+
+/// Class of a provider failure; decides whether another try can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelFailureKind {
+    /// No answer in time.
+    Timeout,
+    /// No connection, or it broke.
+    Connection,
+    /// HTTP 429.
+    RateLimited,
+    /// An eligible HTTP 5xx.
+    ServerError,
+    /// HTTP 401 or 403.
+    Auth,
+    /// Another HTTP 4xx.
+    InvalidRequest,
+    /// The prompt does not fit.
+    ContextLengthExceeded,
+    /// An answer that is not one.
+    InvalidResponse,
+    /// No such provider, or one this build cannot speak to.
+    UnsupportedTransport,
+    /// No such model at the provider: unknown name, missing or malformed script, script at its end.
+    ModelUnavailable,
+}
+
+impl ModelFailureKind {
+    /// Every kind.
+    pub const ALL: [Self; 10] = [
+        Self::Timeout,
+        Self::Connection,
+        Self::RateLimited,
+        Self::ServerError,
+        Self::Auth,
+        Self::InvalidRequest,
+        Self::ContextLengthExceeded,
+        Self::InvalidResponse,
+        Self::UnsupportedTransport,
+        Self::ModelUnavailable,
+    ];
+
+    /// The stored spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Connection => "connection",
+            Self::RateLimited => "rate_limited",
+            Self::ServerError => "server_error",
+            Self::Auth => "auth",
+            Self::InvalidRequest => "invalid_request",
+            Self::ContextLengthExceeded => "context_length_exceeded",
+            Self::InvalidResponse => "invalid_response",
+            Self::UnsupportedTransport => "unsupported_transport",
+            Self::ModelUnavailable => "model_unavailable",
+        }
+    }
+}
+
+/// A provider's failure, classified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelFailure {
+    /// Its class.
+    pub kind: ModelFailureKind,
+    /// One bounded sentence for the operator, with the next step where there is one.
+    pub message: String,
+    /// How long the provider asked us to wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// What it cost all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
+    /// Transport facts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<TransportDiagnostics>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_reference_splits_at_the_first_slash_so_script_paths_survive() {
+        let model = ModelRef::parse("scripted//tmp/a/b.json").expect("a reference");
+        assert_eq!((model.provider(), model.model()), ("scripted", "/tmp/a/b.json"));
+        for bad in ["", "scripted", "/x", "scripted/", "  "] {
+            assert!(ModelRef::parse(bad).is_err(), "{bad:?} is no reference");
+        }
+    }
+
+    #[test]
+    fn failure_kinds_are_stored_as_they_are_spelled() {
+        for kind in ModelFailureKind::ALL {
+            assert_eq!(serde_json::to_value(kind).expect("serialises"), kind.as_str());
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What is shown of an agent: status, posture, lifecycle hints, model, usage. All computed, none stored.
+
+use crate::agent::{AgentIdentity, AgentStatus, LastFailure, Lifecycle, RestRecord};
+use crate::attempt::TokenUsage;
+use crate::closure::{ClosureDecision, WaitingReason};
+use crate::id::{MessageId, RunId};
+use crate::time::Timestamp;
+use crate::turn::TerminalRecord;
+use crate::workspace::WorkspaceEntry;
+use serde::{Deserialize, Serialize};
+
+/// Why an agent is where it is, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Posture {
+    /// Not known to this build.
+    Unknown,
+    /// Stopped or being removed.
+    Archived,
+    /// A turn runs.
+    ActiveTurn,
+    /// Something is queued.
+    HasQueuedInput,
+    /// Work could go on.
+    HasRunnableWork,
+    /// A managed execution is awaited.
+    WaitingForTask,
+    /// A change outside is awaited.
+    WaitingForExternal,
+    /// An operator is awaited.
+    WaitingForOperator,
+    /// The agent said it is blocked.
+    Blocked,
+    /// Nothing to do.
+    Idle,
+}
+
+/// The posture with its reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchedulingPosture {
+    /// The word.
+    pub posture: Posture,
+    /// The sentence.
+    pub reason: String,
+    /// The run, if one is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// When it will wake by itself, if it will.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakes_at: Option<Timestamp>,
+}
+
+/// What an operator can do about a stopped agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifecycleHint {
+    /// Whether a start is needed before new prompts.
+    pub resume_required: bool,
+    /// Whether messages are admitted.
+    pub accepts_external_messages: bool,
+    /// Whether a wake needs a start first.
+    pub wake_requires_resume: bool,
+    /// What to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator_hint: Option<String>,
+    /// What to type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_cli_hint: Option<String>,
+    /// What to call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_control_path: Option<String>,
+}
+
+/// Which model an agent asks, and why that one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentModelState {
+    /// `runtime_default` or `agent_override`.
+    pub source: ModelSource,
+    /// The host's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_default_model: Option<String>,
+    /// The one that is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_model: Option<String>,
+    /// Then these.
+    #[serde(default)]
+    pub effective_fallback_models: Vec<String>,
+    /// The agent's own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub override_model: Option<String>,
+}
+
+/// Where a model choice comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelSource {
+    /// The host.
+    RuntimeDefault,
+    /// The agent.
+    AgentOverride,
+}
+
+/// Tokens over an agent's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AgentTokenUsage {
+    /// Over its life.
+    pub total: TokenUsage,
+    /// Rounds over its life.
+    pub total_model_rounds: u64,
+    /// The last turn that reported any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn: Option<TokenUsage>,
+}
+
+/// The agent's state as shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentStateView {
+    /// Its name.
+    pub id: crate::AgentId,
+    /// Its status.
+    pub status: AgentStatus,
+    /// Whether it may run.
+    pub lifecycle: Lifecycle,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The end of its rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleeping_until: Option<Timestamp>,
+    /// The rest itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<RestRecord>,
+    /// The open run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_run_id: Option<RunId>,
+    /// The message the open run answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_message_id: Option<MessageId>,
+    /// How many messages are queued.
+    pub pending: u64,
+    /// How many messages there ever were.
+    pub total_message_count: u64,
+    /// Turns so far.
+    pub turn_index: u64,
+    /// What woke it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_wake_reason: Option<String>,
+    /// When it last had something to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_brief_at: Option<Timestamp>,
+    /// How its last turn ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn_terminal: Option<TerminalRecord>,
+    /// Its last failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_runtime_failure: Option<LastFailure>,
+}
+
+/// How far a boundary is enforced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Enforcement {
+    /// The runtime makes sure.
+    HardEnforced,
+    /// It does not, and says so.
+    NotEnforced,
+}
+
+/// What the `host_local` backend does and does not confine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutionPolicy {
+    /// Always `host_local` for now.
+    pub backend: String,
+    /// Commands start inside the execution root.
+    pub cwd_rooting: Enforcement,
+    /// And in the projection of the workspace.
+    pub projection_rooting: Enforcement,
+    /// They may reach other paths.
+    pub path_confinement: Enforcement,
+    /// And write there.
+    pub write_confinement: Enforcement,
+    /// And use the network.
+    pub network_confinement: Enforcement,
+    /// And read what the operator can read.
+    pub secret_isolation: Enforcement,
+    /// And leave processes behind.
+    pub child_process_containment: Enforcement,
+}
+
+impl ExecutionPolicy {
+    /// The honest figures of the only backend there is.
+    #[must_use]
+    pub fn host_local() -> Self {
+        Self {
+            backend: "host_local".into(),
+            cwd_rooting: Enforcement::HardEnforced,
+            projection_rooting: Enforcement::HardEnforced,
+            path_confinement: Enforcement::NotEnforced,
+            write_confinement: Enforcement::NotEnforced,
+            network_confinement: Enforcement::NotEnforced,
+            secret_isolation: Enforcement::NotEnforced,
+            child_process_containment: Enforcement::NotEnforced,
+        }
+    }
+}
+
+/// Where and how an agent's tools run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutionSnapshot {
+    /// What is enforced.
+    pub policy: ExecutionPolicy,
+    /// The active workspace.
+    #[serde(flatten)]
+    pub workspace: WorkspaceEntry,
+}
+
+/// One agent, concisely: what `/status` and `AgentGet` answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSummary {
+    /// Who it is.
+    pub identity: AgentIdentity,
+    /// How it is.
+    pub agent: AgentStateView,
+    /// Why, and what wakes it.
+    pub scheduling_posture: SchedulingPosture,
+    /// What an operator can do.
+    pub lifecycle: LifecycleHint,
+    /// Which model it asks.
+    pub model: AgentModelState,
+    /// What it has used.
+    pub token_usage: AgentTokenUsage,
+    /// Where it stands; none while a turn runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closure: Option<ClosureDecision>,
+    /// Where its tools run.
+    pub execution: ExecutionSnapshot,
+    /// Its newest event, from the same read.
+    pub newest_seq: u64,
+}
+
+/// One agent in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentListEntry {
+    /// Who it is.
+    pub identity: AgentIdentity,
+    /// How it is.
+    pub status: AgentStatus,
+    /// Why.
+    pub scheduling_posture: SchedulingPosture,
+    /// What an operator can do.
+    pub lifecycle: LifecycleHint,
+    /// How much is queued.
+    pub pending: u64,
+    /// The open run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_run_id: Option<RunId>,
+    /// What it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_reason: Option<WaitingReason>,
+    /// Which model it asks.
+    pub model: AgentModelState,
+    /// Where it works.
+    pub active_workspace_entry: WorkspaceEntry,
+}

@@ -1,0 +1,68 @@
+//! Cutting text without breaking a character, and estimating what it costs a model.
+
+/// The longest prefix of `text` that fits in `max_bytes` and ends on a character boundary.
+#[must_use]
+pub fn prefix(text: &str, max_bytes: usize) -> &str {
+    let mut end = max_bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// The longest suffix of `text` that fits in `max_bytes` and starts on a character boundary.
+#[must_use]
+pub fn suffix(text: &str, max_bytes: usize) -> &str {
+    let mut start = text.len().saturating_sub(max_bytes);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or_default()
+}
+
+/// `text` cut to `max_bytes` with an ellipsis where something was left out.
+#[must_use]
+pub fn preview(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    format!("{}…", prefix(text, max_bytes.saturating_sub('…'.len_utf8())))
+}
+
+/// Estimated model tokens: a quarter of the ASCII characters, one for each other.
+///
+/// A flat chars/4 undercounts CJK text several times over; one token a character is the usual upper bound there.
+#[must_use]
+pub fn estimate_tokens(text: &str) -> usize {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let other = text.chars().count() - ascii;
+    ascii.div_ceil(4) + other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_never_split_a_character() {
+        let text = "aé漢🦀z";
+        for max in 0..=text.len() + 2 {
+            assert!(text.starts_with(prefix(text, max)) && prefix(text, max).len() <= max);
+            assert!(text.ends_with(suffix(text, max)) && suffix(text, max).len() <= max);
+        }
+        assert_eq!(prefix(text, 2), "a");
+        assert_eq!(suffix(text, 4), "z");
+    }
+
+    #[test]
+    fn a_preview_marks_what_it_left_out() {
+        assert_eq!(preview("short", 5), "short");
+        assert_eq!(preview("longer text", 8), "longe…");
+    }
+
+    #[test]
+    fn cjk_text_is_not_undercounted() {
+        assert_eq!(estimate_tokens("abcdefgh"), 2);
+        assert_eq!(estimate_tokens("漢字仮名"), 4);
+    }
+}

@@ -1,0 +1,80 @@
+//! `Timestamp`: a wall-clock instant in milliseconds, stored as an integer and spelled as RFC 3339 UTC.
+//!
+//! Taking the current time is not possible here: a clock is an argument, never an import.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// Milliseconds since the Unix epoch, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// This instant moved forward; saturates at the far end of time.
+    #[must_use]
+    pub const fn plus_millis(self, millis: u64) -> Self {
+        Self(self.0.saturating_add_unsigned(millis))
+    }
+
+    /// Whole milliseconds from `earlier` to this instant, zero when the clock went backwards.
+    #[must_use]
+    pub const fn millis_since(self, earlier: Self) -> u64 {
+        let delta = self.0.saturating_sub(earlier.0);
+        if delta > 0 { delta.unsigned_abs() } else { 0 }
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(at) => write!(f, "{at:.3}"),
+            Err(_) => write!(f, "{}ms", self.0),
+        }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse::<jiff::Timestamp>()
+            .map(|at| Self(at.as_millisecond()))
+            .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_are_spelled_as_rfc_3339_with_milliseconds_and_read_back() {
+        let at = Timestamp::from_millis(1_794_700_000_123);
+        let text = serde_json::to_string(&at).expect("serialises");
+        assert_eq!(text, "\"2026-11-14T21:46:40.123Z\"");
+        assert_eq!(serde_json::from_str::<Timestamp>(&text).expect("parses"), at);
+    }
+
+    #[test]
+    fn a_clock_that_went_backwards_counts_as_no_time_passed() {
+        let (early, late) = (Timestamp::from_millis(5), Timestamp::from_millis(9));
+        assert_eq!(late.millis_since(early), 4);
+        assert_eq!(early.millis_since(late), 0);
+    }
+}

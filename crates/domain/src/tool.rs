@@ -1,0 +1,179 @@
+//! Tool specifications, result envelopes and errors: the canonical form that is stored, audited and rendered.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A group of tools a profile grants or withholds as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolFamily {
+    /// What every agent has.
+    Core,
+    /// Commands, patches, workspaces.
+    LocalEnvironment,
+    /// Fetching and searching.
+    Web,
+    /// Making agents.
+    AgentCreation,
+    /// Gaining reach.
+    AuthorityExpansion,
+    /// Capability URLs.
+    ExternalTrigger,
+}
+
+/// A tool as a model is told of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// PascalCase.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// Source schema of its arguments, derived from the typed arguments.
+    pub input_schema: Value,
+    /// Its family.
+    pub family: ToolFamily,
+}
+
+/// A tool failure: one shape for storage, audit and the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct ToolError {
+    /// Stable and machine-readable.
+    pub kind: ToolErrorKind,
+    /// One sentence.
+    pub message: String,
+    /// Structured context that is safe to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_hint: Option<String>,
+    /// Whether the same call may work later.
+    pub retryable: bool,
+}
+
+/// The closed list of tool failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolErrorKind {
+    /// The arguments do not fit the schema or a stated rule.
+    InvalidToolInput,
+    /// No such tool.
+    UnknownTool,
+    /// The tool itself failed.
+    ToolExecutionFailed,
+    /// The profile withholds it.
+    UnsupportedAgentProfileCapability,
+    /// The answer was cut off inside a call, which was therefore not run.
+    TruncatedToolCall,
+    /// The command could not be started.
+    CommandSpawnFailed,
+    /// The command ran out of time and was stopped.
+    CommandTimedOut,
+    /// The working directory lies outside the execution root.
+    ExecutionRootViolation,
+    /// The runtime ended while the call ran: whether it took effect is not known.
+    OutcomeUnknown,
+    /// The runtime ended before the call began: it had no effect.
+    NotStarted,
+    /// The run was aborted before or while the call ran.
+    RunAborted,
+    /// `Sleep` stood beside other calls whose results the model has yet to read.
+    SleepNotAlone,
+    /// A durable limit would be passed.
+    LimitReached,
+}
+
+impl std::fmt::Display for ToolErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl ToolError {
+    /// An error with no details.
+    #[must_use]
+    pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), details: None, recovery_hint: None, retryable: false }
+    }
+
+    /// The same error with a next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.recovery_hint = Some(hint.into());
+        self
+    }
+
+    /// The same error with structured context.
+    #[must_use]
+    pub fn details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    /// The same error, worth trying again.
+    #[must_use]
+    pub fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+}
+
+/// What a call came to: exactly one of a result and an error, by construction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum ToolOutcome {
+    /// It worked.
+    Success {
+        /// Family-specific payload.
+        result: Value,
+    },
+    /// It did not.
+    Error {
+        /// Why.
+        error: ToolError,
+    },
+}
+
+/// The canonical record of a finished call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolEnvelope {
+    /// The tool.
+    pub tool_name: String,
+    /// Short, always present, never bulk output.
+    pub summary_text: String,
+    /// What it came to.
+    #[serde(flatten)]
+    pub outcome: ToolOutcome,
+}
+
+impl ToolEnvelope {
+    /// A success.
+    #[must_use]
+    pub fn success(tool_name: impl Into<String>, summary_text: impl Into<String>, result: Value) -> Self {
+        Self {
+            tool_name: tool_name.into(),
+            summary_text: summary_text.into(),
+            outcome: ToolOutcome::Success { result },
+        }
+    }
+
+    /// A failure; its summary is the error itself.
+    #[must_use]
+    pub fn failure(tool_name: impl Into<String>, error: ToolError) -> Self {
+        Self {
+            tool_name: tool_name.into(),
+            summary_text: error.to_string(),
+            outcome: ToolOutcome::Error { error },
+        }
+    }
+
+    /// The error, if it is one.
+    #[must_use]
+    pub const fn error(&self) -> Option<&ToolError> {
+        match &self.outcome {
+            ToolOutcome::Success { .. } => None,
+            ToolOutcome::Error { error } => Some(error),
+        }
+    }
+}

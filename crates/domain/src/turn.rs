@@ -1,0 +1,169 @@
+//! The turn: its open state as stored, and the record of its end.
+//!
+//! An open turn holds the id of the one effect or due entry it waits for, never a flag of its own;
+//! what was said stands in the log.
+
+use crate::attempt::{AttemptRecord, TokenUsage};
+use crate::authority::AuthorityClass;
+use crate::effect::EffectId;
+use crate::id::{MessageId, RunId};
+use crate::message::MessageKind;
+use crate::model::ModelRef;
+use crate::queue::MessageSeq;
+use crate::time::Timestamp;
+use crate::timer::DueId;
+use serde::{Deserialize, Serialize};
+
+/// Position in an agent's log; dense, first is 1.
+pub type LogSeq = u64;
+
+/// What an open turn waits for. Data lives in the variant where it is valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+pub enum Phase {
+    /// A model's answer.
+    CallingModel {
+        /// The effect that asks for it.
+        effect: EffectId,
+    },
+    /// The end of a pause before the next try.
+    BackingOff {
+        /// The entry in the due-queue.
+        due: DueId,
+        /// When it is over.
+        until: Timestamp,
+    },
+    /// A tool's result. The calls stand in the log entry of their round.
+    RunningTool {
+        /// The log entry of the round.
+        round_entry: LogSeq,
+        /// Which of its calls runs, from 0.
+        call_index: usize,
+        /// The effect that runs it.
+        effect: EffectId,
+    },
+}
+
+/// An operator message the turn owes an outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owed {
+    /// Its position.
+    pub seq: MessageSeq,
+    /// Its id.
+    pub id: MessageId,
+}
+
+/// How often the turn was resumed without anything new since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResumeMark {
+    /// Resumptions after an unclean exit since the last new entry.
+    pub count: u32,
+    /// The log's end at the last resumption.
+    pub log_end: LogSeq,
+}
+
+/// The one open turn of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenTurn {
+    /// Its run.
+    pub run_id: RunId,
+    /// Counted from 1.
+    pub turn_index: u64,
+    /// The message it answers.
+    pub message_seq: MessageSeq,
+    /// Its id.
+    pub message_id: MessageId,
+    /// Its kind.
+    pub message_kind: MessageKind,
+    /// The authority everything the turn makes is capped by.
+    pub authority: AuthorityClass,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// The model the turn asks.
+    pub model: ModelRef,
+    /// Operator messages its end settles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owes: Vec<Owed>,
+    /// Its first log entry.
+    pub first_entry: LogSeq,
+    /// Model rounds answered so far.
+    pub rounds: u32,
+    /// The most it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
+    /// Answers cut off by the output limit, in a row.
+    #[serde(default)]
+    pub output_limit_hits: u32,
+    /// Follow-ups it queued.
+    #[serde(default)]
+    pub followups: u32,
+    /// What it cost so far.
+    pub usage: TokenUsage,
+    /// Tries of the round in hand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<AttemptRecord>,
+    /// Resumptions.
+    #[serde(default)]
+    pub resume: ResumeMark,
+    /// What it waits for.
+    #[serde(flatten)]
+    pub phase: Phase,
+}
+
+/// The two ways a turn ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminalKind {
+    /// The provider and tool loop drained.
+    Completed,
+    /// A failure or an abort ended it.
+    Aborted,
+}
+
+/// Why it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminalReason {
+    /// The model had nothing more to call.
+    Finished,
+    /// The model asked to rest.
+    Slept,
+    /// The round bound of its message was reached.
+    MaxRounds,
+    /// The provider failed.
+    ProviderFailed,
+    /// The prompt does not fit the model.
+    ContextLengthExceeded,
+    /// The model kept hitting its output limit.
+    OutputLimit,
+    /// It was resumed too often without progress.
+    Poisoned,
+    /// An operator stopped it.
+    OperatorAborted,
+    /// The agent was stopped.
+    AgentStopped,
+    /// The runtime broke one of its own rules and gave up the turn.
+    RuntimeFault,
+}
+
+/// The record of a turn's end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TerminalRecord {
+    /// Which turn.
+    pub turn_index: u64,
+    /// How it ended.
+    pub kind: TerminalKind,
+    /// Why.
+    pub reason: TerminalReason,
+    /// When.
+    pub completed_at: Timestamp,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The log entry of the last assistant round, whose words are the terminal message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_round_entry: Option<LogSeq>,
+    /// What it cost.
+    pub usage: TokenUsage,
+    /// Rounds it took.
+    pub rounds: u32,
+}

@@ -1,0 +1,84 @@
+//! The ports: everything the engine needs from the world, as traits it defines and others implement.
+//!
+//! The engine has no type parameters; a port is an `Arc<dyn Trait>`.
+
+use async_trait::async_trait;
+use holon_domain::command::{CommandFailure, CommandOutput};
+use holon_domain::intent::ExecCommand;
+use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, Entropy, Timestamp};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Asks models.
+#[async_trait]
+pub trait ModelClient: Send + Sync + std::fmt::Debug {
+    /// One attempt at one round. Returns soon after `cancel` fires; what it returns then is dropped.
+    async fn call(&self, request: ModelRequest, cancel: CancellationToken) -> Result<ModelReply, ModelFailure>;
+
+    /// Whether a call to this model could work at all: a known provider, a readable script. Touches no network.
+    fn check(&self, model: &ModelRef) -> Result<(), ModelFailure>;
+}
+
+/// What a command is told about the agent it runs for.
+#[derive(Debug, Clone)]
+pub struct CommandContext {
+    /// For whom.
+    pub agent_id: AgentId,
+    /// Its home.
+    pub agent_home: String,
+    /// Where.
+    pub workspace: WorkspaceEntry,
+}
+
+/// Runs commands.
+#[async_trait]
+pub trait CommandHost: Send + Sync + std::fmt::Debug {
+    /// Runs a command to its end, its timeout, or `cancel`, whichever is first.
+    async fn run(
+        &self,
+        context: CommandContext,
+        command: ExecCommand,
+        cancel: CancellationToken,
+    ) -> Result<CommandOutput, CommandFailure>;
+}
+
+/// Makes and removes agents' homes.
+#[async_trait]
+pub trait HomeHost: Send + Sync + std::fmt::Debug {
+    /// Makes the home, whole or not at all; harmless when it exists.
+    async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
+    /// Removes it; harmless when it is gone.
+    async fn remove(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
+}
+
+/// Tells the time and waits for it.
+#[async_trait]
+pub trait Clock: Send + Sync + std::fmt::Debug {
+    /// The wall clock.
+    fn now(&self) -> Timestamp;
+    /// Returns once the wall clock has reached `at`, also when it jumped.
+    async fn sleep_until(&self, at: Timestamp);
+}
+
+/// Hands out randomness, a fresh source for each commit.
+pub trait EntropySource: Send + Sync + std::fmt::Debug {
+    /// A source for one decision.
+    fn source(&self) -> Box<dyn Entropy + Send>;
+}
+
+/// All ports, bound.
+#[derive(Debug, Clone)]
+pub struct Ports {
+    /// Models.
+    pub model: Arc<dyn ModelClient>,
+    /// Commands.
+    pub command: Arc<dyn CommandHost>,
+    /// Homes.
+    pub home: Arc<dyn HomeHost>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub entropy: Arc<dyn EntropySource>,
+}

@@ -1,0 +1,114 @@
+//! What callers ask of the host, and what they get: the engine's own request types, free of any wire format.
+
+use holon_domain::message::{AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority};
+use holon_domain::model::ModelRef;
+use holon_domain::{AgentId, MessageId};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// A message at the door, before admission has judged it.
+#[derive(Debug, Clone)]
+pub struct Ingress {
+    /// What it represents.
+    pub kind: MessageKind,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Its band.
+    pub priority: Priority,
+    /// The payload.
+    pub body: Body,
+    /// Whatever else came with it.
+    pub metadata: Option<Value>,
+    /// Through which door.
+    pub delivery_surface: DeliverySurface,
+    /// With which credentials.
+    pub admission_context: AdmissionContext,
+    /// Correlation.
+    pub correlation_id: Option<String>,
+    /// Causation.
+    pub causation_id: Option<String>,
+    /// The most rounds its turn may take.
+    pub max_rounds: Option<u32>,
+}
+
+impl Ingress {
+    /// An operator's prompt through the given door.
+    #[must_use]
+    pub fn operator_prompt(
+        text: String,
+        priority: Priority,
+        delivery_surface: DeliverySurface,
+        admission_context: AdmissionContext,
+    ) -> Self {
+        Self {
+            kind: MessageKind::OperatorPrompt,
+            origin: Origin::Operator { actor_id: None },
+            priority,
+            body: Body::text(text),
+            metadata: None,
+            delivery_surface,
+            admission_context,
+            correlation_id: None,
+            causation_id: None,
+            max_rounds: None,
+        }
+    }
+}
+
+/// A message that is on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admitted {
+    /// Whose queue.
+    pub agent_id: AgentId,
+    /// Its id.
+    pub message_id: MessageId,
+    /// Its position.
+    pub message_seq: u64,
+}
+
+/// Where an agent is to work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkspaceChoice {
+    /// The project; the agent's home when absent.
+    pub workspace_root: Option<PathBuf>,
+    /// The directory inside it; its root when absent.
+    pub cwd: Option<PathBuf>,
+}
+
+impl WorkspaceChoice {
+    /// Whether nothing was chosen.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.workspace_root.is_none() && self.cwd.is_none()
+    }
+}
+
+/// An agent to be made.
+#[derive(Debug, Clone)]
+pub struct CreateAgent {
+    /// Its name.
+    pub agent_id: AgentId,
+    /// Where it works.
+    pub workspace: WorkspaceChoice,
+    /// Which model it asks.
+    pub model: Option<ModelRef>,
+}
+
+/// A one-shot run.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// What to do.
+    pub text: String,
+    /// By whom; a temporary agent when absent.
+    pub agent_id: Option<AgentId>,
+    /// Whether to make that agent if there is none.
+    pub create_agent: bool,
+    /// Which model to ask, for this agent from now on.
+    pub model: Option<ModelRef>,
+    /// The most model rounds.
+    pub max_rounds: Option<u32>,
+    /// Where it works; unchanged when empty and the agent exists.
+    pub workspace: WorkspaceChoice,
+    /// How the request came in.
+    pub admission_context: AdmissionContext,
+}

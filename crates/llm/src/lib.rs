@@ -1,0 +1,1 @@
+//! One provider attempt; for now the scripted provider.

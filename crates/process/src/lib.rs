@@ -1,0 +1,1 @@
+//! Start, watch and stop commands with bounded output.

@@ -1,0 +1,1 @@
+//! Choose, budget, order and render model context, pure.

@@ -1,0 +1,1 @@
+//! HTTP, event streams, unix socket and authentication.

@@ -1,0 +1,1 @@
+//! Seeded simulation of the kernel against an independent model.

@@ -1,0 +1,1 @@
+//! SQLite: schema, migrations, the one writer, readers, effects.

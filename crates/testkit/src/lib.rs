@@ -1,0 +1,1 @@
+//! Scripted worlds for tests: clock, ids, provider, temp homes, the checker.

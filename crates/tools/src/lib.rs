@@ -1,0 +1,1 @@
+//! Tool schemas, argument parsing, envelopes and intents.

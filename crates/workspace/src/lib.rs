@@ -1,0 +1,1 @@
+//! Agent homes and path confinement.

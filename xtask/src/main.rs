@@ -1,0 +1,2 @@
+//! Checks and chores of the workspace.
+fn main() {}
