@@ -1,0 +1,52 @@
+//! Which variables of this process must not reach the commands agents run.
+//!
+//! This keeps a key out of `env` and out of whatever a command prints or uploads by mistake. It is hygiene,
+//! not a boundary: under `host_local` a command can still read what its user can read.
+
+/// Variables taken out of every command's environment.
+pub const SECRET_VARIABLES: &[&str] = &[
+    // The control plane, and faults that are meant for this process only.
+    "HOLON_CONTROL_TOKEN",
+    "HOLON_CRASH_AT",
+    "HOLON_CRASH_LOG",
+    // Provider keys.
+    "AI_GATEWAY_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ARCEE_API_KEY",
+    "ARK_API_KEY",
+    "BIGMODEL_API_KEY",
+    "BYTEPLUS_API_KEY",
+    "BYTEPLUS_CODING_API_KEY",
+    "CHUTES_API_KEY",
+    "DASHSCOPE_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "FIREWORKS_API_KEY",
+    "HF_TOKEN",
+    "HUGGINGFACE_API_KEY",
+    "KILOCODE_API_KEY",
+    "LITELLM_API_KEY",
+    "MINIMAX_API_KEY",
+    "MISTRAL_API_KEY",
+    "MOONSHOT_API_KEY",
+    "NEARAI_API_KEY",
+    "NVIDIA_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENCODE_GO_API_KEY",
+    "OPENROUTER_API_KEY",
+    "QIANFAN_API_KEY",
+    "QWEN_API_KEY",
+    "STEPFUN_API_KEY",
+    "STEPFUN_PLAN_API_KEY",
+    "SYNTHETIC_API_KEY",
+    "TOGETHER_API_KEY",
+    "TOKENHUB_API_KEY",
+    "VENICE_API_KEY",
+    "VERCEL_AI_GATEWAY_API_KEY",
+    "VOLCENGINE_API_KEY",
+    "VOLCENGINE_CODING_API_KEY",
+    "XAI_API_KEY",
+    "XIAOMI_API_KEY",
+    "XIAOMI_TOKEN_PLAN_API_KEY",
+    "ZAI_API_KEY",
+];

@@ -1,0 +1,225 @@
+//! Precedence and judgement, as tables.
+
+use holon_config::{Color, Env, FileSettings, Flags, SECRET_VARIABLES, Settings, Source, resolve};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+fn env(pairs: &[(&str, &str)]) -> Env {
+    let lookup = |name: &str| {
+        let set = pairs.iter().find(|(known, _)| *known == name);
+        set.map(|(_, value)| OsString::from(value))
+            .or_else(|| (name == "HOME").then(|| "/u".into()))
+    };
+    Env::from_lookup(lookup, Some("/here".into()))
+}
+
+fn file(content: &str) -> FileSettings {
+    FileSettings::parse(content, Path::new("/u/.holon/config.toml")).expect("parses")
+}
+
+fn settled(pairs: &[(&str, &str)], flags: &Flags, content: &str) -> Settings {
+    resolve(&env(pairs), flags, Some(&file(content))).expect("resolves")
+}
+
+fn refused(pairs: &[(&str, &str)], flags: &Flags, content: &str) -> String {
+    let error = resolve(&env(pairs), flags, Some(&file(content)));
+    error.expect_err("is refused").to_string()
+}
+
+#[test]
+fn with_nothing_set_every_value_is_the_builtin_one() {
+    let settings = resolve(&env(&[]), &Flags::default(), None).expect("resolves");
+    assert_eq!(settings.home.value, PathBuf::from("/u/.holon"));
+    assert_eq!(settings.home.source, Source::Builtin);
+    assert_eq!(settings.default_agent.value.as_str(), "main");
+    assert_eq!(settings.http_addr.value.to_string(), "127.0.0.1:7878");
+    assert_eq!(settings.model, None);
+    assert_eq!(settings.event_budget_bytes.value, 1 << 30);
+    assert_eq!(settings.default_tool_output_tokens.value, 8_000);
+    assert_eq!(settings.max_tool_output_tokens.value, 64_000);
+    assert_eq!(settings.log_filter.value, "info");
+    assert_eq!((settings.shell, settings.color), (None, Color::Auto));
+}
+
+#[test]
+fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+    let content = "model.default = \"file/m\"";
+    let variable: &[(&str, &str)] = &[("HOLON_MODEL", "env/m")];
+    let flags = Flags {
+        model: Some("flag/m".into()),
+        ..Flags::default()
+    };
+    let model = |pairs: &[(&str, &str)], flags: &Flags| {
+        let model = settled(pairs, flags, content).model.expect("is set");
+        (model.value.to_string(), model.source)
+    };
+    assert_eq!(model(variable, &flags), ("flag/m".into(), Source::Flag));
+    assert_eq!(
+        model(variable, &Flags::default()),
+        ("env/m".into(), Source::Environment)
+    );
+    assert_eq!(
+        model(&[], &Flags::default()),
+        ("file/m".into(), Source::File)
+    );
+}
+
+#[test]
+fn every_setting_of_the_file_takes_effect() {
+    let settings = settled(
+        &[],
+        &Flags::default(),
+        r#"
+        serve.http_addr = "[::1]:0"
+        agent.default_id = "scout"
+        retention.event_budget_bytes = 5_000_000
+        runtime.default_tool_output_tokens = 100
+        runtime.max_tool_output_tokens = 200
+        "#,
+    );
+    assert_eq!(settings.http_addr.value.to_string(), "[::1]:0");
+    assert_eq!(settings.default_agent.value.as_str(), "scout");
+    assert_eq!(settings.event_budget_bytes.value, 5_000_000);
+    assert_eq!(settings.default_tool_output_tokens.value, 100);
+    assert_eq!(settings.max_tool_output_tokens.value, 200);
+    assert_eq!(settings.max_tool_output_tokens.source, Source::File);
+}
+
+#[test]
+fn every_variable_takes_effect() {
+    let settings = settled(
+        &[
+            ("HOLON_HOME", "/elsewhere"),
+            ("HOLON_AGENT_ID", "tmp_run_x"),
+            ("HOLON_HTTP_ADDR", " 127.0.0.1:1 "),
+            ("HOLON_DEFAULT_TOOL_OUTPUT_TOKENS", "10"),
+            ("HOLON_MAX_TOOL_OUTPUT_TOKENS", "20"),
+            ("RUST_LOG", "debug"),
+            ("SHELL", "/bin/zsh"),
+            ("NO_COLOR", "1"),
+        ],
+        &Flags::default(),
+        "agent.default_id = \"loses\"",
+    );
+    assert_eq!(settings.home.value, PathBuf::from("/elsewhere"));
+    assert_eq!(settings.home.source, Source::Environment);
+    assert_eq!(settings.default_agent.value.as_str(), "tmp_run_x");
+    assert_eq!(settings.http_addr.value.to_string(), "127.0.0.1:1");
+    assert_eq!(settings.default_tool_output_tokens.value, 10);
+    assert_eq!(settings.max_tool_output_tokens.value, 20);
+    assert_eq!(settings.log_filter.value, "debug");
+    assert_eq!(settings.shell, Some("/bin/zsh".into()));
+    assert_eq!(settings.color, Color::Never);
+}
+
+#[test]
+fn a_value_that_cannot_be_used_is_refused_by_name_and_not_skipped() {
+    let none = Flags::default();
+    let listen = Flags {
+        listen: Some("7878".into()),
+        ..Flags::default()
+    };
+    let agent = Flags {
+        agent: Some("../up".into()),
+        ..Flags::default()
+    };
+    for (said, expected) in [
+        (
+            refused(&[("HOLON_MAX_TOOL_OUTPUT_TOKENS", "lots")], &none, ""),
+            "HOLON_MAX_TOOL_OUTPUT_TOKENS: expected a whole number from 1 to 64000, found \"lots\"",
+        ),
+        (
+            refused(&[("HOLON_DEFAULT_TOOL_OUTPUT_TOKENS", "0")], &none, ""),
+            "HOLON_DEFAULT_TOOL_OUTPUT_TOKENS: expected a whole number from 1 to 64000, found \"0\"",
+        ),
+        (
+            refused(
+                &[("HOLON_MAX_TOOL_OUTPUT_TOKENS", "50")],
+                &none,
+                "runtime.default_tool_output_tokens = 51",
+            ),
+            "/u/.holon/config.toml:1: runtime.default_tool_output_tokens: expected a whole number from 1 to 50, found \"51\"",
+        ),
+        (
+            refused(&[], &none, "retention.event_budget_bytes = 1"),
+            "/u/.holon/config.toml:1: retention.event_budget_bytes: expected a whole number from 1048576 to 18446744073709551615, found \"1\"",
+        ),
+        (
+            refused(&[], &listen, ""),
+            "--listen: \"7878\" is not an address; write it as ADDRESS:PORT, for example 127.0.0.1:7878",
+        ),
+        (
+            refused(&[], &agent, ""),
+            "--agent: an agent id has only ASCII letters, digits, '.', '-' and '_'; found '/'",
+        ),
+        (
+            refused(&[("HOLON_MODEL", "gpt")], &none, "model.default = \"a/b\""),
+            "HOLON_MODEL: \"gpt\" is not a model reference; write it as provider/model, for example scripted/hello.json",
+        ),
+    ] {
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn a_builtin_default_follows_a_lower_maximum() {
+    let settings = settled(
+        &[("HOLON_MAX_TOOL_OUTPUT_TOKENS", "500")],
+        &Flags::default(),
+        "",
+    );
+    assert_eq!(settings.default_tool_output_tokens.value, 500);
+}
+
+#[test]
+fn a_relative_home_counts_from_the_current_directory() {
+    let flags = Flags {
+        home: Some("h".into()),
+        ..Flags::default()
+    };
+    assert_eq!(
+        settled(&[], &flags, "").home.value,
+        PathBuf::from("/here/h")
+    );
+    let lost = Env {
+        current_dir: None,
+        ..env(&[])
+    };
+    let said = resolve(&lost, &flags, None)
+        .expect_err("is refused")
+        .to_string();
+    assert!(said.starts_with("--home: \"h\" is relative"), "{said}");
+}
+
+#[test]
+fn without_any_home_the_error_says_how_to_name_one() {
+    let said = resolve(&Env::default(), &Flags::default(), None).expect_err("is refused");
+    assert!(said.to_string().contains("set HOLON_HOME"));
+}
+
+#[test]
+fn a_variable_that_is_not_text_is_refused_by_name() {
+    let broken = Env {
+        holon_model: Some(OsString::from_vec(vec![b'a', 0xff])),
+        ..env(&[])
+    };
+    let said = resolve(&broken, &Flags::default(), None).expect_err("is refused");
+    assert!(said.to_string().starts_with("HOLON_MODEL: "));
+}
+
+#[test]
+fn commands_get_no_keys_and_each_is_listed_once() {
+    let settings = settled(&[], &Flags::default(), "");
+    let listed = settings.child_env_removals();
+    assert_eq!(listed, SECRET_VARIABLES);
+    for name in [
+        "OPENAI_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "HOLON_CONTROL_TOKEN",
+    ] {
+        assert!(listed.contains(&name), "{name}");
+    }
+    let distinct: std::collections::BTreeSet<_> = listed.iter().collect();
+    assert_eq!(distinct.len(), listed.len());
+}
