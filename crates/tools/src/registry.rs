@@ -1,0 +1,147 @@
+//! Which tools there are, which agent has which, and what a call asks for.
+//!
+//! Owns the list of tools and the families a profile grants; each tool's own rules stand in its file.
+//! Invariant: a tool that is published is interpreted by the same entry, so the catalog cannot offer what
+//! `interpret` does not know.
+
+use crate::input::shown;
+use crate::tool::{agent_get, enqueue, exec_command, sleep};
+use holon_domain::agent::ProfilePreset;
+use holon_domain::intent::Intent;
+use holon_domain::tool::{ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use serde_json::{Value, json};
+use std::sync::OnceLock;
+
+type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
+
+/// The tools, each with its interpreter, in the order they are published: by name, so that prompts stay the same.
+fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
+    static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
+    ENTRIES.get_or_init(|| {
+        let entries: [(ToolSpec, Interpret); 4] = [
+            (agent_get::spec(), agent_get::interpret),
+            (enqueue::spec(), enqueue::interpret),
+            (exec_command::spec(), exec_command::interpret),
+            (sleep::spec(), sleep::interpret),
+        ];
+        entries.into_iter().unzip()
+    })
+}
+
+/// Every tool of this build.
+#[must_use]
+pub fn all() -> &'static [ToolSpec] {
+    &entries().0
+}
+
+/// The tools an agent of this profile is offered.
+#[must_use]
+pub fn catalog(preset: ProfilePreset) -> Vec<ToolSpec> {
+    all()
+        .iter()
+        .filter(|spec| grants(preset, spec.family))
+        .cloned()
+        .collect()
+}
+
+/// Whether a profile grants a family.
+const fn grants(preset: ProfilePreset, family: ToolFamily) -> bool {
+    match preset {
+        ProfilePreset::PublicNamed => true,
+        ProfilePreset::PrivateChild => match family {
+            ToolFamily::Core
+            | ToolFamily::LocalEnvironment
+            | ToolFamily::Web
+            | ToolFamily::ExternalTrigger => true,
+            ToolFamily::AgentCreation | ToolFamily::AuthorityExpansion => false,
+        },
+    }
+}
+
+/// What a call asks for, once its name is known, its profile allows it and its arguments are understood.
+///
+/// # Errors
+/// `unknown_tool`, `unsupported_agent_profile_capability` or `invalid_tool_input`, each with a next step.
+pub fn interpret(name: &str, input: &Value, preset: ProfilePreset) -> Result<Intent, ToolError> {
+    let (specs, interpreters) = entries();
+    let Some((spec, interpret)) = specs
+        .iter()
+        .zip(interpreters)
+        .find(|(spec, _)| spec.name == name)
+    else {
+        return Err(unknown(name, preset));
+    };
+    permit(spec, preset)?;
+    interpret(spec, input)
+}
+
+fn permit(spec: &ToolSpec, preset: ProfilePreset) -> Result<(), ToolError> {
+    if grants(preset, spec.family) {
+        return Ok(());
+    }
+    let message = format!("this agent's profile does not grant {}", spec.name);
+    let details = json!({"tool_name": spec.name, "family": spec.family, "profile_preset": preset});
+    let error =
+        ToolError::new(ToolErrorKind::UnsupportedAgentProfileCapability, message).details(details);
+    Err(error.hint("do without it, or report to your supervisor what it is needed for"))
+}
+
+fn unknown(name: &str, preset: ProfilePreset) -> ToolError {
+    let offered: Vec<String> = catalog(preset).into_iter().map(|spec| spec.name).collect();
+    ToolError::new(
+        ToolErrorKind::UnknownTool,
+        format!("there is no tool {:?}", shown(name)),
+    )
+    .details(json!({"tool_name": shown(name)}))
+    .hint(format!(
+        "the tools are {}; names are case-sensitive",
+        offered.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_child_neither_makes_agents_nor_gains_reach() {
+        let families = [
+            ToolFamily::Core,
+            ToolFamily::LocalEnvironment,
+            ToolFamily::Web,
+            ToolFamily::AgentCreation,
+            ToolFamily::AuthorityExpansion,
+            ToolFamily::ExternalTrigger,
+        ];
+        let granted = |preset| families.map(|family| grants(preset, family));
+        assert_eq!(granted(ProfilePreset::PublicNamed), [true; 6]);
+        assert_eq!(
+            granted(ProfilePreset::PrivateChild),
+            [true, true, true, false, false, true]
+        );
+    }
+
+    #[test]
+    fn a_withheld_tool_is_refused_by_name_of_its_family() {
+        let spec = ToolSpec {
+            name: "SpawnAgent".into(),
+            family: ToolFamily::AgentCreation,
+            ..agent_get::spec()
+        };
+        assert_eq!(permit(&spec, ProfilePreset::PublicNamed), Ok(()));
+        let error = permit(&spec, ProfilePreset::PrivateChild).expect_err("withheld");
+        assert_eq!(error.kind, ToolErrorKind::UnsupportedAgentProfileCapability);
+        assert_eq!(
+            error.details,
+            Some(
+                json!({"tool_name": "SpawnAgent", "family": "agent_creation", "profile_preset": "private_child"})
+            )
+        );
+    }
+
+    #[test]
+    fn tools_are_published_in_the_order_of_their_names() {
+        let names: Vec<&str> = all().iter().map(|spec| spec.name.as_str()).collect();
+        assert_eq!(names, ["AgentGet", "Enqueue", "ExecCommand", "Sleep"]);
+    }
+}

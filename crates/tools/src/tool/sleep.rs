@@ -1,0 +1,63 @@
+//! `Sleep`: end the turn and rest, until something arrives or for a bounded while.
+//!
+//! That it stands alone in its round is decided by the kernel, which sees the round.
+
+use crate::{input, schema};
+use holon_domain::intent::Intent;
+use holon_domain::limits::SLEEP_MAX_MS;
+use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The tool's name.
+pub(crate) const NAME: &str = "Sleep";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Why you rest and what you expect to wake you, in a few words.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    reason: Option<String>,
+    /// Wake after this many milliseconds, at most one day. Leave it out to rest until something arrives; give it
+    /// only when you want a short wake by the clock.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = SLEEP_MAX_MS))]
+    duration_ms: Option<u64>,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "End this turn and rest. Without duration_ms you rest until a message or another event wakes \
+                      you, which is the usual case. Call it alone: in a round with other calls it is refused, because \
+                      you have not read their results yet."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    // Models like to write 0 for "no particular time"; the schema asks them to leave it out instead.
+    let duration_ms = args.duration_ms.filter(|millis| *millis > 0);
+    if let Some(millis) = duration_ms.filter(|millis| *millis > SLEEP_MAX_MS) {
+        let error = input::invalid(
+            NAME,
+            Some("duration_ms"),
+            &format!("{millis} is over the limit of {SLEEP_MAX_MS}"),
+        );
+        return Err(error.hint(
+            "rest for at most one day, or leave duration_ms out to rest until something arrives",
+        ));
+    }
+    let reason = args.reason.filter(|reason| !reason.trim().is_empty());
+    Ok(Intent::Sleep {
+        reason,
+        duration_ms,
+    })
+}
