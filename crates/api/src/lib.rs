@@ -1,1 +1,28 @@
-//! Control-plane requests, responses and stream frames.
+//! The control plane on the wire: requests, responses and stream frames.
+//!
+//! Owns the JSON shapes a client sends and gets, and nothing that moves them: no socket, no routing, no clock.
+//! Records that exist in `domain` already (status, briefs, transcript, run answers) are sent as they are.
+//! Requests refuse fields they do not know; answers may grow fields, so readers must ignore what they do not know.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")
+)]
+
+pub mod agent;
+pub mod error;
+pub mod event;
+pub mod message;
+mod provenance;
+pub mod run;
+pub mod runtime;
+
+pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
+pub use error::ErrorBody;
+pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};
+pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
+pub use provenance::Provenance;
+pub use run::RunRequest;
+pub use runtime::{
+    AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, Root, RuntimeInfo, ShutdownResponse,
+};

@@ -1,0 +1,71 @@
+//! The one shape of every refusal.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What went wrong, under which code, and what to do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorBody {
+    /// Always false.
+    pub ok: bool,
+    /// In words.
+    pub error: String,
+    /// Stable and machine-readable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Facts that belong to the code: an agent id, sequence numbers, a position in the request.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl ErrorBody {
+    /// A refusal with its code.
+    #[must_use]
+    pub fn new(code: impl Into<String>, error: impl Into<String>) -> Self {
+        Self {
+            ok: false,
+            error: error.into(),
+            code: Some(code.into()),
+            hint: None,
+            extra: Map::new(),
+        }
+    }
+
+    /// The same with a next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with one more fact.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_stand_beside_the_code_and_are_read_back() {
+        let body = ErrorBody::new("cursor_too_old", "gone")
+            .hint("read afresh")
+            .with("oldest_seq", 7);
+        let text = serde_json::to_string(&body).expect("serialises");
+        assert_eq!(
+            text,
+            r#"{"ok":false,"error":"gone","code":"cursor_too_old","hint":"read afresh","oldest_seq":7}"#
+        );
+        assert_eq!(
+            serde_json::from_str::<ErrorBody>(&text).expect("parses"),
+            body
+        );
+    }
+}

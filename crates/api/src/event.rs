@@ -1,0 +1,270 @@
+//! Events as a client sees them: the envelope, the page, and the frame that says some were missed.
+
+use crate::provenance::Provenance;
+use holon_domain::event::Event;
+use holon_domain::feed::{EventOrder, EventPage, EventRecord};
+use holon_domain::{AgentId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// How much of an event is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Projection {
+    /// The standard payload.
+    #[default]
+    Operator,
+    /// The same with raw diagnostics, where a kind has any.
+    LocalDebug,
+}
+
+/// What was done to an event before it was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectionInfo {
+    /// Which projection.
+    pub name: Projection,
+    /// Whether raw diagnostics are in it.
+    pub raw_payload_included: bool,
+    /// Fields that were taken out. None are: secrets are not stored.
+    pub redactions: Vec<String>,
+}
+
+impl ProjectionInfo {
+    /// What a projection does.
+    #[must_use]
+    pub const fn of(name: Projection) -> Self {
+        let raw_payload_included = match name {
+            Projection::Operator => false,
+            Projection::LocalDebug => true,
+        };
+        Self {
+            name,
+            raw_payload_included,
+            redactions: Vec::new(),
+        }
+    }
+}
+
+/// One event, in pages and streams alike.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EventEnvelope {
+    /// Unique on this host: agent and position.
+    pub id: String,
+    /// Its position among the agent's events; the cursor to go on from.
+    pub event_seq: u64,
+    /// When it was committed.
+    pub ts: Timestamp,
+    /// Whose.
+    pub agent_id: AgentId,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Version of its payload.
+    pub version: u32,
+    /// How it is shown.
+    pub projection: ProjectionInfo,
+    /// Where what happened came from.
+    pub provenance: Provenance,
+    /// What happened, as it is stored.
+    pub payload: Box<RawValue>,
+}
+
+impl EventEnvelope {
+    /// A stored event, ready to be sent.
+    ///
+    /// # Errors
+    /// Only if a payload holds something JSON cannot, which no payload type does.
+    pub fn new(
+        agent_id: &AgentId,
+        record: &EventRecord,
+        projection: Projection,
+    ) -> Result<Self, serde_json::Error> {
+        Ok(Self {
+            id: format!("evt_{agent_id}_{}", record.event_seq),
+            event_seq: record.event_seq,
+            ts: record.at,
+            agent_id: agent_id.clone(),
+            kind: record.event.kind().to_owned(),
+            version: record.event.version(),
+            projection: ProjectionInfo::of(projection),
+            provenance: Provenance::of(&record.event),
+            payload: RawValue::from_string(record.event.encode()?)?,
+        })
+    }
+
+    /// The typed event; a kind or version this build does not know comes as data.
+    #[must_use]
+    pub fn event(&self) -> Event {
+        Event::decode(&self.kind, self.version, self.payload.get())
+    }
+}
+
+/// Order of a page, as it is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageOrder {
+    /// Oldest first.
+    Asc,
+    /// Newest first.
+    #[default]
+    Desc,
+}
+
+impl From<PageOrder> for EventOrder {
+    fn from(order: PageOrder) -> Self {
+        match order {
+            PageOrder::Asc => Self::Ascending,
+            PageOrder::Desc => Self::Descending,
+        }
+    }
+}
+
+/// `GET /agents/{id}/events`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EventsPage {
+    /// In the order asked for.
+    pub events: Vec<EventEnvelope>,
+    /// The oldest there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_seq: Option<u64>,
+    /// The newest there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_seq: Option<u64>,
+    /// Whether there are older ones than these.
+    pub has_older: bool,
+    /// Whether there are newer ones than these.
+    pub has_newer: bool,
+    /// The order they are in.
+    pub order: PageOrder,
+    /// The most there could have been.
+    pub limit: u64,
+    /// Identity of the store the positions belong to.
+    pub epoch: String,
+}
+
+/// What a page was asked for, to be repeated in it.
+#[derive(Debug, Clone, Copy)]
+pub struct PageOf<'a> {
+    /// Whose events.
+    pub agent_id: &'a AgentId,
+    /// From which store.
+    pub epoch: &'a str,
+    /// In which order.
+    pub order: PageOrder,
+    /// At most how many.
+    pub limit: u64,
+    /// Shown how.
+    pub projection: Projection,
+}
+
+impl EventsPage {
+    /// A page as it was read, ready to be sent.
+    ///
+    /// # Errors
+    /// Only if a payload holds something JSON cannot, which no payload type does.
+    pub fn new(of: PageOf<'_>, page: &EventPage) -> Result<Self, serde_json::Error> {
+        let envelope = |record| EventEnvelope::new(of.agent_id, record, of.projection);
+        Ok(Self {
+            events: page.events.iter().map(envelope).collect::<Result<_, _>>()?,
+            oldest_seq: page.oldest_seq,
+            newest_seq: page.newest_seq,
+            has_older: page.has_older,
+            has_newer: page.has_newer,
+            order: of.order,
+            limit: of.limit,
+            epoch: of.epoch.to_owned(),
+        })
+    }
+}
+
+/// Data of the stream event `gap`: the reader fell behind, the stream ends, and the cursor is still good
+/// unless `oldest_seq` says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The last event that was sent.
+    pub after_seq: u64,
+    /// The newest there is.
+    pub newest_seq: u64,
+    /// The oldest that is kept, when that is newer than the cursor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_seq: Option<u64>,
+}
+
+impl Gap {
+    /// Name of the stream event.
+    pub const EVENT: &str = "gap";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::RunId;
+    use holon_domain::event::{CurrentRunAborted, MaxOutputTokensRecovery};
+    use holon_domain::turn::TerminalReason;
+
+    fn record(event: Event) -> EventRecord {
+        EventRecord {
+            event_seq: 9,
+            at: Timestamp::from_millis(1_794_700_000_123),
+            event,
+        }
+    }
+
+    fn main_agent() -> AgentId {
+        AgentId::parse("main").expect("valid")
+    }
+
+    #[test]
+    fn an_envelope_names_agent_position_kind_and_version() {
+        let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
+            turn_index: 3,
+            attempt: 1,
+        });
+        let envelope = EventEnvelope::new(&main_agent(), &record(event), Projection::Operator)
+            .expect("encodes");
+        assert_eq!(
+            serde_json::to_string(&envelope).expect("serialises"),
+            concat!(
+                r#"{"id":"evt_main_9","event_seq":9,"ts":"2026-11-14T23:46:40.123Z","agent_id":"main","#,
+                r#""type":"max_output_tokens_recovery","version":1,"#,
+                r#""projection":{"name":"operator","raw_payload_included":false,"redactions":[]},"#,
+                r#""provenance":{},"payload":{"turn_index":3,"attempt":1}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn the_typed_event_survives_the_wire() {
+        let event = Event::CurrentRunAborted(CurrentRunAborted {
+            run_id: RunId::from_stored("run_1"),
+            reason: TerminalReason::OperatorAborted,
+        });
+        let sent = EventEnvelope::new(
+            &main_agent(),
+            &record(event.clone()),
+            Projection::LocalDebug,
+        )
+        .expect("encodes");
+        let text = serde_json::to_string(&sent).expect("serialises");
+        let got: EventEnvelope = serde_json::from_str(&text).expect("parses");
+        assert_eq!(got.event(), event);
+        assert!(got.projection.raw_payload_included);
+    }
+
+    #[test]
+    fn an_event_of_another_build_comes_through_as_data() {
+        let event = Event::Unknown {
+            kind: "from_tomorrow".into(),
+            version: 4,
+            data: serde_json::json!({"a": [1]}),
+        };
+        let envelope =
+            EventEnvelope::new(&main_agent(), &record(event.clone()), Projection::Operator)
+                .expect("encodes");
+        assert_eq!(
+            (envelope.kind.as_str(), envelope.version),
+            ("from_tomorrow", 4)
+        );
+        assert_eq!(envelope.event(), event);
+    }
+}
