@@ -90,3 +90,27 @@ pub const DRAIN_MS: u64 = 5_000;
 pub const WORKERS: usize = 4;
 /// Open files the host asks for.
 pub const OPEN_FILES: u64 = 8_192;
+/// Connections open at once on one listener; further ones wait to be accepted, so one listener cannot starve another.
+pub const CONNECTIONS: usize = 1_024;
+/// Bytes a request's head may take; a larger one is refused with 431.
+pub const REQUEST_HEAD_BYTES: usize = 32 << 10;
+/// How long a client may take over a request's head, and over its body; then the connection is closed, or 408.
+pub const REQUEST_READ_MS: u64 = 10_000;
+/// Pause between the signs of life on an idle stream.
+pub const STREAM_HEARTBEAT_MS: u64 = 15_000;
+/// How long a stream's reader may take nothing at all before its connection is closed.
+pub const STREAM_STALL_MS: u64 = 60_000;
+/// The most briefs or transcript entries one answer holds.
+pub const LIST_PAGE_MAX: u64 = 500;
+/// How long the client waits for a connection on this machine.
+pub const CONNECT_LOCAL_MS: u64 = 2_000;
+/// The same for a host that is not this machine.
+pub const CONNECT_REMOTE_MS: u64 = 5_000;
+/// How long the client waits for the next bytes of an answer. A one-shot run is exempt: it takes as long as the work.
+pub const ANSWER_IDLE_MS: u64 = 30_000;
+/// How long the client waits on a silent stream: three missed signs of life.
+pub const STREAM_IDLE_MS: u64 = 45_000;
+/// Times in a row the client opens a broken stream again before it gives up.
+pub const STREAM_RETRIES: u32 = 8;
+/// The largest answer the client takes in, in bytes.
+pub const ANSWER_BYTES: usize = 64 << 20;
