@@ -1,0 +1,378 @@
+//! The player: answers a request with the round of a script.
+//!
+//! Which round is played is a function of the request alone (`prior_rounds + round - 1`), so a restart goes on
+//! where the agent was. The one thing kept in memory is how often a round with an `error` has failed so far;
+//! after a restart such a round may fail again.
+
+use crate::error::Error;
+use crate::placeholder::{self, Placeholder};
+use crate::script::{Expectation, Round, Script, ScriptedError};
+use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
+use holon_domain::block::Block;
+use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};
+use holon_domain::model::{
+    ConversationItem, ModelFailure, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock,
+    RequestedCall, StopReason,
+};
+use holon_domain::text;
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Rounds whose failures are counted at once. Beyond it all counts start over, so some rounds fail more often
+/// than they say: scripted failures are a means of testing, and memory has a bound.
+const COUNTED_ROUNDS: usize = 4_096;
+/// Bytes of each side shown when an expectation fails; both and the path fit a failure summary.
+const EXPECT_BYTES: usize = 160;
+/// Largest answer, filled in: nothing a script says is larger than the largest script.
+const ANSWER_BYTES: usize = SCRIPT_BYTES as usize;
+
+/// One agent's request for one round of one script.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Asked {
+    agent_id: String,
+    script: String,
+    index: u64,
+}
+
+/// The scripted provider.
+#[derive(Debug)]
+pub(crate) struct Scripted {
+    base: PathBuf,
+    failures: Mutex<HashMap<Asked, u32>>,
+}
+
+impl Scripted {
+    pub(crate) fn new(base: PathBuf) -> Self {
+        Self {
+            base,
+            failures: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Whether the script can be played at all.
+    pub(crate) fn check(&self, script: &str) -> Result<(), Error> {
+        load(&self.base.join(script)).map(drop)
+    }
+
+    /// Answers one request.
+    pub(crate) async fn play(&self, request: &ModelRequest) -> Result<ModelReply, ModelFailure> {
+        let path = self.base.join(request.model.model());
+        let script = load_off_thread(path.clone()).await?;
+        let asked = request
+            .prior_rounds
+            .saturating_add(u64::from(request.round.saturating_sub(1)));
+        let Some((index, round)) = script.round(asked) else {
+            return Err(Error::RanOut {
+                path,
+                have: script.rounds.len(),
+                asked: asked.saturating_add(1),
+            }
+            .into());
+        };
+        if round.delay_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(round.delay_ms)).await;
+        }
+        let asked = Asked {
+            agent_id: request.frame.cache.agent_id.clone(),
+            script: request.model.model().to_owned(),
+            index: asked,
+        };
+        if let Some(failure) = self.due_failure(round, &asked) {
+            return Err(failure);
+        }
+        let reply = Playing {
+            path: &path,
+            number: index + 1,
+            round,
+            request,
+        }
+        .answer()?;
+        // Only an answer settles the count: the same round of a later agent of that name starts from zero.
+        self.failures().remove(&asked);
+        Ok(reply)
+    }
+
+    fn due_failure(&self, round: &Round, asked: &Asked) -> Option<ModelFailure> {
+        let error = round.error.as_ref()?;
+        let times = match error.times {
+            Some(times) => times,
+            None if round.has_answer() => 1,
+            None => return Some(scripted_failure(error)),
+        };
+        let mut failures = self.failures();
+        if failures.len() >= COUNTED_ROUNDS && !failures.contains_key(asked) {
+            failures.clear();
+        }
+        let failed = failures.entry(asked.clone()).or_insert(0);
+        if *failed >= times {
+            return None;
+        }
+        *failed += 1;
+        Some(scripted_failure(error))
+    }
+
+    fn failures(&self) -> MutexGuard<'_, HashMap<Asked, u32>> {
+        // A panic cannot leave the counts half-written, so a poisoned lock is as good as any.
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn scripted_failure(error: &ScriptedError) -> ModelFailure {
+    let kind = ModelFailureKind::from(error.kind);
+    let stock = || format!("the script plays a {} failure here", kind.as_str());
+    ModelFailure {
+        kind,
+        message: text::preview(
+            &error.message.clone().unwrap_or_else(stock),
+            FAILURE_SUMMARY_BYTES,
+        ),
+        retry_after_ms: error.retry_after_ms,
+        usage: None,
+        diagnostics: Some(TransportDiagnostics {
+            stage: "script".to_owned(),
+            status: None,
+            source_chain: Vec::new(),
+        }),
+    }
+}
+
+async fn load_off_thread(path: PathBuf) -> Result<Script, Error> {
+    let shown = path.clone();
+    match tokio::task::spawn_blocking(move || load(&path)).await {
+        Ok(script) => script,
+        Err(stopped) => Err(Error::Unreadable {
+            path: shown,
+            source: std::io::Error::other(stopped),
+        }),
+    }
+}
+
+/// Reads and checks a script. It is read anew for each round, so an edit holds from the next one on.
+fn load(path: &Path) -> Result<Script, Error> {
+    let unreadable = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::Missing {
+            path: path.to_owned(),
+        },
+        _ => Error::Unreadable {
+            path: path.to_owned(),
+            source,
+        },
+    };
+    // Asked before opening: opening a pipe would block until someone writes to it.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(Error::NotAFile {
+            path: path.to_owned(),
+        });
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(SCRIPT_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if u64::try_from(bytes.len()).is_ok_and(|len| len > SCRIPT_BYTES) {
+        return Err(Error::TooLarge {
+            path: path.to_owned(),
+        });
+    }
+    let words = String::from_utf8(bytes).map_err(|error| Error::NotUtf8 {
+        path: path.to_owned(),
+        offset: error.utf8_error().valid_up_to(),
+    })?;
+    Script::parse(&words, path)
+}
+
+/// One round about to answer one request.
+struct Playing<'a> {
+    path: &'a Path,
+    /// Counted from 1.
+    number: usize,
+    round: &'a Round,
+    request: &'a ModelRequest,
+}
+
+impl Playing<'_> {
+    fn answer(&self) -> Result<ModelReply, Error> {
+        if let Some(expect) = &self.round.expect {
+            self.meet(expect)?;
+        }
+        let mut blocks = Vec::new();
+        if let Some(reasoning) = &self.round.reasoning {
+            blocks.push(ReplyBlock::Reasoning {
+                text: self.fill(reasoning)?,
+                opaque: None,
+            });
+        }
+        if let Some(words) = &self.round.text {
+            blocks.push(ReplyBlock::Text {
+                text: self.fill(words)?,
+            });
+        }
+        for (index, call) in self.round.calls.iter().enumerate() {
+            self.offered(&call.tool)?;
+            blocks.push(ReplyBlock::Call(RequestedCall {
+                provider_id: Some(format!("round{}_call{}", self.number, index + 1)),
+                name: call.tool.clone(),
+                input: call.input.clone(),
+            }));
+        }
+        let natural = if self.round.calls.is_empty() {
+            StopReason::EndTurn
+        } else {
+            StopReason::ToolUse
+        };
+        let stop_reason = self.round.stop.map_or(natural, StopReason::from);
+        let usage = self.round.usage.map_or_else(
+            || TokenUsage::new(tokens_read(self.request), tokens_written(&blocks)),
+            |usage| TokenUsage::new(usage.input_tokens, usage.output_tokens),
+        );
+        Ok(ModelReply {
+            blocks,
+            stop_reason,
+            usage,
+        })
+    }
+
+    fn meet(&self, expect: &Expectation) -> Result<(), Error> {
+        if let Some(words) = &expect.tool_result_contains {
+            self.contains(
+                "the last tool result",
+                last_tool_result(self.request),
+                words,
+            )?;
+        }
+        if let Some(words) = &expect.input_contains {
+            self.contains("the input", &everything_said(self.request), words)?;
+        }
+        Ok(())
+    }
+
+    fn contains(&self, side: &'static str, actual: &str, expected: &str) -> Result<(), Error> {
+        if actual.contains(expected) {
+            return Ok(());
+        }
+        Err(Error::Unexpected {
+            path: self.path.to_owned(),
+            round: self.number,
+            side,
+            expected: text::preview(expected, EXPECT_BYTES),
+            actual: text::preview(actual, EXPECT_BYTES),
+        })
+    }
+
+    fn offered(&self, tool: &str) -> Result<(), Error> {
+        if self.request.tools.iter().any(|spec| spec.name == tool) {
+            return Ok(());
+        }
+        let names: Vec<&str> = self
+            .request
+            .tools
+            .iter()
+            .map(|spec| spec.name.as_str())
+            .collect();
+        let offered = if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        };
+        Err(Error::ToolNotOffered {
+            path: self.path.to_owned(),
+            round: self.number,
+            tool: tool.to_owned(),
+            offered,
+        })
+    }
+
+    fn fill(&self, words: &str) -> Result<String, Error> {
+        let pieces = placeholder::pieces(words).map_err(|what| Error::Invalid {
+            path: self.path.to_owned(),
+            what: format!("round {}: {what}", self.number),
+        })?;
+        let value = |placeholder| match placeholder {
+            Placeholder::Input => current_input(self.request),
+            Placeholder::ToolResult => last_tool_result(self.request),
+            Placeholder::AgentId => self.request.frame.cache.agent_id.as_str(),
+        };
+        placeholder::fill(&pieces, value, ANSWER_BYTES).ok_or_else(|| Error::AnswerTooLarge {
+            path: self.path.to_owned(),
+            round: self.number,
+        })
+    }
+}
+
+/// The frame's last context block: by contract the current input stands there.
+fn current_input(request: &ModelRequest) -> &str {
+    request
+        .frame
+        .context_blocks
+        .last()
+        .map_or("", |block| block.text.as_str())
+}
+
+fn last_tool_result(request: &ModelRequest) -> &str {
+    let mut newest_first = request.conversation.iter().rev();
+    let result = newest_first.find_map(|item| match item {
+        ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
+        ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
+    });
+    result.unwrap_or_default()
+}
+
+/// The current input and what was put in after it.
+fn everything_said(request: &ModelRequest) -> String {
+    let mut said = current_input(request).to_owned();
+    for item in &request.conversation {
+        match item {
+            ConversationItem::User { text } => {
+                said.push('\n');
+                said.push_str(text);
+            }
+            ConversationItem::Assistant { .. } | ConversationItem::ToolResult { .. } => {}
+        }
+    }
+    said
+}
+
+fn tokens_read(request: &ModelRequest) -> u64 {
+    let frame = text::estimate_tokens(&request.frame.system_prompt)
+        + request
+            .frame
+            .context_blocks
+            .iter()
+            .map(|block| text::estimate_tokens(&block.text))
+            .sum::<usize>();
+    let conversation: usize = request.conversation.iter().map(item_tokens).sum();
+    to_u64(frame + conversation)
+}
+
+fn item_tokens(item: &ConversationItem) -> usize {
+    let block_tokens = |block: &Block| match block {
+        Block::Text { text } | Block::Reasoning { text, .. } => text::estimate_tokens(text),
+        Block::ToolCall(call) => {
+            text::estimate_tokens(&call.name) + text::estimate_tokens(&call.input.to_string())
+        }
+    };
+    match item {
+        ConversationItem::Assistant { blocks, .. } => blocks.iter().map(block_tokens).sum(),
+        ConversationItem::ToolResult { content, .. } => text::estimate_tokens(content),
+        ConversationItem::User { text } => text::estimate_tokens(text),
+    }
+}
+
+fn tokens_written(blocks: &[ReplyBlock]) -> u64 {
+    let tokens = |block: &ReplyBlock| match block {
+        ReplyBlock::Text { text } | ReplyBlock::Reasoning { text, .. } => {
+            text::estimate_tokens(text)
+        }
+        ReplyBlock::Call(call) => {
+            text::estimate_tokens(&call.name) + text::estimate_tokens(&call.input.to_string())
+        }
+    };
+    to_u64(blocks.iter().map(tokens).sum())
+}
+
+fn to_u64(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,109 @@
+//! A router over a temporary directory of scripts, and requests to it.
+
+use holon_domain::CallId;
+use holon_domain::model::{
+    ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
+    PromptFrame, ReplyBlock, Stability,
+};
+use holon_domain::tool::{ToolFamily, ToolSpec};
+use holon_llm::Router;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
+
+/// A router and the scripts it finds.
+pub(crate) struct Stage {
+    dir: tempfile::TempDir,
+    pub(crate) router: Router,
+}
+
+impl Stage {
+    /// A stage with one script, `s.json`.
+    pub(crate) fn with(script: &Value) -> Self {
+        let stage = Self::empty();
+        stage.write("s.json", script.to_string().as_bytes());
+        stage
+    }
+
+    /// A stage without scripts.
+    pub(crate) fn empty() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let router = Router::new(dir.path().to_owned());
+        Self { dir, router }
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Forgets what was kept in memory, as a restart does.
+    pub(crate) fn restart(&mut self) {
+        self.router = Router::new(self.dir.path().to_owned());
+    }
+
+    pub(crate) async fn call(&self, request: &ModelRequest) -> Result<ModelReply, ModelFailure> {
+        self.router.call(request, &CancellationToken::new()).await
+    }
+
+    pub(crate) async fn text(&self, request: &ModelRequest) -> String {
+        text_of(&self.call(request).await.unwrap())
+    }
+}
+
+pub(crate) fn text_of(reply: &ModelReply) -> String {
+    let texts = reply.blocks.iter().filter_map(|block| match block {
+        ReplyBlock::Text { text } => Some(text.as_str()),
+        ReplyBlock::Reasoning { .. } | ReplyBlock::Call(_) => None,
+    });
+    texts.collect()
+}
+
+/// A request for the round after `prior_rounds` and `round - 1` others, with `ExecCommand` and `Sleep` on offer.
+pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
+    let block = |text: &str| PromptBlock {
+        text: text.to_owned(),
+        stability: Stability::TurnScoped,
+        cache_breakpoint: false,
+    };
+    let tool = |name: &str| ToolSpec {
+        name: name.to_owned(),
+        description: "does".to_owned(),
+        input_schema: serde_json::json!({ "type": "object" }),
+        family: ToolFamily::Core,
+    };
+    ModelRequest {
+        model: ModelRef::parse("scripted/s.json").unwrap(),
+        round,
+        frame: PromptFrame {
+            system_prompt: "12345678".to_owned(),
+            system_blocks: vec![block("12345678")],
+            context_blocks: vec![block("earlier"), block("Current input: hello")],
+            cache: PromptCache {
+                agent_id: "main".to_owned(),
+                prompt_cache_key: "key".to_owned(),
+                context_fingerprint: "print".to_owned(),
+                working_memory_revision: 0,
+                compression_epoch: 0,
+            },
+        },
+        conversation: Vec::new(),
+        tools: vec![tool("ExecCommand"), tool("Sleep")],
+        max_output_tokens: 100,
+        prior_rounds,
+    }
+}
+
+/// What a tool answered.
+pub(crate) fn result(content: &str) -> ConversationItem {
+    ConversationItem::ToolResult {
+        call_id: CallId::from_stored("call_1"),
+        content: content.to_owned(),
+        is_error: false,
+    }
+}
