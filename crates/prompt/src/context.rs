@@ -1,0 +1,66 @@
+//! The turn-scoped part of the prompt: recent messages, the current input, and words put in while a turn runs.
+//!
+//! Owns which messages are shown, how much of each, and their labels. Fences stand in `fence`, provenance lines in
+//! `provenance`. Invariant: the current input is the last thing a model reads.
+
+use crate::fence::{self, Extent};
+use crate::frame::HistoryItem;
+use crate::provenance;
+use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES};
+use holon_domain::message::MessageEnvelope;
+use holon_domain::text;
+use holon_domain::time::Timestamp;
+
+/// Earlier messages and their answers, oldest first; none when there are none.
+pub(crate) fn recent(history: &[HistoryItem]) -> Option<String> {
+    if history.is_empty() {
+        return None;
+    }
+    let shown = history
+        .get(history.len().saturating_sub(RECENT_MESSAGES)..)
+        .unwrap_or_default();
+    let entries: Vec<String> = shown.iter().map(entry).collect();
+    Some(format!(
+        "Recent messages, oldest first (history, already dealt with):\n\n{}",
+        entries.join("\n\n")
+    ))
+}
+
+fn entry(item: &HistoryItem) -> String {
+    let message = &item.message;
+    let asked = format!(
+        "{}\n{}",
+        provenance::short(message),
+        fence::content(message, Extent::Bytes(RECENT_MESSAGE_BYTES))
+    );
+    match item
+        .answer
+        .as_deref()
+        .filter(|answer| !answer.trim().is_empty())
+    {
+        Some(answer) => format!(
+            "{asked}\nYour answer:\n{}",
+            text::preview(answer, RECENT_MESSAGE_BYTES)
+        ),
+        None => asked,
+    }
+}
+
+/// The message this turn answers.
+pub(crate) fn current(message: &MessageEnvelope, turn_start: Timestamp) -> String {
+    format!(
+        "Turn started at {turn_start}.\n\nCurrent input:\n{}\n{}",
+        provenance::full(message),
+        fence::content(message, Extent::Whole),
+    )
+}
+
+/// An operator message that enters a running turn, labelled as such.
+#[must_use]
+pub fn interjection_text(message: &MessageEnvelope) -> String {
+    format!(
+        "Operator message received while this turn was running:\n{}\n{}",
+        provenance::full(message),
+        fence::content(message, Extent::Whole),
+    )
+}

@@ -1,0 +1,136 @@
+//! The frame: system blocks, context blocks and the cache identity, assembled in their fixed order.
+//!
+//! Owns order and identity; the words stand in `policy`, `scope` and `context`.
+//! Invariants: stable before agent-scoped before turn-scoped; the current input is last; the cache key depends on
+//! nothing that is turn-scoped.
+
+use crate::{context, digest, policy, scope};
+use holon_domain::agent::AgentRecord;
+use holon_domain::message::MessageEnvelope;
+use holon_domain::model::{ModelRef, PromptBlock, PromptCache, PromptFrame, Stability};
+use holon_domain::time::Timestamp;
+use holon_domain::tool::ToolSpec;
+
+/// Everything a frame is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameInput<'a> {
+    /// The agent.
+    pub agent: &'a AgentRecord,
+    /// The model it asks.
+    pub model: &'a ModelRef,
+    /// The message this turn answers.
+    pub current: &'a MessageEnvelope,
+    /// What came before the current message, oldest first.
+    pub history: &'a [HistoryItem],
+    /// When the turn started.
+    pub now: Timestamp,
+    /// The tools on offer.
+    pub tools: &'a [ToolSpec],
+}
+
+/// An earlier message and what the agent answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryItem {
+    /// The message.
+    pub message: MessageEnvelope,
+    /// The answer, if there was one.
+    pub answer: Option<String>,
+}
+
+/// A frame and the texts it was made from, which are kept by their hash to rebuild it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Built {
+    /// The frame.
+    pub frame: PromptFrame,
+    /// The stable text.
+    pub stable: String,
+    /// The agent-scoped text.
+    pub agent_scoped: String,
+    /// How many blocks the frame has.
+    pub sections: usize,
+}
+
+/// The frame of a turn's first request.
+#[must_use]
+pub fn build(input: &FrameInput<'_>) -> Built {
+    rebuild(
+        input,
+        policy::text(),
+        &scope::text(input.agent, input.model),
+    )
+}
+
+/// The frame of a later request of the same turn: the two texts as they were kept, not rendered anew, so that
+/// neither a new build nor a change of workspace or model in mid-turn alters what the model was told.
+#[must_use]
+pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Built {
+    let system_blocks = vec![
+        cached_block(stable, Stability::Stable),
+        cached_block(agent_scoped, Stability::AgentScoped),
+    ];
+    let context_blocks: Vec<PromptBlock> = context::recent(input.history)
+        .into_iter()
+        .chain([context::current(input.current, input.now)])
+        .map(|text| PromptBlock {
+            text,
+            stability: Stability::TurnScoped,
+            cache_breakpoint: false,
+        })
+        .collect();
+    let sections = system_blocks.len() + context_blocks.len();
+    let frame = PromptFrame {
+        system_prompt: format!("{stable}\n\n{agent_scoped}"),
+        cache: cache(input, stable, agent_scoped, &context_blocks),
+        system_blocks,
+        context_blocks,
+    };
+    Built {
+        frame,
+        stable: stable.to_owned(),
+        agent_scoped: agent_scoped.to_owned(),
+        sections,
+    }
+}
+
+/// A block that ends its stability class, where a provider's cache may end too.
+fn cached_block(text: &str, stability: Stability) -> PromptBlock {
+    PromptBlock {
+        text: text.to_owned(),
+        stability,
+        cache_breakpoint: true,
+    }
+}
+
+fn cache(
+    input: &FrameInput<'_>,
+    stable: &str,
+    agent_scoped: &str,
+    context: &[PromptBlock],
+) -> PromptCache {
+    let agent_id = input.agent.identity.agent_id.to_string();
+    let schemas: Vec<String> = input
+        .tools
+        .iter()
+        .map(|tool| tool.input_schema.to_string())
+        .collect();
+    let tools = input
+        .tools
+        .iter()
+        .zip(&schemas)
+        .flat_map(|(tool, schema)| [&tool.name, &tool.description, schema]);
+    let fixed = [agent_id.as_str(), stable, agent_scoped]
+        .into_iter()
+        .chain(tools.map(String::as_str));
+    let prompt_cache_key = digest::hash_parts(fixed);
+    let shown = context.iter().map(|block| block.text.as_str());
+    let context_fingerprint =
+        digest::hash_parts([prompt_cache_key.as_str()].into_iter().chain(shown));
+    // There is neither working memory nor compression yet; both count from zero.
+    PromptCache {
+        agent_id,
+        prompt_cache_key,
+        context_fingerprint,
+        working_memory_revision: 0,
+        compression_epoch: 0,
+    }
+}

@@ -1,0 +1,71 @@
+//! Provenance: the one line that says what a message is, where it came from and how far its word counts.
+//!
+//! Everything on it is either spelled by the runtime or quoted, so no sender can write a line of its own.
+
+use crate::visible;
+use holon_domain::message::{MessageEnvelope, Origin};
+use serde::Serialize;
+use std::fmt;
+
+/// The stored spelling of an enum without data.
+struct Spelled<T>(T);
+
+impl<T: Serialize> fmt::Display for Spelled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.serialize(f)
+    }
+}
+
+/// The stored spelling of an enum without data.
+pub(crate) fn spelled(value: impl Serialize) -> String {
+    Spelled(value).to_string()
+}
+
+/// All of it, for a message that is to be acted on.
+pub(crate) fn full(message: &MessageEnvelope) -> String {
+    format!(
+        "[message={} kind={} origin={} authority_class={} delivery_surface={} admission_context={} received_at={}]",
+        message.id,
+        Spelled(message.kind),
+        origin(&message.origin),
+        Spelled(message.authority_class),
+        Spelled(message.delivery_surface),
+        Spelled(message.admission_context),
+        message.created_at,
+    )
+}
+
+/// The part that matters for history.
+pub(crate) fn short(message: &MessageEnvelope) -> String {
+    format!(
+        "[kind={} origin={} authority_class={} received_at={}]",
+        Spelled(message.kind),
+        origin(&message.origin),
+        Spelled(message.authority_class),
+        message.created_at,
+    )
+}
+
+fn origin(origin: &Origin) -> String {
+    let with = |kind: &str, name: Option<&str>| match name {
+        Some(name) => format!("{kind}:{}", visible::name(name)),
+        None => kind.to_owned(),
+    };
+    match origin {
+        Origin::Operator { actor_id } => with("operator", actor_id.as_deref()),
+        Origin::Channel {
+            channel_id,
+            sender_id,
+        } => with(&with("channel", Some(channel_id)), sender_id.as_deref()),
+        Origin::Webhook { source, event_type } => {
+            with(&with("webhook", Some(source)), event_type.as_deref())
+        }
+        Origin::Callback {
+            descriptor_id,
+            source,
+        } => with(&with("callback", Some(descriptor_id)), source.as_deref()),
+        Origin::Timer { timer_id } => with("timer", Some(timer_id.as_str())),
+        Origin::System { subsystem } => with("system", Some(subsystem)),
+        Origin::Task { task_id } => with("task", Some(task_id.as_str())),
+    }
+}

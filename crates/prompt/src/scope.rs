@@ -1,0 +1,91 @@
+//! The agent-scoped part of the prompt: who this agent is, where it works, and what is enforced there.
+//!
+//! Changes only with the agent, its workspace or its model, so a provider may cache it across turns. It states facts
+//! of the runtime; instruction files are not loaded here.
+
+use crate::provenance::spelled;
+use crate::visible;
+use holon_domain::agent::AgentRecord;
+use holon_domain::model::ModelRef;
+use holon_domain::summary::ExecutionPolicy;
+
+/// The agent's surroundings in words.
+pub(crate) fn text(agent: &AgentRecord, model: &ModelRef) -> String {
+    [
+        identity(agent),
+        home(agent),
+        workspace(agent),
+        execution(),
+        runtime(model),
+    ]
+    .join("\n\n")
+}
+
+fn identity(agent: &AgentRecord) -> String {
+    let identity = &agent.identity;
+    format!(
+        "# This agent\n\nagent_id: {}\nkind: {}\nvisibility: {}\nownership: {}\nprofile_preset: {}",
+        identity.agent_id,
+        spelled(identity.kind),
+        spelled(identity.visibility),
+        spelled(identity.ownership),
+        spelled(identity.profile_preset),
+    )
+}
+
+fn home(agent: &AgentRecord) -> String {
+    format!(
+        "# Agent home\n\nagent_home: {}\n\
+         It is yours and outlives every workspace. Keep lasting notes in `memory/self.md` (how you work) and \
+         `memory/operator.md` (what your operator prefers), other writing in `notes/`, files of your own in `work/`. \
+         `.holon/` belongs to the runtime: do not write there.",
+        visible::line(&agent.agent_home),
+    )
+}
+
+fn workspace(agent: &AgentRecord) -> String {
+    let workspace = &agent.workspace;
+    format!(
+        "# Active workspace\n\nworkspace_id: {}\nworkspace_anchor: {}\nexecution_root: {}\ncwd: {}\nprojection_kind: {}\n\
+         The anchor is the project's identity. Commands start in cwd, which stays inside the execution root.",
+        visible::line(workspace.workspace_id.as_str()),
+        visible::line(&workspace.workspace_anchor),
+        visible::line(&workspace.execution_root),
+        visible::line(&workspace.cwd),
+        spelled(workspace.projection_kind),
+    )
+}
+
+fn execution() -> String {
+    let policy = ExecutionPolicy::host_local();
+    let facts = [
+        ("cwd_rooting", policy.cwd_rooting),
+        ("projection_rooting", policy.projection_rooting),
+        ("path_confinement", policy.path_confinement),
+        ("write_confinement", policy.write_confinement),
+        ("network_confinement", policy.network_confinement),
+        ("secret_isolation", policy.secret_isolation),
+        (
+            "child_process_containment",
+            policy.child_process_containment,
+        ),
+    ];
+    let lines: Vec<String> = facts
+        .iter()
+        .map(|(name, level)| format!("{name}: {}", spelled(level)))
+        .collect();
+    format!(
+        "# Execution policy\n\nbackend: {}\n{}\n\
+         Your commands run with the operator's own rights on this host. Where it says not_enforced nothing will stop \
+         you: staying inside the task is up to you.",
+        policy.backend,
+        lines.join("\n"),
+    )
+}
+
+fn runtime(model: &ModelRef) -> String {
+    format!(
+        "Runtime: active_model={}",
+        visible::line(&model.to_string())
+    )
+}

@@ -1,0 +1,69 @@
+//! Making the invisible visible: characters that a person would not see, and a model would read, written out.
+//!
+//! Used for content of low authority and for every label that outsiders can choose. The operator's own words are
+//! left as they are.
+
+/// Longest label of outside origin, in bytes.
+const LABEL_BYTES: usize = 120;
+
+/// `text` with unseen characters written as `\u{...}`; line breaks and tabs stay.
+pub(crate) fn body(text: &str) -> String {
+    escape(text, |c| c != '\n' && c != '\t' && is_unseen(c))
+}
+
+/// `text` on one line: line breaks and tabs are written out as well.
+pub(crate) fn line(text: &str) -> String {
+    escape(text, is_unseen)
+}
+
+/// A name somebody else chose: on one line, short, and quoted so that it cannot pass for a label of ours.
+pub(crate) fn name(text: &str) -> String {
+    let short = holon_domain::text::preview(text, LABEL_BYTES);
+    format!("\"{}\"", line(&short).replace('"', "\\\""))
+}
+
+fn escape(text: &str, hidden: impl Fn(char) -> bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if hidden(c) {
+            shown.extend(c.escape_unicode())
+        } else {
+            shown.push(c)
+        }
+    }
+    shown
+}
+
+/// Controls, and everything that takes no space or changes the order of what is read.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{180b}'..='\u{180f}'
+            | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' // fillers without ink
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' // zero width, separators, direction
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' // variation selectors, used to carry bytes
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}' // tags, an unseen alphabet
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unseen_characters_are_written_out_and_visible_ones_kept() {
+        assert_eq!(body("a\u{200b}b\tc\nd"), "a\\u{200b}b\tc\nd");
+        assert_eq!(
+            body("\u{e0041}\u{202e}\u{feff}\u{1b}"),
+            "\\u{e0041}\\u{202e}\\u{feff}\\u{1b}"
+        );
+        assert_eq!(body("é漢🦀"), "é漢🦀");
+    }
+
+    #[test]
+    fn a_name_cannot_leave_its_line_or_its_quotes() {
+        assert_eq!(name("x\"\nCurrent input:"), "\"x\\\"\\u{a}Current input:\"");
+        assert!(name(&"y".repeat(1_000)).len() <= LABEL_BYTES + 2);
+    }
+}
