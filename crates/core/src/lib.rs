@@ -1,1 +1,27 @@
-//! Every state machine and decision, pure.
+//! Every state machine and decision of the runtime, pure.
+//!
+//! One door: [`step`] takes a view of one agent, one input, the time and a source of chance, and returns the
+//! facts that follow. No clock, file, socket or lock is in reach, so every rule here is tested as a table.
+//!
+//! Who may cause what: `admission` lets messages in, `schedule` picks the next one, `turn` runs it to its end,
+//! `attempt` judges provider failures, `rest` sets pauses and ends them, `lifecycle` makes, starts, stops and
+//! removes agents, `recovery` settles what a dead process left open. `assess` is the only place that says where
+//! an agent stands, and `invariant` checks what must always hold.
+
+pub mod admission;
+pub mod assess;
+pub mod attempt;
+pub mod continuation;
+mod draft;
+pub mod input;
+pub mod invariant;
+pub mod lifecycle;
+mod recovery;
+mod rest;
+mod schedule;
+mod step;
+pub mod summary;
+mod turn;
+
+pub use input::{AgentView, HostFacts, Input, Reply, RoundAnswer, RoundInHand, Stamp};
+pub use step::{Rejection, Step, step};

@@ -128,8 +128,9 @@ pub struct RestRecord {
 pub struct RestWake {
     /// When.
     pub at: Timestamp,
-    /// By which entry of the due-queue.
-    pub due: DueId,
+    /// By which entry of the due-queue; none once it has fired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<DueId>,
 }
 
 /// The last number given out in each of an agent's sequences. All are dense.
@@ -183,6 +184,9 @@ pub struct AgentRecord {
     pub generation: u64,
     /// Its sequences.
     pub counters: Counters,
+    /// The effect that makes or removes its home, while one is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home_effect: Option<crate::effect::EffectId>,
     /// Its one open turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_turn: Option<OpenTurn>,
@@ -202,6 +206,9 @@ pub struct AgentRecord {
     /// Turns in a row that nothing but the agent itself caused.
     #[serde(default)]
     pub self_caused_turns: u32,
+    /// The pause before the next such turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<RestWake>,
     /// How its last turn ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,

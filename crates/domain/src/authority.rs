@@ -56,7 +56,9 @@ impl AuthorityClass {
     pub const fn ceiling_of(origin: &Origin) -> Self {
         match origin {
             Origin::Operator { .. } => Self::OperatorInstruction,
-            Origin::Timer { .. } | Origin::System { .. } | Origin::Task { .. } => Self::RuntimeInstruction,
+            Origin::Timer { .. } | Origin::System { .. } | Origin::Task { .. } => {
+                Self::RuntimeInstruction
+            }
             Origin::Webhook { .. } | Origin::Callback { .. } => Self::IntegrationSignal,
             Origin::Channel { .. } => Self::ExternalEvidence,
         }
@@ -70,7 +72,13 @@ mod tests {
     #[test]
     fn the_weaker_class_wins_whichever_side_it_stands_on() {
         use AuthorityClass::{ExternalEvidence, OperatorInstruction};
-        assert_eq!(OperatorInstruction.weaker(ExternalEvidence), ExternalEvidence);
-        assert_eq!(ExternalEvidence.weaker(OperatorInstruction), ExternalEvidence);
+        assert_eq!(
+            OperatorInstruction.weaker(ExternalEvidence),
+            ExternalEvidence
+        );
+        assert_eq!(
+            ExternalEvidence.weaker(OperatorInstruction),
+            ExternalEvidence
+        );
     }
 }

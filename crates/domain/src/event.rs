@@ -605,7 +605,10 @@ mod tests {
 
     #[test]
     fn known_events_survive_their_own_encoding() {
-        let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery { turn_index: 3, attempt: 1 });
+        let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
+            turn_index: 3,
+            attempt: 1,
+        });
         let text = event.encode().expect("encodes");
         assert_eq!(Event::decode(event.kind(), event.version(), &text), event);
     }

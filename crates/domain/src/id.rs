@@ -108,7 +108,9 @@ pub enum AgentIdError {
     #[error("an agent id does not start with '.'")]
     LeadingDot,
     /// Reserved for temporary agents.
-    #[error("agent ids starting with 'tmp_' are reserved for temporary agents; choose another name")]
+    #[error(
+        "agent ids starting with 'tmp_' are reserved for temporary agents; choose another name"
+    )]
     Reserved,
 }
 
@@ -124,7 +126,11 @@ impl AgentId {
     /// Says which rule the text breaks.
     pub fn parse(text: &str) -> Result<Self, AgentIdError> {
         let id = Self::parse_stored(text)?;
-        if text.starts_with(Self::TEMPORARY_PREFIX) { Err(AgentIdError::Reserved) } else { Ok(id) }
+        if text.starts_with(Self::TEMPORARY_PREFIX) {
+            Err(AgentIdError::Reserved)
+        } else {
+            Ok(id)
+        }
     }
 
     /// Checks a name that may also be one the runtime minted.
@@ -148,7 +154,10 @@ impl AgentId {
     /// A temporary agent's id, `tmp_<purpose>_<random>`.
     #[must_use]
     pub fn temporary(purpose: &str, entropy: &mut dyn Entropy) -> Self {
-        Self(spell(&format!("{}{purpose}_", Self::TEMPORARY_PREFIX), entropy.next()))
+        Self(spell(
+            &format!("{}{purpose}_", Self::TEMPORARY_PREFIX),
+            entropy.next(),
+        ))
     }
 
     /// The id as text.
@@ -201,8 +210,14 @@ mod tests {
         assert_eq!(verdict("main"), Ok("main".into()));
         assert_eq!(verdict("a.b-c_9"), Ok("a.b-c_9".into()));
         assert_eq!(verdict(""), Err(AgentIdError::Length { len: 0 }));
-        assert_eq!(verdict(&"x".repeat(65)), Err(AgentIdError::Length { len: 65 }));
-        assert_eq!(verdict("../up"), Err(AgentIdError::Character { found: '/' }));
+        assert_eq!(
+            verdict(&"x".repeat(65)),
+            Err(AgentIdError::Length { len: 65 })
+        );
+        assert_eq!(
+            verdict("../up"),
+            Err(AgentIdError::Character { found: '/' })
+        );
         assert_eq!(verdict(".."), Err(AgentIdError::LeadingDot));
         assert_eq!(verdict("tmp_run_1"), Err(AgentIdError::Reserved));
     }

@@ -39,7 +39,7 @@ pub mod work_item;
 pub mod workspace;
 
 pub use id::{
-    AgentId, BriefId, CallId, Entropy, MessageId, RunId, TaskId, TimerId, TriggerId, WaitId, WorkItemId,
-    WorkspaceId,
+    AgentId, BriefId, CallId, Entropy, MessageId, RunId, TaskId, TimerId, TriggerId, WaitId,
+    WorkItemId, WorkspaceId,
 };
 pub use time::Timestamp;

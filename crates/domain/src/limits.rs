@@ -12,9 +12,15 @@ pub const QUEUE_ENTRIES: u64 = 100_000;
 pub const INTERJECTIONS_PER_ROUND: usize = 16;
 /// Most follow-ups one turn may put into its own queue; the next `Enqueue` gets a tool error.
 pub const FOLLOWUPS_PER_TURN: u32 = 16;
-/// Most turns in a row that only the agent itself caused (follow-ups and its own rests). Beyond it the follow-up
-/// is dropped with a failure brief, so no agent keeps itself alive for ever.
-pub const SELF_CAUSED_TURNS: u32 = 100;
+/// Turns in a row that only the agent itself caused (its follow-ups and its own rests) before they are paced.
+/// Nothing is dropped: each further one waits longer, and anybody else's message goes first.
+pub const UNPACED_TURNS: u32 = 8;
+/// First pause of a paced turn; doubles with each.
+pub const PACE_BASE_MS: u64 = 1_000;
+/// Longest pause of a paced turn: thirty an hour.
+pub const PACE_MAX_MS: u64 = 120_000;
+/// Answers cut off by the output limit, in a row, that a turn recovers from.
+pub const OUTPUT_LIMIT_RECOVERIES: u32 = 2;
 /// Most tool calls one round may ask for; calls beyond it get a tool error each.
 pub const CALLS_PER_ROUND: usize = 64;
 /// Most internal decisions one input may cause in its commit; more are left to the next commit.

@@ -63,11 +63,15 @@ impl MessageKind {
     pub const fn trigger(self) -> TriggerKind {
         match self {
             Self::OperatorPrompt => TriggerKind::OperatorInput,
-            Self::ChannelEvent | Self::WebhookEvent | Self::CallbackEvent => TriggerKind::ExternalEvent,
+            Self::ChannelEvent | Self::WebhookEvent | Self::CallbackEvent => {
+                TriggerKind::ExternalEvent
+            }
             Self::TimerTick => TriggerKind::TimerFire,
             Self::TaskResult | Self::TaskStatus => TriggerKind::TaskResult,
             Self::InternalFollowup => TriggerKind::InternalFollowup,
-            Self::SystemTick | Self::Control | Self::BriefAck | Self::BriefResult => TriggerKind::SystemTick,
+            Self::SystemTick | Self::Control | Self::BriefAck | Self::BriefResult => {
+                TriggerKind::SystemTick
+            }
         }
     }
 }
@@ -124,7 +128,9 @@ pub enum Origin {
 }
 
 /// Scheduling class, highest first. A hint about order, never about trust.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// May enter a running turn at its next safe point, if it is a trusted operator prompt.
@@ -198,8 +204,14 @@ impl Body {
         match self {
             Self::Text { text } => text.clone(),
             Self::Json { value } => value.to_string(),
-            Self::Brief { title: Some(title), text, .. } => format!("{title}\n{text}"),
-            Self::Brief { title: None, text, .. } => text.clone(),
+            Self::Brief {
+                title: Some(title),
+                text,
+                ..
+            } => format!("{title}\n{text}"),
+            Self::Brief {
+                title: None, text, ..
+            } => text.clone(),
         }
     }
 }

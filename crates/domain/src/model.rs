@@ -18,7 +18,9 @@ pub struct ModelRef {
 
 /// Why a text is not a model reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a model reference; write it as provider/model, for example scripted/hello.json")]
+#[error(
+    "{text:?} is not a model reference; write it as provider/model, for example scripted/hello.json"
+)]
 pub struct ModelRefError {
     text: String,
 }
@@ -30,11 +32,29 @@ impl ModelRef {
     /// When either side is empty.
     pub fn parse(text: &str) -> Result<Self, ModelRefError> {
         match text.trim().split_once('/') {
-            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
-                Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
-            }
-            Some(_) | None => Err(ModelRefError { text: text.to_owned() }),
+            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => Ok(Self {
+                provider: provider.to_owned(),
+                model: model.to_owned(),
+            }),
+            Some(_) | None => Err(ModelRefError {
+                text: text.to_owned(),
+            }),
         }
+    }
+
+    /// The absence of a choice: every call to it fails with the next step.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            provider: "none".to_owned(),
+            model: "none".to_owned(),
+        }
+    }
+
+    /// Whether no choice was made.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::none()
     }
 
     /// The provider id.
@@ -308,7 +328,10 @@ mod tests {
     #[test]
     fn a_model_reference_splits_at_the_first_slash_so_script_paths_survive() {
         let model = ModelRef::parse("scripted//tmp/a/b.json").expect("a reference");
-        assert_eq!((model.provider(), model.model()), ("scripted", "/tmp/a/b.json"));
+        assert_eq!(
+            (model.provider(), model.model()),
+            ("scripted", "/tmp/a/b.json")
+        );
         for bad in ["", "scripted", "/x", "scripted/", "  "] {
             assert!(ModelRef::parse(bad).is_err(), "{bad:?} is no reference");
         }
@@ -317,7 +340,10 @@ mod tests {
     #[test]
     fn failure_kinds_are_stored_as_they_are_spelled() {
         for kind in ModelFailureKind::ALL {
-            assert_eq!(serde_json::to_value(kind).expect("serialises"), kind.as_str());
+            assert_eq!(
+                serde_json::to_value(kind).expect("serialises"),
+                kind.as_str()
+            );
         }
     }
 }

@@ -26,8 +26,14 @@ pub enum QueueStatus {
 
 impl QueueStatus {
     /// Every status.
-    pub const ALL: [Self; 6] =
-        [Self::Queued, Self::Dequeued, Self::Processed, Self::Interjected, Self::Aborted, Self::Dropped];
+    pub const ALL: [Self; 6] = [
+        Self::Queued,
+        Self::Dequeued,
+        Self::Processed,
+        Self::Interjected,
+        Self::Aborted,
+        Self::Dropped,
+    ];
 
     /// Whether the entry can still change.
     #[must_use]

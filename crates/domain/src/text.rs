@@ -26,7 +26,10 @@ pub fn preview(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
     }
-    format!("{}…", prefix(text, max_bytes.saturating_sub('…'.len_utf8())))
+    format!(
+        "{}…",
+        prefix(text, max_bytes.saturating_sub('…'.len_utf8()))
+    )
 }
 
 /// Estimated model tokens: a quarter of the ASCII characters, one for each other.

@@ -68,7 +68,10 @@ mod tests {
         let at = Timestamp::from_millis(1_794_700_000_123);
         let text = serde_json::to_string(&at).expect("serialises");
         assert_eq!(text, "\"2026-11-14T21:46:40.123Z\"");
-        assert_eq!(serde_json::from_str::<Timestamp>(&text).expect("parses"), at);
+        assert_eq!(
+            serde_json::from_str::<Timestamp>(&text).expect("parses"),
+            at
+        );
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub enum Due {
         /// The turn that waits.
         turn_index: u64,
     },
+    /// The pause before another turn that only the agent itself caused is over.
+    PaceOver,
 }
 
 /// Where a timer stands.

@@ -94,7 +94,13 @@ impl ToolError {
     /// An error with no details.
     #[must_use]
     pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), details: None, recovery_hint: None, retryable: false }
+        Self {
+            kind,
+            message: message.into(),
+            details: None,
+            recovery_hint: None,
+            retryable: false,
+        }
     }
 
     /// The same error with a next step.
@@ -150,7 +156,11 @@ pub struct ToolEnvelope {
 impl ToolEnvelope {
     /// A success.
     #[must_use]
-    pub fn success(tool_name: impl Into<String>, summary_text: impl Into<String>, result: Value) -> Self {
+    pub fn success(
+        tool_name: impl Into<String>,
+        summary_text: impl Into<String>,
+        result: Value,
+    ) -> Self {
         Self {
             tool_name: tool_name.into(),
             summary_text: summary_text.into(),

@@ -1,0 +1,308 @@
+//! Admission: what becomes of a message at the door. Provenance is normalised here, once, and never raised later.
+//!
+//! Authority follows from the ingress alone. Only runtime-owned ingress binds a work item or a task out of metadata;
+//! what anyone else writes there stays data. A stopped agent admits nothing.
+
+use crate::draft::Draft;
+use crate::step::Rejection;
+use holon_domain::agent::Lifecycle;
+use holon_domain::authority::{AuthorityClass, TrustLevel};
+use holon_domain::event::{Event, MessageAdmitted};
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
+};
+use holon_domain::queue::{QueueEntry, QueueStatus};
+use holon_domain::{MessageId, TaskId, WorkItemId, limits};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A message at the door, before admission has judged it.
+#[derive(Debug, Clone)]
+pub struct Ingress {
+    /// What it represents.
+    pub kind: MessageKind,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Its band.
+    pub priority: Priority,
+    /// The payload.
+    pub body: Body,
+    /// Whatever else came with it.
+    pub metadata: Option<Value>,
+    /// Through which door.
+    pub delivery_surface: DeliverySurface,
+    /// With which credentials.
+    pub admission_context: AdmissionContext,
+    /// Correlation.
+    pub correlation_id: Option<String>,
+    /// Causation.
+    pub causation_id: Option<String>,
+    /// The most rounds its turn may take.
+    pub max_rounds: Option<u32>,
+}
+
+impl Ingress {
+    /// An operator's prompt through the given door.
+    #[must_use]
+    pub fn operator_prompt(
+        text: String,
+        priority: Priority,
+        delivery_surface: DeliverySurface,
+        admission_context: AdmissionContext,
+    ) -> Self {
+        Self {
+            kind: MessageKind::OperatorPrompt,
+            origin: Origin::Operator { actor_id: None },
+            priority,
+            body: Body::text(text),
+            metadata: None,
+            delivery_surface,
+            admission_context,
+            correlation_id: None,
+            causation_id: None,
+            max_rounds: None,
+        }
+    }
+}
+
+/// Metadata keys that are references to where a message came from; copied for every ingress.
+const SOURCE_REF_KEYS: [&str; 5] = [
+    "callback_descriptor_id",
+    "waiting_intent_id",
+    "timer_id",
+    "queued_event_id",
+    "task_result_id",
+];
+
+/// Judges a message and, if it may enter, puts it into the queue.
+pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntry, Rejection> {
+    check_lifecycle(draft)?;
+    check_shape(&ingress)?;
+    check_provenance(&ingress)?;
+    if draft.queue.pending >= limits::QUEUE_ENTRIES {
+        return Err(Rejection::QueueFull);
+    }
+    let authority = authority_of(&ingress);
+    Ok(enqueue(draft, ingress, authority))
+}
+
+/// Puts a message into the queue whose provenance is beyond question: the caller names its authority.
+pub(crate) fn enqueue(
+    draft: &mut Draft<'_>,
+    ingress: Ingress,
+    authority: AuthorityClass,
+) -> QueueEntry {
+    let max_rounds = ingress.max_rounds;
+    let envelope = normalise(draft, ingress, authority);
+    let seq = draft.next_message();
+    let entry = QueueEntry {
+        seq,
+        status: QueueStatus::Queued,
+        max_rounds,
+        envelope,
+    };
+    draft.event(Event::MessageAdmitted(admitted_event(&entry)));
+    draft.queue_message(entry.clone());
+    entry
+}
+
+fn check_lifecycle(draft: &Draft<'_>) -> Result<(), Rejection> {
+    match draft.agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => Ok(()),
+        Lifecycle::Stopped => Err(Rejection::Stopped),
+        Lifecycle::Deleting => Err(Rejection::Deleting),
+    }
+}
+
+fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
+    if !ingress.body.is_contentful() && ingress.kind == MessageKind::OperatorPrompt {
+        return Err(Rejection::EmptyBody);
+    }
+    let body_bytes = match &ingress.body {
+        Body::Text { text } | Body::Brief { text, .. } => text.len(),
+        Body::Json { value } => value.to_string().len(),
+    };
+    if body_bytes > limits::MESSAGE_BODY_BYTES {
+        return Err(Rejection::TooLarge {
+            what: "message body",
+            bytes: body_bytes,
+            max: limits::MESSAGE_BODY_BYTES,
+        });
+    }
+    let metadata_bytes = ingress
+        .metadata
+        .as_ref()
+        .map_or(0, |value| value.to_string().len());
+    if metadata_bytes > limits::MESSAGE_METADATA_BYTES {
+        let max = limits::MESSAGE_METADATA_BYTES;
+        return Err(Rejection::TooLarge {
+            what: "message metadata",
+            bytes: metadata_bytes,
+            max,
+        });
+    }
+    Ok(())
+}
+
+/// Public ingress may not claim to be the operator or the runtime, nor jump the queue.
+fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
+    if !kind_fits_origin(ingress.kind, &ingress.origin) {
+        return Err(Rejection::KindOriginMismatch);
+    }
+    let vouched = match ingress.admission_context {
+        AdmissionContext::ControlAuthenticated
+        | AdmissionContext::LocalProcess
+        | AdmissionContext::RuntimeOwned
+        | AdmissionContext::OperatorTransportAuthenticated => true,
+        AdmissionContext::PublicUnauthenticated
+        | AdmissionContext::ExternalTriggerCapability
+        | AdmissionContext::SignedIntegration => false,
+    };
+    if vouched {
+        return Ok(());
+    }
+    let outside = match ingress.kind {
+        MessageKind::ChannelEvent | MessageKind::WebhookEvent | MessageKind::CallbackEvent => true,
+        MessageKind::OperatorPrompt
+        | MessageKind::TimerTick
+        | MessageKind::SystemTick
+        | MessageKind::TaskResult
+        | MessageKind::TaskStatus
+        | MessageKind::Control
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult
+        | MessageKind::InternalFollowup => false,
+    };
+    if !outside {
+        return Err(Rejection::KindNotPublic);
+    }
+    if ingress.priority == Priority::Interject {
+        return Err(Rejection::PriorityNotPublic);
+    }
+    Ok(())
+}
+
+/// Which origins a kind may have.
+#[must_use]
+pub const fn kind_fits_origin(kind: MessageKind, origin: &Origin) -> bool {
+    match kind {
+        MessageKind::OperatorPrompt => matches!(origin, Origin::Operator { .. }),
+        MessageKind::ChannelEvent => matches!(origin, Origin::Channel { .. }),
+        MessageKind::WebhookEvent => matches!(origin, Origin::Webhook { .. }),
+        MessageKind::CallbackEvent => matches!(origin, Origin::Callback { .. }),
+        MessageKind::TimerTick => matches!(origin, Origin::Timer { .. }),
+        MessageKind::TaskResult | MessageKind::TaskStatus => matches!(origin, Origin::Task { .. }),
+        MessageKind::Control => matches!(origin, Origin::Operator { .. } | Origin::System { .. }),
+        MessageKind::SystemTick
+        | MessageKind::InternalFollowup
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult => matches!(origin, Origin::System { .. }),
+    }
+}
+
+/// What the ingress is worth: the weaker of what the origin could be and what the door vouches for.
+#[must_use]
+pub fn authority_of(ingress: &Ingress) -> AuthorityClass {
+    let door = match ingress.admission_context {
+        AdmissionContext::ControlAuthenticated
+        | AdmissionContext::LocalProcess
+        | AdmissionContext::OperatorTransportAuthenticated => AuthorityClass::OperatorInstruction,
+        AdmissionContext::RuntimeOwned => AuthorityClass::RuntimeInstruction,
+        AdmissionContext::ExternalTriggerCapability | AdmissionContext::SignedIntegration => {
+            AuthorityClass::IntegrationSignal
+        }
+        AdmissionContext::PublicUnauthenticated => AuthorityClass::ExternalEvidence,
+    };
+    AuthorityClass::ceiling_of(&ingress.origin).weaker(door)
+}
+
+fn normalise(
+    draft: &mut Draft<'_>,
+    ingress: Ingress,
+    authority_class: AuthorityClass,
+) -> MessageEnvelope {
+    let bound = |key: &str| bound_ref(&ingress, key);
+    let work_item_id = bound("work_item_id").map(WorkItemId::from_stored);
+    let task_id = match &ingress.origin {
+        Origin::Task { task_id } => Some(task_id.clone()),
+        Origin::Operator { .. }
+        | Origin::Channel { .. }
+        | Origin::Webhook { .. }
+        | Origin::Callback { .. }
+        | Origin::Timer { .. }
+        | Origin::System { .. } => bound("task_id").map(TaskId::from_stored),
+    };
+    MessageEnvelope {
+        id: MessageId::mint(draft.entropy),
+        agent_id: draft.agent.identity.agent_id.clone(),
+        created_at: draft.now,
+        trigger_kind: ingress.kind.trigger(),
+        source_refs: source_refs(&ingress),
+        kind: ingress.kind,
+        origin: ingress.origin,
+        trust: TrustLevel::from(authority_class),
+        authority_class,
+        priority: ingress.priority,
+        work_item_id,
+        task_id,
+        body: ingress.body,
+        metadata: ingress.metadata,
+        delivery_surface: ingress.delivery_surface,
+        admission_context: ingress.admission_context,
+        correlation_id: ingress.correlation_id,
+        causation_id: ingress.causation_id,
+    }
+}
+
+/// A binding out of metadata, for runtime-owned ingress only.
+fn bound_ref(ingress: &Ingress, key: &str) -> Option<String> {
+    if !ingress.delivery_surface.is_runtime_owned() {
+        return None;
+    }
+    metadata_text(ingress.metadata.as_ref(), key)
+}
+
+fn source_refs(ingress: &Ingress) -> BTreeMap<String, String> {
+    let mut refs: BTreeMap<String, String> = SOURCE_REF_KEYS
+        .iter()
+        .filter_map(|key| {
+            metadata_text(ingress.metadata.as_ref(), key).map(|text| ((*key).to_owned(), text))
+        })
+        .collect();
+    match &ingress.origin {
+        Origin::Timer { timer_id } => drop(refs.insert("timer_id".into(), timer_id.to_string())),
+        Origin::Task { task_id } => drop(refs.insert("task_id".into(), task_id.to_string())),
+        Origin::Callback { descriptor_id, .. } => {
+            drop(refs.insert("callback_descriptor_id".into(), descriptor_id.clone()));
+        }
+        Origin::Operator { .. }
+        | Origin::Channel { .. }
+        | Origin::Webhook { .. }
+        | Origin::System { .. } => {}
+    }
+    refs
+}
+
+fn metadata_text(metadata: Option<&Value>, key: &str) -> Option<String> {
+    metadata?.get(key)?.as_str().map(str::to_owned)
+}
+
+fn admitted_event(entry: &QueueEntry) -> MessageAdmitted {
+    let message = &entry.envelope;
+    MessageAdmitted {
+        message_id: message.id.clone(),
+        message_seq: entry.seq,
+        kind: message.kind,
+        origin: message.origin.clone(),
+        authority_class: message.authority_class,
+        priority: message.priority,
+        delivery_surface: message.delivery_surface,
+        admission_context: message.admission_context,
+        trigger_kind: message.trigger_kind,
+        work_item_id: message.work_item_id.clone(),
+        task_id: message.task_id.clone(),
+        source_refs: message.source_refs.clone(),
+        correlation_id: message.correlation_id.clone(),
+        causation_id: message.causation_id.clone(),
+    }
+}

@@ -1,0 +1,263 @@
+//! The one assessment: from an agent's facts, what happens next, and how that is shown.
+//!
+//! Next action, posture, status and closure are four projections of the same reading, so they cannot disagree.
+//! Order of the reading, first match wins: removed or stopped; booting; a turn runs; a message is queued (at once, or
+//! after a pause when only the agent itself keeps itself busy); a rest with an end; a rest without one; nothing to do.
+
+use holon_domain::Timestamp;
+use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle, RestRecord};
+use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
+use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::queue::QueueView;
+use holon_domain::summary::{Posture, SchedulingPosture};
+use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason};
+
+/// What happens next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing: it may not run.
+    Stay,
+    /// Its home comes first.
+    Boot,
+    /// Its turn goes on.
+    Turn,
+    /// The queue's head is taken up.
+    Take,
+    /// The queue's head is taken up, but not before this time.
+    Pace {
+        /// When.
+        until: Timestamp,
+    },
+    /// It rests until this time or until something arrives.
+    RestUntil {
+        /// When.
+        until: Timestamp,
+    },
+    /// It rests until something arrives.
+    Rest,
+}
+
+/// Where an agent stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assessment {
+    /// What happens next.
+    pub next: Next,
+    /// Shown status.
+    pub status: AgentStatus,
+    /// Shown posture, with the reason and what will wake it.
+    pub posture: SchedulingPosture,
+    /// Shown closure; none while a turn runs.
+    pub closure: Option<ClosureDecision>,
+}
+
+/// Reads an agent's facts.
+#[must_use]
+pub fn assess(agent: &AgentRecord, queue: &QueueView) -> Assessment {
+    let next = next(agent, queue);
+    let status = status(agent, &next);
+    let posture = posture(agent, queue, &next);
+    let closure = closure(agent, &next);
+    Assessment {
+        next,
+        status,
+        posture,
+        closure,
+    }
+}
+
+fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
+    match agent.lifecycle {
+        Lifecycle::Stopped | Lifecycle::Deleting => return Next::Stay,
+        Lifecycle::Booting => return Next::Boot,
+        Lifecycle::Runnable => {}
+    }
+    if agent.open_turn.is_some() {
+        return Next::Turn;
+    }
+    if queue.pending > 0 {
+        let head = queue.head.as_ref().map(|entry| &entry.envelope);
+        return match (head.is_some_and(is_self_caused), agent.pace) {
+            (true, Some(pace)) if pace.due.is_some() => Next::Pace { until: pace.at },
+            (true | false, Some(_) | None) => Next::Take,
+        };
+    }
+    match agent.rest.as_ref().and_then(|rest| rest.wake) {
+        Some(wake) => Next::RestUntil { until: wake.at },
+        None => Next::Rest,
+    }
+}
+
+/// Whether nothing but the agent itself caused a message: its own follow-up, or the end of its own rest.
+#[must_use]
+pub fn is_self_caused(message: &MessageEnvelope) -> bool {
+    let own_system = matches!(&message.origin, Origin::System { subsystem }
+        if subsystem == crate::rest::SLEEP_WAIT || subsystem == crate::turn::TOOL_ENQUEUE);
+    own_system
+        && matches!(
+            message.kind,
+            MessageKind::SystemTick | MessageKind::InternalFollowup
+        )
+}
+
+fn status(agent: &AgentRecord, next: &Next) -> AgentStatus {
+    match next {
+        Next::Stay => AgentStatus::Stopped,
+        Next::Boot => AgentStatus::Booting,
+        Next::Turn => AgentStatus::AwakeRunning,
+        Next::Take | Next::Pace { .. } => AgentStatus::AwakeIdle,
+        Next::RestUntil { .. } => AgentStatus::Asleep,
+        // An agent that never ran is ready, not asleep.
+        Next::Rest if agent.last_turn.is_none() && agent.rest.is_none() => AgentStatus::AwakeIdle,
+        Next::Rest => AgentStatus::Asleep,
+    }
+}
+
+fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPosture {
+    let plain = |posture, reason: String| SchedulingPosture {
+        posture,
+        reason,
+        run_id: None,
+        wakes_at: None,
+    };
+    match next {
+        Next::Stay => match agent.lifecycle {
+            Lifecycle::Deleting => plain(Posture::Archived, "is being removed".into()),
+            Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => plain(
+                Posture::Archived,
+                "stopped by an operator; only a start lets it run again".into(),
+            ),
+        },
+        Next::Boot => plain(Posture::HasQueuedInput, "its home is being made".into()),
+        Next::Turn => agent.open_turn.as_ref().map_or_else(
+            || plain(Posture::Unknown, "a turn without a record".into()),
+            turn_posture,
+        ),
+        Next::Take => plain(
+            Posture::HasQueuedInput,
+            format!("{} queued", messages(queue.pending)),
+        ),
+        Next::Pace { until } => SchedulingPosture {
+            wakes_at: Some(*until),
+            ..plain(Posture::HasQueuedInput, paced_reason(agent))
+        },
+        Next::RestUntil { until } => SchedulingPosture {
+            wakes_at: Some(*until),
+            ..plain(
+                Posture::Idle,
+                rest_reason(agent.rest.as_ref(), "until a set time or any message"),
+            )
+        },
+        Next::Rest => plain(
+            Posture::Idle,
+            rest_reason(agent.rest.as_ref(), "until any message arrives"),
+        ),
+    }
+}
+
+fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
+    let (reason, wakes_at) = match &turn.phase {
+        Phase::CallingModel { .. } => (
+            format!("asks {} for round {}", turn.model, turn.rounds + 1),
+            None,
+        ),
+        Phase::BackingOff { until, .. } => (
+            format!("waits to ask {} again after a provider failure", turn.model),
+            Some(*until),
+        ),
+        Phase::RunningTool { call_index, .. } => (
+            format!("runs tool call {} of its round", call_index + 1),
+            None,
+        ),
+    };
+    SchedulingPosture {
+        posture: Posture::ActiveTurn,
+        reason,
+        run_id: Some(turn.run_id.clone()),
+        wakes_at,
+    }
+}
+
+fn messages(count: u64) -> String {
+    if count == 1 {
+        "1 message is".into()
+    } else {
+        format!("{count} messages are")
+    }
+}
+
+fn paced_reason(agent: &AgentRecord) -> String {
+    format!(
+        "paced: the last {} turns were caused by nobody but the agent itself; any other message goes first",
+        agent.self_caused_turns
+    )
+}
+
+fn rest_reason(rest: Option<&RestRecord>, until: &str) -> String {
+    match rest.and_then(|rest| rest.reason.as_deref()) {
+        Some(reason) => format!("rests {until}: {reason}"),
+        None => format!("rests {until}"),
+    }
+}
+
+fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
+    let decide = |outcome, waiting_reason, runtime_posture, evidence: String| {
+        Some(ClosureDecision {
+            outcome,
+            waiting_reason,
+            work_signal: None,
+            runtime_posture,
+            evidence: vec![evidence],
+        })
+    };
+    let runtime_posture = match next {
+        Next::Boot | Next::Turn | Next::Take | Next::Pace { .. } => RuntimePosture::Awake,
+        Next::Stay | Next::Rest | Next::RestUntil { .. } => RuntimePosture::Sleeping,
+    };
+    if matches!(next, Next::Turn) {
+        return None;
+    }
+    if let Some(wake) = agent.rest.as_ref().and_then(|rest| rest.wake) {
+        let reason = Some(WaitingReason::AwaitingTimer);
+        return decide(
+            ClosureOutcome::Waiting,
+            reason,
+            runtime_posture,
+            format!("rests until {}", wake.at),
+        );
+    }
+    match &agent.last_turn {
+        Some(end) if end.kind == TerminalKind::Aborted && is_failure(end.reason) => {
+            let evidence = format!("turn {} ended: {:?}", end.turn_index, end.reason);
+            decide(ClosureOutcome::Failed, None, runtime_posture, evidence)
+        }
+        Some(end) => decide(
+            ClosureOutcome::Completed,
+            None,
+            runtime_posture,
+            format!("turn {} ended", end.turn_index),
+        ),
+        None => decide(
+            ClosureOutcome::Completed,
+            None,
+            runtime_posture,
+            "no turn yet".into(),
+        ),
+    }
+}
+
+/// Whether a turn that ended for this reason failed, rather than being called off.
+#[must_use]
+pub const fn is_failure(reason: TerminalReason) -> bool {
+    match reason {
+        TerminalReason::MaxRounds
+        | TerminalReason::ProviderFailed
+        | TerminalReason::ContextLengthExceeded
+        | TerminalReason::OutputLimit
+        | TerminalReason::Poisoned
+        | TerminalReason::RuntimeFault => true,
+        TerminalReason::Finished
+        | TerminalReason::Slept
+        | TerminalReason::OperatorAborted
+        | TerminalReason::AgentStopped => false,
+    }
+}

@@ -1,0 +1,112 @@
+//! Continuation: what a trigger means for an agent that stood in a given closure.
+//!
+//! Only the operator overrides a wait. Content is never swallowed: what does not match the wait is delivered beside it
+//! and the wait stays. Only signals without content are mere signs of life.
+
+use holon_domain::closure::{ClosureDecision, ClosureOutcome, WaitingReason};
+use holon_domain::continuation::{ContinuationClass, ContinuationResolution, TriggerKind};
+use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+
+/// What of a message decides its continuation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trigger {
+    /// Its kind.
+    pub kind: TriggerKind,
+    /// Whether a model has anything to read in it.
+    pub contentful: bool,
+    /// Whether it is the end of a rest the agent asked for.
+    pub ends_own_rest: bool,
+    /// Whether it only observes: never a reason for a turn.
+    pub observational: bool,
+}
+
+impl Trigger {
+    /// The trigger a message is.
+    #[must_use]
+    pub fn of(message: &MessageEnvelope) -> Self {
+        let observational = match message.kind {
+            MessageKind::TaskStatus
+            | MessageKind::Control
+            | MessageKind::BriefAck
+            | MessageKind::BriefResult => true,
+            MessageKind::OperatorPrompt
+            | MessageKind::ChannelEvent
+            | MessageKind::WebhookEvent
+            | MessageKind::CallbackEvent
+            | MessageKind::TimerTick
+            | MessageKind::SystemTick
+            | MessageKind::TaskResult
+            | MessageKind::InternalFollowup => false,
+        };
+        let ends_own_rest = matches!(&message.origin, Origin::System { subsystem } if subsystem == crate::rest::SLEEP_WAIT);
+        Self {
+            kind: message.trigger_kind,
+            contentful: message.body.is_contentful(),
+            ends_own_rest,
+            observational,
+        }
+    }
+}
+
+/// Classifies a trigger against where the agent stood before it.
+#[must_use]
+pub fn resolve(prior: &ClosureDecision, trigger: Trigger) -> ContinuationResolution {
+    let class = classify(prior, trigger);
+    ContinuationResolution {
+        trigger_kind: trigger.kind,
+        class,
+        model_visible: class != ContinuationClass::LivenessOnly,
+        prior_closure_outcome: prior.outcome,
+        prior_waiting_reason: prior.waiting_reason,
+        matched_waiting_reason: class == ContinuationClass::ResumeExpectedWait,
+        evidence: Vec::new(),
+    }
+}
+
+fn classify(prior: &ClosureDecision, trigger: Trigger) -> ContinuationClass {
+    if trigger.observational {
+        return ContinuationClass::LivenessOnly;
+    }
+    let awaited = match prior.outcome {
+        ClosureOutcome::Waiting => prior.waiting_reason,
+        ClosureOutcome::Completed | ClosureOutcome::Continuable | ClosureOutcome::Failed => None,
+    };
+    match (awaited, expected_by(trigger)) {
+        (Some(awaited), Some(expected)) if awaited == expected => {
+            ContinuationClass::ResumeExpectedWait
+        }
+        (Some(_), _) if trigger.kind == TriggerKind::OperatorInput => {
+            ContinuationClass::ResumeOverride
+        }
+        (Some(_) | None, Some(_) | None) if delivers(trigger) => {
+            ContinuationClass::LocalContinuation
+        }
+        (Some(_) | None, Some(_) | None) => ContinuationClass::LivenessOnly,
+    }
+}
+
+/// The wait this trigger would end.
+const fn expected_by(trigger: Trigger) -> Option<WaitingReason> {
+    match trigger.kind {
+        TriggerKind::OperatorInput => Some(WaitingReason::AwaitingOperatorInput),
+        TriggerKind::TaskResult => Some(WaitingReason::AwaitingTaskResult),
+        TriggerKind::TimerFire => Some(WaitingReason::AwaitingTimer),
+        TriggerKind::ExternalEvent if trigger.contentful => {
+            Some(WaitingReason::AwaitingExternalChange)
+        }
+        TriggerKind::SystemTick if trigger.ends_own_rest => Some(WaitingReason::AwaitingTimer),
+        TriggerKind::ExternalEvent | TriggerKind::SystemTick | TriggerKind::InternalFollowup => {
+            None
+        }
+    }
+}
+
+/// Whether it is worth a turn although nobody waited for it.
+const fn delivers(trigger: Trigger) -> bool {
+    match trigger.kind {
+        TriggerKind::OperatorInput | TriggerKind::TimerFire | TriggerKind::TaskResult => true,
+        TriggerKind::ExternalEvent | TriggerKind::SystemTick | TriggerKind::InternalFollowup => {
+            trigger.contentful
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The draft of a decision: the agent as it becomes, and the facts so far.
+//!
+//! The only place where an agent's sequences advance, so that every number is given out once and in order.
+
+use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
+use holon_domain::agent::AgentRecord;
+use holon_domain::decision::{BriefSeq, Decision, Fact};
+use holon_domain::effect::{Effect, EffectId};
+use holon_domain::event::{EffectOutcomeDropped, Event};
+use holon_domain::log::LogEntry;
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use holon_domain::timer::{Due, DueId};
+use holon_domain::turn::LogSeq;
+use holon_domain::{Entropy, Timestamp};
+
+pub(crate) struct Draft<'a> {
+    pub(crate) agent: AgentRecord,
+    pub(crate) queue: QueueView,
+    pub(crate) round: Option<RoundInHand>,
+    pub(crate) host: &'a HostFacts,
+    pub(crate) now: Timestamp,
+    pub(crate) entropy: &'a mut dyn Entropy,
+    facts: Vec<Fact>,
+    /// The view of the queue no longer says what its head is; deciding goes on with a fresh view.
+    queue_is_stale: bool,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(
+        view: AgentView,
+        host: &'a HostFacts,
+        now: Timestamp,
+        entropy: &'a mut dyn Entropy,
+    ) -> Self {
+        let AgentView {
+            agent,
+            queue,
+            round,
+        } = view;
+        Self {
+            agent,
+            queue,
+            round,
+            host,
+            now,
+            entropy,
+            facts: Vec::new(),
+            queue_is_stale: false,
+        }
+    }
+
+    pub(crate) fn finish(self) -> Decision {
+        Decision {
+            agent: self.agent,
+            facts: self.facts,
+            more: self.queue_is_stale,
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        self.agent.counters.events += 1;
+        let seq = self.agent.counters.events;
+        self.facts.push(Fact::EventRecorded {
+            seq,
+            at: self.now,
+            event,
+        });
+    }
+
+    pub(crate) fn log(&mut self, turn_index: u64, entry: LogEntry) -> LogSeq {
+        self.agent.counters.log += 1;
+        let seq = self.agent.counters.log;
+        self.facts.push(Fact::LogAppended {
+            seq,
+            turn_index,
+            at: self.now,
+            entry,
+        });
+        seq
+    }
+
+    pub(crate) fn next_message(&mut self) -> MessageSeq {
+        self.agent.counters.messages += 1;
+        self.agent.counters.messages
+    }
+
+    pub(crate) fn next_brief(&mut self) -> BriefSeq {
+        self.agent.counters.briefs += 1;
+        self.agent.counters.briefs
+    }
+
+    pub(crate) fn fact(&mut self, fact: Fact) {
+        self.facts.push(fact);
+    }
+
+    /// Puts a message into the queue and into the view of it.
+    pub(crate) fn queue_message(&mut self, entry: QueueEntry) {
+        let outranks = self
+            .queue
+            .head
+            .as_ref()
+            .is_none_or(|head| entry.envelope.priority.rank() < head.envelope.priority.rank());
+        self.queue.pending += 1;
+        self.queue.interjections += u64::from(entry.envelope.may_interject());
+        if outranks && !self.queue_is_stale {
+            self.queue.head = Some(entry.clone());
+        }
+        self.facts.push(Fact::MessageAdmitted(entry));
+    }
+
+    /// Takes a message out of the queue. Its head is then unknown.
+    pub(crate) fn unqueue(&mut self, entry: &QueueEntry, to: QueueStatus) {
+        self.move_message(entry.seq, QueueStatus::Queued, to);
+        self.queue.pending = self.queue.pending.saturating_sub(1);
+        self.queue.interjections = self
+            .queue
+            .interjections
+            .saturating_sub(u64::from(entry.envelope.may_interject()));
+        self.queue.head = None;
+        self.queue_is_stale = self.queue.pending > 0;
+    }
+
+    pub(crate) fn queue_is_stale(&self) -> bool {
+        self.queue_is_stale
+    }
+
+    pub(crate) fn move_message(&mut self, seq: MessageSeq, from: QueueStatus, to: QueueStatus) {
+        self.facts.push(Fact::MessageMoved { seq, from, to });
+    }
+
+    pub(crate) fn open_effect(&mut self, effect: Effect) -> EffectId {
+        let id = self.next_effect();
+        let generation = self.agent.generation;
+        self.facts.push(Fact::EffectOpened {
+            id,
+            generation,
+            at: self.now,
+            effect,
+        });
+        id
+    }
+
+    pub(crate) fn close_effect(&mut self, id: EffectId) {
+        self.facts.push(Fact::EffectClosed { id });
+    }
+
+    pub(crate) fn set_due(&mut self, at: Timestamp, due: Due) -> DueId {
+        let id = self.next_effect();
+        self.facts.push(Fact::DueSet { id, at, due });
+        id
+    }
+
+    pub(crate) fn clear_due(&mut self, id: DueId) {
+        self.facts.push(Fact::DueCleared { id });
+    }
+
+    /// Whether an outcome belongs to the effect that is waited for; a stale one is recorded.
+    pub(crate) fn accept(&mut self, stamp: Stamp, awaited: Option<EffectId>) -> bool {
+        let current = self.agent.generation;
+        if stamp.generation == current && awaited == Some(stamp.effect) {
+            self.close_effect(stamp.effect);
+            return true;
+        }
+        self.event(Event::EffectOutcomeDropped(EffectOutcomeDropped {
+            effect_id: stamp.effect,
+            generation: stamp.generation,
+            current_generation: current,
+        }));
+        false
+    }
+
+    fn next_effect(&mut self) -> u64 {
+        self.agent.counters.effects += 1;
+        self.agent.counters.effects
+    }
+}

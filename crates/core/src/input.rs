@@ -1,0 +1,211 @@
+//! What can happen to an agent, and what a decision may know: the closed set of inputs and the bounded view.
+
+use crate::admission::Ingress;
+use holon_domain::agent::{AgentIdentity, AgentRecord};
+use holon_domain::block::ToolCall;
+use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::intent::Intent;
+use holon_domain::log::{FrameRecord, InterjectionBoundary};
+use holon_domain::model::{ModelFailure, ModelRef, ModelReply};
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
+use holon_domain::timer::{Due, DueId};
+use holon_domain::tool::{ToolEnvelope, ToolError};
+use holon_domain::turn::LogSeq;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{MessageId, Timestamp};
+
+/// What the host knows that no agent row holds.
+#[derive(Debug, Clone)]
+pub struct HostFacts {
+    /// The model of agents without a choice of their own.
+    pub default_model: ModelRef,
+}
+
+/// What a decision about one agent may know. Bounded: one row, the queue's head, the round in hand.
+#[derive(Debug, Clone)]
+pub struct AgentView {
+    /// The agent's row.
+    pub agent: AgentRecord,
+    /// Its queue.
+    pub queue: QueueView,
+    /// The calls of the round whose tools run, when they do.
+    pub round: Option<RoundInHand>,
+}
+
+/// The round whose calls are being run.
+#[derive(Debug, Clone)]
+pub struct RoundInHand {
+    /// Its log entry.
+    pub entry: LogSeq,
+    /// The first words the model said with them; empty when it said none.
+    pub words: String,
+    /// Its calls, in order, understood or refused.
+    pub calls: Vec<(ToolCall, Result<Intent, ToolError>)>,
+}
+
+/// Which effect an outcome belongs to. A stamp that is not current is recorded and dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// The effect.
+    pub effect: EffectId,
+    /// The agent's generation when it was opened.
+    pub generation: u64,
+}
+
+/// A model's answer with everything its request held and cost.
+#[derive(Debug, Clone)]
+pub struct RoundAnswer {
+    /// The answer.
+    pub reply: ModelReply,
+    /// What each of its calls asks for, in order.
+    pub intents: Vec<Result<Intent, ToolError>>,
+    /// Queued operator messages the request held.
+    pub interjected: Vec<QueueEntry>,
+    /// Where in the turn they entered.
+    pub boundary: InterjectionBoundary,
+    /// The frame of the request.
+    pub frame: FrameRecord,
+    /// The texts the frame refers to, on the turn's first round.
+    pub kept: Vec<(String, String)>,
+    /// Size of the context, for the record.
+    pub context: ContextSize,
+    /// How long things took.
+    pub timing: RoundTiming,
+}
+
+/// How large the built context was.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ContextSize {
+    /// Sections.
+    pub sections: usize,
+    /// Characters of context.
+    pub context_chars: usize,
+    /// Characters of system prompt.
+    pub system_chars: usize,
+}
+
+/// How long a round took.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundTiming {
+    /// Building the request.
+    pub context_build_ms: u64,
+    /// When it was sent.
+    pub started_at: Timestamp,
+    /// When its answer was complete.
+    pub completed_at: Timestamp,
+    /// The time between, by a clock that does not jump.
+    pub provider_ms: u64,
+}
+
+/// Everything that can happen to an agent.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A message stands at the door.
+    Admit(Box<Ingress>),
+    /// The agent is to work elsewhere, or ask another model, from its next turn on.
+    Configure {
+        /// Where.
+        workspace: Option<WorkspaceEntry>,
+        /// Whom.
+        model: Option<ModelRef>,
+    },
+    /// Its home was made, or could not be.
+    HomePrepared {
+        /// Of which effect.
+        stamp: Stamp,
+        /// How it went.
+        result: Result<(), String>,
+    },
+    /// Its home was removed, or could not be.
+    HomeRemoved {
+        /// Of which effect.
+        stamp: Stamp,
+        /// How it went.
+        result: Result<(), String>,
+    },
+    /// A model answered.
+    RoundAnswered {
+        /// Of which effect.
+        stamp: Stamp,
+        /// The answer.
+        answer: Box<RoundAnswer>,
+    },
+    /// A model failed.
+    RoundFailed {
+        /// Of which effect.
+        stamp: Stamp,
+        /// How.
+        failure: ModelFailure,
+        /// How long it took to.
+        timing: RoundTiming,
+    },
+    /// A call came to its end.
+    ToolFinished {
+        /// Of which effect.
+        stamp: Stamp,
+        /// What it came to.
+        envelope: ToolEnvelope,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// A time has come.
+    DueCame {
+        /// The entry.
+        id: DueId,
+        /// When it was to come.
+        planned_at: Timestamp,
+        /// What for.
+        due: Due,
+    },
+    /// It may run again.
+    Start,
+    /// It may not run.
+    Stop,
+    /// It is to be removed.
+    Delete,
+    /// A new process took over. Only sent at boot.
+    Recover {
+        /// Whether the last process closed in order.
+        clean_exit: bool,
+        /// What it left open of this agent.
+        open_effects: Vec<EffectRecord>,
+    },
+    /// The runtime broke a rule of its own while deciding; the turn is given up.
+    GiveUp {
+        /// Which.
+        message: String,
+    },
+    /// Decide on: the queue may hold more.
+    Continue,
+}
+
+/// What the sender of an input is told after the commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The message is in the queue.
+    Admitted {
+        /// Its id.
+        message_id: MessageId,
+        /// Its position.
+        message_seq: MessageSeq,
+    },
+    /// It took effect.
+    Done,
+    /// It changed nothing: a stale outcome, a start of a running agent.
+    Unchanged,
+    /// The agent's rows may go.
+    RowsMayGo,
+}
+
+/// A new agent, before it has a row.
+#[derive(Debug, Clone)]
+pub struct NewAgent {
+    /// Who it is.
+    pub identity: AgentIdentity,
+    /// Where its home will be.
+    pub agent_home: String,
+    /// Where it works.
+    pub workspace: WorkspaceEntry,
+    /// Which model it asks.
+    pub model: Option<ModelRef>,
+}

@@ -1,0 +1,109 @@
+//! What must hold of an agent after every decision. Used by tests, the simulation and the kernel alike.
+
+use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::queue::QueueView;
+use holon_domain::turn::Phase;
+
+/// A rule that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{rule}: {found}")]
+pub struct Violation {
+    /// The rule.
+    pub rule: &'static str,
+    /// What was found instead.
+    pub found: String,
+}
+
+/// What else the store knows of the agent.
+#[derive(Debug, Clone, Default)]
+pub struct StoredFacts {
+    /// Its open effects.
+    pub effects: Vec<u64>,
+    /// Its due entries.
+    pub due: Vec<u64>,
+    /// Messages that are dequeued.
+    pub dequeued: Vec<u64>,
+}
+
+/// Checks an agent against what is stored beside its row.
+#[must_use]
+pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut expect = |holds: bool, rule: &'static str, detail: &dyn Fn() -> String| {
+        if !holds {
+            found.push(Violation {
+                rule,
+                found: detail(),
+            });
+        }
+    };
+    let awaited_effects = awaited_effects(agent);
+    expect(
+        stored.effects == awaited_effects,
+        "the open effects are exactly those a state waits for",
+        &|| format!("open {:?}, awaited {awaited_effects:?}", stored.effects),
+    );
+    let awaited_due = awaited_due(agent);
+    let mut due = stored.due.clone();
+    due.sort_unstable();
+    expect(
+        due == awaited_due,
+        "the due entries are exactly those a state waits for",
+        &|| format!("stored {due:?}, awaited {awaited_due:?}"),
+    );
+    let in_turn: Vec<u64> = agent
+        .open_turn
+        .iter()
+        .map(|turn| turn.message_seq)
+        .collect();
+    expect(
+        stored.dequeued == in_turn,
+        "exactly the open turn's message is dequeued",
+        &|| format!("dequeued {:?}, in turn {in_turn:?}", stored.dequeued),
+    );
+    let stopped = matches!(agent.lifecycle, Lifecycle::Stopped | Lifecycle::Deleting);
+    expect(
+        !(stopped && agent.open_turn.is_some()),
+        "an agent that may not run has no open turn",
+        &|| format!("{:?} with an open turn", agent.lifecycle),
+    );
+    let idle = agent.lifecycle == Lifecycle::Runnable && agent.open_turn.is_none();
+    let paced = agent.pace.is_some_and(|pace| pace.due.is_some());
+    expect(
+        !(idle && queue.pending > 0 && !paced),
+        "a runnable agent at rest has nothing queued",
+        &|| format!("{} queued", queue.pending),
+    );
+    expect(
+        queue.interjections <= queue.pending,
+        "interjections are part of the queue",
+        &|| format!("{} of {}", queue.interjections, queue.pending),
+    );
+    found
+}
+
+fn awaited_effects(agent: &AgentRecord) -> Vec<u64> {
+    let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
+        Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => Some(effect),
+        Phase::BackingOff { .. } => None,
+    });
+    let mut all: Vec<u64> = agent.home_effect.into_iter().chain(of_turn).collect();
+    all.sort_unstable();
+    all
+}
+
+fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
+    let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
+        Phase::BackingOff { due, .. } => Some(due),
+        Phase::CallingModel { .. } | Phase::RunningTool { .. } => None,
+    });
+    let of_rest = agent
+        .rest
+        .as_ref()
+        .and_then(|rest| rest.wake)
+        .and_then(|wake| wake.due);
+    let of_pace = agent.pace.and_then(|pace| pace.due);
+    let mut all: Vec<u64> = of_turn.into_iter().chain(of_rest).chain(of_pace).collect();
+    all.sort_unstable();
+    all
+}

@@ -1,0 +1,238 @@
+//! Lifecycle: making, configuring, starting, stopping and removing an agent.
+//!
+//! | state | start | stop | delete | message |
+//! |---|---|---|---|---|
+//! | booting | unchanged | stopped | deleting | admitted, waits |
+//! | runnable | unchanged | stopped, its run aborted, its queue kept | deleting | admitted |
+//! | stopped | runnable, or booting if its home was never made | unchanged | deleting | refused |
+//! | deleting | refused | refused | unchanged | refused |
+
+use crate::draft::Draft;
+use crate::input::{HostFacts, NewAgent, Reply, Stamp};
+use crate::step::Rejection;
+use crate::{rest, turn};
+use holon_domain::agent::{AgentRecord, Counters, LastFailure, Lifecycle};
+use holon_domain::decision::Decision;
+use holon_domain::effect::Effect;
+use holon_domain::event::{AgentCreated, ControlApplied, Event, WorkspaceUsed};
+use holon_domain::failure::{FailureArtifact, FailureCategory};
+use holon_domain::model::ModelRef;
+use holon_domain::queue::QueueView;
+use holon_domain::turn::TerminalReason;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{Entropy, RunId, Timestamp, limits, text};
+
+/// Makes an agent: its row, its first event, and the effect that makes its home.
+#[must_use]
+pub fn create(
+    new: NewAgent,
+    host: &HostFacts,
+    now: Timestamp,
+    entropy: &mut dyn Entropy,
+) -> Decision {
+    let NewAgent {
+        identity,
+        agent_home,
+        workspace,
+        model,
+    } = new;
+    let created = AgentCreated {
+        kind: identity.kind,
+        profile_preset: identity.profile_preset,
+        workspace_id: workspace.workspace_id.clone(),
+    };
+    let agent = AgentRecord {
+        identity,
+        created_at: now,
+        lifecycle: Lifecycle::Booting,
+        generation: 1,
+        counters: Counters::default(),
+        home_effect: None,
+        open_turn: None,
+        rest: None,
+        agent_home,
+        workspace,
+        model_override: model,
+        totals: Default::default(),
+        self_caused_turns: 0,
+        pace: None,
+        last_turn: None,
+        last_failure: None,
+        last_wake_reason: None,
+        last_brief_at: None,
+    };
+    let view = crate::AgentView {
+        agent,
+        queue: QueueView::default(),
+        round: None,
+    };
+    let mut draft = Draft::new(view, host, now, entropy);
+    draft.event(Event::AgentCreated(created));
+    prepare_home(&mut draft);
+    draft.finish()
+}
+
+/// Makes the home, or tries to again.
+pub(crate) fn prepare_home(draft: &mut Draft<'_>) {
+    draft.agent.lifecycle = Lifecycle::Booting;
+    draft.agent.home_effect = Some(draft.open_effect(Effect::PrepareHome));
+}
+
+pub(crate) fn home_prepared(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    result: Result<(), String>,
+) -> Reply {
+    let awaited = draft
+        .agent
+        .home_effect
+        .filter(|_| draft.agent.lifecycle == Lifecycle::Booting);
+    if !draft.accept(stamp, awaited) {
+        return Reply::Unchanged;
+    }
+    draft.agent.home_effect = None;
+    match result {
+        Ok(()) => draft.agent.lifecycle = Lifecycle::Runnable,
+        Err(reason) => {
+            home_failed(draft, "home_not_made", &reason);
+            apply_control(draft, "stop", Lifecycle::Stopped, None);
+        }
+    }
+    Reply::Done
+}
+
+fn home_failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
+    let summary = text::preview(reason, limits::FAILURE_SUMMARY_BYTES);
+    draft.agent.last_failure = Some(LastFailure {
+        occurred_at: draft.now,
+        failure_artifact: FailureArtifact {
+            category: FailureCategory::Runtime,
+            kind: kind.to_owned(),
+            summary,
+            provider: None,
+            model_ref: None,
+            status: None,
+            task_id: None,
+            exit_status: None,
+            source_chain: Vec::new(),
+            metadata: Default::default(),
+        },
+    });
+}
+
+pub(crate) fn home_removed(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    result: Result<(), String>,
+) -> Reply {
+    let awaited = draft
+        .agent
+        .home_effect
+        .filter(|_| draft.agent.lifecycle == Lifecycle::Deleting);
+    if !draft.accept(stamp, awaited) {
+        return Reply::Unchanged;
+    }
+    draft.agent.home_effect = None;
+    match result {
+        Ok(()) => Reply::RowsMayGo,
+        // The rows stay, so that the next boot tries again.
+        Err(reason) => {
+            home_failed(draft, "home_not_removed", &reason);
+            Reply::Done
+        }
+    }
+}
+
+/// Sets where the agent works and whom it asks, from its next turn on. A turn in hand keeps what it began with.
+pub(crate) fn configure(
+    draft: &mut Draft<'_>,
+    workspace: Option<WorkspaceEntry>,
+    model: Option<ModelRef>,
+) -> Result<Reply, Rejection> {
+    match draft.agent.lifecycle {
+        Lifecycle::Deleting => return Err(Rejection::Deleting),
+        Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {}
+    }
+    if let Some(workspace) = workspace.filter(|workspace| *workspace != draft.agent.workspace) {
+        draft.event(Event::WorkspaceUsed(WorkspaceUsed {
+            workspace_id: workspace.workspace_id.clone(),
+            execution_root: workspace.execution_root.clone(),
+            cwd: workspace.cwd.clone(),
+        }));
+        draft.agent.workspace = workspace;
+    }
+    if model.is_some() {
+        draft.agent.model_override = model;
+    }
+    Ok(Reply::Done)
+}
+
+pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
+    match draft.agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => Ok(Reply::Unchanged),
+        Lifecycle::Deleting => Err(Rejection::Deleting),
+        Lifecycle::Stopped => {
+            // Making a home that exists is harmless, and one that could not be made is tried again.
+            apply_control(draft, "start", Lifecycle::Booting, None);
+            prepare_home(draft);
+            Ok(Reply::Done)
+        }
+    }
+}
+
+pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
+    match draft.agent.lifecycle {
+        Lifecycle::Stopped => Ok(Reply::Unchanged),
+        Lifecycle::Deleting => Err(Rejection::Deleting),
+        Lifecycle::Booting | Lifecycle::Runnable => {
+            let aborted = release_all(
+                draft,
+                "stopped by an operator before the answer was complete",
+            );
+            apply_control(draft, "stop", Lifecycle::Stopped, aborted);
+            Ok(Reply::Done)
+        }
+    }
+}
+
+pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
+    if draft.agent.lifecycle == Lifecycle::Deleting {
+        return Reply::Unchanged;
+    }
+    let aborted = release_all(draft, "removed before the answer was complete");
+    apply_control(draft, "delete", Lifecycle::Deleting, aborted);
+    remove_home(draft);
+    Reply::Done
+}
+
+/// Removes the home, or tries to again.
+pub(crate) fn remove_home(draft: &mut Draft<'_>) {
+    draft.agent.home_effect = Some(draft.open_effect(Effect::RemoveHome));
+}
+
+/// Lets go of everything the agent holds: its run, its rest, its home effect. Outcomes that still come are stale.
+fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
+    if let Some(effect) = draft.agent.home_effect.take() {
+        draft.close_effect(effect);
+    }
+    rest::end_rest(draft);
+    let aborted = turn::abort(draft, TerminalReason::AgentStopped, summary);
+    draft.agent.generation += 1;
+    aborted
+}
+
+fn apply_control(
+    draft: &mut Draft<'_>,
+    action: &str,
+    next: Lifecycle,
+    aborted_run_id: Option<RunId>,
+) {
+    let previous = draft.agent.lifecycle;
+    draft.agent.lifecycle = next;
+    draft.event(Event::ControlApplied(ControlApplied {
+        action: action.to_owned(),
+        previous,
+        next,
+        aborted_run_id,
+    }));
+}

@@ -1,0 +1,157 @@
+//! Recovery: what a new process makes of what a dead one left open. Idempotent; a crash during it is one more boot.
+//!
+//! Each open effect is settled by the rule on its variant: homes are made or removed again, a model is asked again,
+//! a tool call that had begun becomes "outcome unknown" once, and calls behind it are closed as not started.
+//! A turn that was resumed too often without one new log entry is poison: its message is set aside.
+
+use crate::draft::Draft;
+use crate::input::Reply;
+use crate::{lifecycle, turn};
+use holon_domain::agent::Lifecycle;
+use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::event::{Event, TurnResumed};
+use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::turn::{OpenTurn, Phase, ResumeMark, TerminalReason};
+use holon_domain::{CallId, limits};
+
+pub(crate) fn recover(
+    draft: &mut Draft<'_>,
+    clean_exit: bool,
+    open_effects: &[EffectRecord],
+) -> Reply {
+    draft.agent.generation += 1;
+    for effect in open_effects {
+        draft.close_effect(effect.id);
+    }
+    draft.agent.home_effect = None;
+    match draft.agent.lifecycle {
+        Lifecycle::Deleting => {
+            lifecycle::remove_home(draft);
+            return Reply::Done;
+        }
+        // Whoever waited for a temporary agent's answer is gone with the process.
+        Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped
+            if draft.agent.identity.temporary =>
+        {
+            return delete_temporary(draft);
+        }
+        Lifecycle::Booting => lifecycle::prepare_home(draft),
+        Lifecycle::Runnable | Lifecycle::Stopped => {}
+    }
+    if let Some(turn) = draft.agent.open_turn.take() {
+        resume(draft, turn, clean_exit);
+    }
+    Reply::Done
+}
+
+/// Its effects are closed already, so the turn is dropped without letting go of them a second time.
+fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
+    if let Some(turn) = draft.agent.open_turn.take() {
+        if let Phase::BackingOff { due, .. } = turn.phase {
+            draft.clear_due(due);
+        }
+        let summary = "the one-shot run ended with the process it ran in".to_owned();
+        draft.round = None;
+        turn::fail(
+            draft,
+            turn,
+            TerminalReason::AgentStopped,
+            "run_aborted",
+            summary,
+        );
+    }
+    lifecycle::delete(draft)
+}
+
+fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool) {
+    match turn.phase {
+        // Nothing was in hand: the due entry is still there and ends the pause.
+        Phase::BackingOff { .. } => draft.agent.open_turn = Some(turn),
+        Phase::CallingModel { .. } => {
+            mark_resume(&mut turn, draft.agent.counters.log, clean_exit);
+            if turn.resume.count >= limits::RESUMES_WITHOUT_PROGRESS {
+                return set_aside(draft, turn);
+            }
+            record(draft, &turn, Vec::new(), Vec::new());
+            let attempt = u32::try_from(turn.attempts.len()).unwrap_or(0) + 1;
+            let effect = draft.open_effect(Effect::CallModel {
+                turn_index: turn.turn_index,
+                attempt,
+            });
+            turn.phase = Phase::CallingModel { effect };
+            draft.agent.open_turn = Some(turn);
+        }
+        Phase::RunningTool { .. } => {
+            let (unknown, unstarted) =
+                turn::close_unfinished(draft, &turn, &outcome_unknown(), &not_started());
+            // The results just written are progress: the count begins anew.
+            turn.resume = ResumeMark {
+                count: 0,
+                log_end: draft.agent.counters.log,
+            };
+            record(draft, &turn, unknown, unstarted);
+            turn::next_round(draft, turn);
+        }
+    }
+}
+
+/// An attempt counts only after an unclean exit with no new entry since the last resumption.
+fn mark_resume(turn: &mut OpenTurn, log_end: u64, clean_exit: bool) {
+    if clean_exit {
+        return;
+    }
+    let count = if turn.resume.log_end == log_end {
+        turn.resume.count + 1
+    } else {
+        1
+    };
+    turn.resume = ResumeMark { count, log_end };
+}
+
+fn set_aside(draft: &mut Draft<'_>, turn: OpenTurn) {
+    let summary = format!(
+        "set aside: the host died {} times in a row while answering this message, without any progress between; \
+         send it again if the cause is mended",
+        turn.resume.count
+    );
+    turn::fail(
+        draft,
+        turn,
+        TerminalReason::Poisoned,
+        "poisoned_message",
+        summary,
+    );
+}
+
+fn record(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    unknown_calls: Vec<CallId>,
+    unstarted_calls: Vec<CallId>,
+) {
+    draft.event(Event::TurnResumed(TurnResumed {
+        run_id: turn.run_id.clone(),
+        turn_index: turn.turn_index,
+        after_entry: draft.agent.counters.log,
+        resumes_without_progress: turn.resume.count,
+        unknown_calls,
+        unstarted_calls,
+    }));
+}
+
+fn outcome_unknown() -> ToolError {
+    ToolError::new(
+        ToolErrorKind::OutcomeUnknown,
+        "the runtime restarted while this call ran; whether it took effect is not known and it was not run again",
+    )
+    .hint("look at the state of the world first; repeat the call only if it had no effect")
+}
+
+fn not_started() -> ToolError {
+    ToolError::new(
+        ToolErrorKind::NotStarted,
+        "the runtime restarted before this call began; it had no effect",
+    )
+    .hint("make the call again if it is still wanted")
+    .retryable()
+}

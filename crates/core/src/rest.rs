@@ -1,0 +1,167 @@
+//! Rests and pauses: setting them, ending them, and what happens when their time comes.
+//!
+//! Every pause is an entry of the host's due-queue, named by the state that waits for it. An entry nobody waits for
+//! any more is cleared without consequence.
+
+use crate::admission::{self, Ingress};
+use crate::draft::Draft;
+use crate::input::Reply;
+use crate::turn;
+use holon_domain::agent::{Lifecycle, RestRecord, RestWake};
+use holon_domain::authority::AuthorityClass;
+use holon_domain::event::{Event, SystemTickEmitted};
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+};
+use holon_domain::timer::{Due, DueId};
+use holon_domain::{Timestamp, limits};
+
+/// The part of the runtime that wakes an agent from a rest it asked for.
+pub(crate) const SLEEP_WAIT: &str = "sleep_wait";
+
+/// Begins a rest the agent asked for.
+pub(crate) fn begin_rest(draft: &mut Draft<'_>, reason: Option<String>, duration_ms: Option<u64>) {
+    let wake = duration_ms.map(|duration| {
+        let at = draft.now.plus_millis(duration);
+        let due = draft.set_due(
+            at,
+            Due::RestOver {
+                reason: reason.clone(),
+            },
+        );
+        RestWake { at, due: Some(due) }
+    });
+    draft.agent.rest = Some(RestRecord {
+        since: draft.now,
+        reason,
+        wake,
+    });
+}
+
+/// Ends the rest, because something is taken up.
+pub(crate) fn end_rest(draft: &mut Draft<'_>) {
+    if let Some(due) = draft
+        .agent
+        .rest
+        .take()
+        .and_then(|rest| rest.wake)
+        .and_then(|wake| wake.due)
+    {
+        draft.clear_due(due);
+    }
+    if let Some(due) = draft.agent.pace.take().and_then(|pace| pace.due) {
+        draft.clear_due(due);
+    }
+}
+
+/// Whether the next self-caused turn has to wait, and if so makes sure something will end the wait.
+///
+/// The pause counts from the end of the last turn. Once its entry has come (`due` is none) the way is free.
+pub(crate) fn must_pace(draft: &mut Draft<'_>) -> bool {
+    if draft.agent.pace.is_some_and(|pace| pace.due.is_none()) {
+        return false;
+    }
+    let pause = pace_ms(draft.agent.self_caused_turns);
+    let since = draft
+        .agent
+        .last_turn
+        .as_ref()
+        .map_or(draft.now, |end| end.completed_at);
+    let at = since.plus_millis(pause);
+    if pause == 0 || at <= draft.now {
+        return false;
+    }
+    let due = draft.set_due(at, Due::PaceOver);
+    draft.agent.pace = Some(RestWake { at, due: Some(due) });
+    true
+}
+
+/// The pause before a turn only the agent itself caused, after this many in a row.
+#[must_use]
+pub(crate) fn pace_ms(turns_in_a_row: u32) -> u64 {
+    let Some(beyond) = turns_in_a_row.checked_sub(limits::UNPACED_TURNS) else {
+        return 0;
+    };
+    let factor = 1_u64.checked_shl(beyond).unwrap_or(u64::MAX);
+    limits::PACE_BASE_MS
+        .saturating_mul(factor)
+        .min(limits::PACE_MAX_MS)
+}
+
+/// A time has come.
+pub(crate) fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: Due) -> Reply {
+    draft.clear_due(id);
+    match due {
+        Due::RestOver { reason } => rest_over(draft, id, planned_at, reason),
+        Due::PaceOver => pace_over(draft, id),
+        Due::BackoffOver { .. } => turn::backoff_over(draft, id),
+    }
+}
+
+fn rest_over(
+    draft: &mut Draft<'_>,
+    id: DueId,
+    planned_at: Timestamp,
+    reason: Option<String>,
+) -> Reply {
+    let Some(wake) = draft
+        .agent
+        .rest
+        .as_mut()
+        .and_then(|rest| rest.wake.as_mut())
+    else {
+        return Reply::Unchanged;
+    };
+    if wake.due != Some(id) || draft.agent.lifecycle != Lifecycle::Runnable {
+        return Reply::Unchanged;
+    }
+    wake.due = None;
+    let priority = self_caused_priority(draft.agent.self_caused_turns, Priority::Next);
+    let tick = Ingress {
+        kind: MessageKind::SystemTick,
+        origin: Origin::System {
+            subsystem: SLEEP_WAIT.to_owned(),
+        },
+        priority,
+        body: Body::text(wake_words(reason.as_deref())),
+        metadata: None,
+        delivery_surface: DeliverySurface::RuntimeSystem,
+        admission_context: AdmissionContext::RuntimeOwned,
+        correlation_id: None,
+        causation_id: None,
+        max_rounds: None,
+    };
+    let entry = admission::enqueue(draft, tick, AuthorityClass::RuntimeInstruction);
+    draft.event(Event::SystemTickEmitted(SystemTickEmitted {
+        subsystem: SLEEP_WAIT.to_owned(),
+        message_id: entry.envelope.id,
+        planned_at,
+    }));
+    Reply::Done
+}
+
+fn wake_words(reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!("The rest you asked for is over. You rested because: {reason}"),
+        None => "The rest you asked for is over.".to_owned(),
+    }
+}
+
+fn pace_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
+    match draft.agent.pace.as_mut() {
+        Some(pace) if pace.due == Some(id) => {
+            pace.due = None;
+            Reply::Done
+        }
+        Some(_) | None => Reply::Unchanged,
+    }
+}
+
+/// The band of a message the agent causes itself: once it is paced, everybody else goes first.
+pub(crate) fn self_caused_priority(turns_in_a_row: u32, wanted: Priority) -> Priority {
+    if turns_in_a_row >= limits::UNPACED_TURNS {
+        Priority::Background
+    } else {
+        wanted
+    }
+}

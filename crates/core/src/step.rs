@@ -1,0 +1,119 @@
+//! The one door: an input about one agent becomes a decision.
+//!
+//! Branches here, computes in the machines. After an input the agent is run to rest: what follows from it by itself
+//! is decided in the same step, until something outside is needed.
+
+use crate::draft::Draft;
+use crate::input::{AgentView, HostFacts, Input, Reply};
+use crate::{admission, lifecycle, recovery, rest, schedule, turn};
+use holon_domain::decision::Decision;
+use holon_domain::{Entropy, Timestamp};
+
+/// A decision and what the sender of its input is told.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// The facts.
+    pub decision: Decision,
+    /// The answer.
+    pub reply: Reply,
+}
+
+/// Why an input was refused. Nothing follows from a refused input.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The agent is stopped.
+    #[error("the agent is stopped")]
+    Stopped,
+    /// The agent is being removed.
+    #[error("the agent is being removed")]
+    Deleting,
+    /// The queue is at its limit.
+    #[error("the agent's queue is full")]
+    QueueFull,
+    /// A prompt without words.
+    #[error("the prompt is empty; say what the agent should do")]
+    EmptyBody,
+    /// Over a size limit.
+    #[error(
+        "the {what} has {bytes} bytes and the limit is {max}; put large content into a file and name its path"
+    )]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// How large.
+        bytes: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// A kind its origin cannot have.
+    #[error("this kind of message cannot have this origin")]
+    KindOriginMismatch,
+    /// A kind only the runtime or the operator may send.
+    #[error(
+        "this kind of message is not accepted from public ingress; use channel_event or webhook_event"
+    )]
+    KindNotPublic,
+    /// A priority only the operator may use.
+    #[error("priority interject is for operator prompts; use next, normal or background")]
+    PriorityNotPublic,
+}
+
+/// Decides what one input means for one agent.
+///
+/// # Errors
+/// When the input is refused; then nothing follows from it.
+pub fn step(
+    view: AgentView,
+    input: Input,
+    host: &HostFacts,
+    now: Timestamp,
+    entropy: &mut dyn Entropy,
+) -> Result<Step, Rejection> {
+    let mut draft = Draft::new(view, host, now, entropy);
+    let reply = apply(&mut draft, input)?;
+    schedule::run_to_rest(&mut draft);
+    Ok(Step {
+        decision: draft.finish(),
+        reply,
+    })
+}
+
+fn apply(draft: &mut Draft<'_>, input: Input) -> Result<Reply, Rejection> {
+    match input {
+        Input::Admit(ingress) => {
+            let entry = admission::admit(draft, *ingress)?;
+            Ok(Reply::Admitted {
+                message_id: entry.envelope.id,
+                message_seq: entry.seq,
+            })
+        }
+        Input::Configure { workspace, model } => lifecycle::configure(draft, workspace, model),
+        Input::HomePrepared { stamp, result } => Ok(lifecycle::home_prepared(draft, stamp, result)),
+        Input::HomeRemoved { stamp, result } => Ok(lifecycle::home_removed(draft, stamp, result)),
+        Input::RoundAnswered { stamp, answer } => Ok(turn::round_answered(draft, stamp, *answer)),
+        Input::RoundFailed {
+            stamp,
+            failure,
+            timing,
+        } => Ok(turn::round_failed(draft, stamp, &failure, timing)),
+        Input::ToolFinished {
+            stamp,
+            envelope,
+            duration_ms,
+        } => Ok(turn::tool_finished(draft, stamp, envelope, duration_ms)),
+        Input::DueCame {
+            id,
+            planned_at,
+            due,
+        } => Ok(rest::due_came(draft, id, planned_at, due)),
+        Input::Start => lifecycle::start(draft),
+        Input::Stop => lifecycle::stop(draft),
+        Input::Delete => Ok(lifecycle::delete(draft)),
+        Input::Recover {
+            clean_exit,
+            open_effects,
+        } => Ok(recovery::recover(draft, clean_exit, &open_effects)),
+        Input::GiveUp { message } => Ok(turn::give_up(draft, &message)),
+        Input::Continue => Ok(Reply::Unchanged),
+    }
+}

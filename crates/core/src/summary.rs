@@ -1,0 +1,123 @@
+//! What is shown of an agent, computed from its row and its queue.
+
+use crate::assess::{Assessment, assess};
+use crate::input::HostFacts;
+use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::queue::QueueView;
+use holon_domain::summary::{
+    AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
+    ExecutionPolicy, ExecutionSnapshot, LifecycleHint, ModelSource,
+};
+
+/// One agent, concisely.
+#[must_use]
+pub fn summarise(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> AgentSummary {
+    let standing = assess(agent, queue);
+    AgentSummary {
+        identity: agent.identity.clone(),
+        agent: state_view(agent, queue, &standing),
+        scheduling_posture: standing.posture,
+        lifecycle: lifecycle_hint(agent),
+        model: model_state(agent, host),
+        token_usage: AgentTokenUsage {
+            total: agent.totals.usage,
+            total_model_rounds: agent.totals.model_rounds,
+            last_turn: agent.totals.last_turn,
+        },
+        closure: standing.closure,
+        execution: ExecutionSnapshot {
+            policy: ExecutionPolicy::host_local(),
+            workspace: agent.workspace.clone(),
+        },
+        newest_seq: agent.counters.events,
+    }
+}
+
+/// One agent in a list.
+#[must_use]
+pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> AgentListEntry {
+    let standing = assess(agent, queue);
+    AgentListEntry {
+        identity: agent.identity.clone(),
+        status: standing.status,
+        scheduling_posture: standing.posture,
+        lifecycle: lifecycle_hint(agent),
+        pending: queue.pending,
+        current_run_id: agent.open_turn.as_ref().map(|turn| turn.run_id.clone()),
+        waiting_reason: standing.closure.and_then(|closure| closure.waiting_reason),
+        model: model_state(agent, host),
+        active_workspace_entry: agent.workspace.clone(),
+    }
+}
+
+fn state_view(agent: &AgentRecord, queue: &QueueView, standing: &Assessment) -> AgentStateView {
+    AgentStateView {
+        id: agent.identity.agent_id.clone(),
+        status: standing.status,
+        lifecycle: agent.lifecycle,
+        created_at: agent.created_at,
+        sleeping_until: agent
+            .rest
+            .as_ref()
+            .and_then(|rest| rest.wake)
+            .map(|wake| wake.at),
+        rest: agent.rest.clone(),
+        current_run_id: agent.open_turn.as_ref().map(|turn| turn.run_id.clone()),
+        current_message_id: agent.open_turn.as_ref().map(|turn| turn.message_id.clone()),
+        pending: queue.pending,
+        total_message_count: agent.counters.messages,
+        turn_index: agent.counters.turns,
+        last_wake_reason: agent.last_wake_reason.clone(),
+        last_brief_at: agent.last_brief_at,
+        last_turn_terminal: agent.last_turn.clone(),
+        last_runtime_failure: agent.last_failure.clone(),
+    }
+}
+
+fn lifecycle_hint(agent: &AgentRecord) -> LifecycleHint {
+    let id = &agent.identity.agent_id;
+    match agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => LifecycleHint {
+            resume_required: false,
+            accepts_external_messages: true,
+            wake_requires_resume: false,
+            operator_hint: None,
+            resume_cli_hint: None,
+            resume_control_path: None,
+        },
+        Lifecycle::Stopped => LifecycleHint {
+            resume_required: true,
+            accepts_external_messages: false,
+            wake_requires_resume: true,
+            operator_hint: Some(
+                "start the agent before new prompts; a wake does not override a stop".to_owned(),
+            ),
+            resume_cli_hint: Some(format!("holon agent start {id}")),
+            resume_control_path: Some(format!("/control/agents/{id}/control")),
+        },
+        Lifecycle::Deleting => LifecycleHint {
+            resume_required: false,
+            accepts_external_messages: false,
+            wake_requires_resume: false,
+            operator_hint: Some("the agent is being removed".to_owned()),
+            resume_cli_hint: None,
+            resume_control_path: None,
+        },
+    }
+}
+
+fn model_state(agent: &AgentRecord, host: &HostFacts) -> AgentModelState {
+    let default = (!host.default_model.is_none()).then(|| host.default_model.to_string());
+    let own = agent.model_override.as_ref().map(ToString::to_string);
+    AgentModelState {
+        source: if own.is_some() {
+            ModelSource::AgentOverride
+        } else {
+            ModelSource::RuntimeDefault
+        },
+        effective_model: own.clone().or_else(|| default.clone()),
+        runtime_default_model: default,
+        effective_fallback_models: Vec::new(),
+        override_model: own,
+    }
+}

@@ -1,0 +1,411 @@
+//! The end of a turn: its record, its one outcome, and what the agent does next.
+//!
+//! Every operator message the turn owes is settled here by one brief, in the commit of the end. A failed turn
+//! leaves a failure brief, a log entry and an event. No call leaves a turn without a result.
+
+use super::calls::close_unfinished;
+use crate::assess::{assess, is_failure};
+use crate::draft::Draft;
+use crate::input::{Reply, RoundInHand};
+use crate::rest;
+use holon_domain::agent::LastFailure;
+use holon_domain::attempt::AttemptTimeline;
+use holon_domain::brief::{BriefKind, BriefRow, BriefText};
+use holon_domain::decision::Fact;
+use holon_domain::event::{
+    BriefCreated, ClosureDecided, CurrentRunAborted, Event, MessageProcessingAborted, RuntimeError,
+    TurnTerminal,
+};
+use holon_domain::failure::{FailureArtifact, FailureCategory};
+use holon_domain::log::LogEntry;
+use holon_domain::model::{ModelFailure, ModelFailureKind};
+use holon_domain::queue::QueueStatus;
+use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::turn::{LogSeq, OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
+use holon_domain::{BriefId, limits, text};
+
+/// A rest the model asked for.
+pub(crate) struct Rest {
+    pub(crate) reason: Option<String>,
+    pub(crate) duration_ms: Option<u64>,
+}
+
+/// How and why a turn ends, and what is said of it.
+pub(crate) struct Ending {
+    reason: TerminalReason,
+    /// The last round, whose words are the terminal message; and the first of them.
+    last_round: Option<(LogSeq, String)>,
+    failure: Option<Failure>,
+    rest: Option<Rest>,
+}
+
+/// Why a turn failed.
+pub(crate) struct Failure {
+    artifact: FailureArtifact,
+    timeline: Option<AttemptTimeline>,
+}
+
+impl Ending {
+    pub(super) fn finished(round: &RoundInHand) -> Self {
+        let last_round = Some((round.entry, round.words.clone()));
+        Self {
+            reason: TerminalReason::Finished,
+            last_round,
+            failure: None,
+            rest: None,
+        }
+    }
+
+    pub(super) fn slept(round: &RoundInHand, rest: Rest) -> Self {
+        Self {
+            reason: TerminalReason::Slept,
+            rest: Some(rest),
+            ..Self::finished(round)
+        }
+    }
+
+    pub(super) fn max_rounds(round: &RoundInHand, rounds: u32) -> Self {
+        let summary = format!(
+            "stopped after {rounds} model rounds, the most this request allowed; allow more with --max-turns"
+        );
+        let failure = Failure::runtime("max_turns_exceeded", summary);
+        Self {
+            reason: TerminalReason::MaxRounds,
+            failure: Some(failure),
+            ..Self::finished(round)
+        }
+    }
+
+    pub(super) fn output_limit() -> Self {
+        let summary = "the model kept hitting its output limit; ask for the work in smaller pieces"
+            .to_owned();
+        Self::failed(
+            TerminalReason::OutputLimit,
+            Failure::runtime("output_limit", summary),
+        )
+    }
+
+    pub(super) fn provider_failed(
+        reason: TerminalReason,
+        failure: &ModelFailure,
+        timeline: AttemptTimeline,
+    ) -> Self {
+        Self::failed(reason, Failure::provider(failure, timeline))
+    }
+
+    fn failed(reason: TerminalReason, failure: Failure) -> Self {
+        Self {
+            reason,
+            last_round: None,
+            failure: Some(failure),
+            rest: None,
+        }
+    }
+
+    fn called_off(reason: TerminalReason, summary: &str) -> Self {
+        Self::failed(reason, Failure::runtime("run_aborted", summary.to_owned()))
+    }
+
+    const fn kind(&self) -> TerminalKind {
+        match self.reason {
+            TerminalReason::Finished | TerminalReason::Slept => TerminalKind::Completed,
+            TerminalReason::MaxRounds
+            | TerminalReason::ProviderFailed
+            | TerminalReason::ContextLengthExceeded
+            | TerminalReason::OutputLimit
+            | TerminalReason::Poisoned
+            | TerminalReason::OperatorAborted
+            | TerminalReason::AgentStopped
+            | TerminalReason::RuntimeFault => TerminalKind::Aborted,
+        }
+    }
+}
+
+impl Failure {
+    fn runtime(kind: &str, summary: String) -> Self {
+        let artifact = FailureArtifact {
+            category: FailureCategory::Runtime,
+            kind: kind.to_owned(),
+            summary: text::preview(&summary, limits::FAILURE_SUMMARY_BYTES),
+            provider: None,
+            model_ref: None,
+            status: None,
+            task_id: None,
+            exit_status: None,
+            source_chain: Vec::new(),
+            metadata: Default::default(),
+        };
+        Self {
+            artifact,
+            timeline: None,
+        }
+    }
+
+    fn provider(failure: &ModelFailure, timeline: AttemptTimeline) -> Self {
+        let category = match failure.kind {
+            ModelFailureKind::Timeout
+            | ModelFailureKind::Connection
+            | ModelFailureKind::RateLimited
+            | ModelFailureKind::ServerError
+            | ModelFailureKind::Auth => FailureCategory::Transport,
+            ModelFailureKind::InvalidRequest
+            | ModelFailureKind::ContextLengthExceeded
+            | ModelFailureKind::InvalidResponse
+            | ModelFailureKind::UnsupportedTransport
+            | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
+        };
+        let mut this = Self::runtime(failure.kind.as_str(), failure.message.clone());
+        let diagnostics = failure.diagnostics.clone().unwrap_or_default();
+        this.artifact.category = category;
+        this.artifact.provider = timeline
+            .attempts
+            .last()
+            .map(|attempt| attempt.provider.clone());
+        this.artifact.model_ref = Some(timeline.requested_model_ref.clone());
+        this.artifact.status = diagnostics.status;
+        this.artifact.source_chain = diagnostics
+            .source_chain
+            .into_iter()
+            .take(limits::SOURCE_CHAIN)
+            .collect();
+        this.timeline = Some(timeline);
+        this
+    }
+}
+
+/// Ends a turn.
+pub(crate) fn end(draft: &mut Draft<'_>, turn: OpenTurn, ending: Ending) {
+    if let Some(failure) = &ending.failure {
+        record_failure(draft, &turn, failure);
+    }
+    settle(draft, &turn, &ending);
+    let kind = ending.kind();
+    close_message(draft, &turn, kind, ending.reason);
+    record_terminal(draft, &turn, kind, &ending);
+    if let Some(rest) = ending.rest {
+        rest::begin_rest(draft, rest.reason, rest.duration_ms);
+    }
+    record_closure(draft);
+}
+
+fn record_failure(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &Failure) {
+    let usage = failure
+        .timeline
+        .as_ref()
+        .and_then(|timeline| timeline.aggregated_token_usage);
+    let artifact = failure.artifact.clone();
+    draft.event(Event::RuntimeError(RuntimeError {
+        message_id: turn.message_id.clone(),
+        message_kind: turn.message_kind,
+        error: artifact.summary.clone(),
+        failure_kind: artifact.kind.clone(),
+        token_usage: usage,
+        provider_attempt_timeline: failure.timeline.clone(),
+    }));
+    draft.agent.last_failure = Some(LastFailure {
+        occurred_at: draft.now,
+        failure_artifact: artifact.clone(),
+    });
+    draft.log(
+        turn.turn_index,
+        LogEntry::RuntimeFailure {
+            message_id: turn.message_id.clone(),
+            text: artifact.summary.clone(),
+            failure_artifact: artifact,
+            usage,
+            timeline: failure.timeline.clone(),
+        },
+    );
+}
+
+/// Writes the one brief, if there is anything to say or anyone to say it to, and settles what is owed.
+fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
+    let has_words = ending
+        .last_round
+        .as_ref()
+        .is_some_and(|(_, words)| !words.is_empty());
+    if turn.owes.is_empty() && ending.failure.is_none() && !has_words {
+        return;
+    }
+    let (kind, words, preview) = match (&ending.failure, &ending.last_round) {
+        (Some(failure), _) => {
+            let words = failure.artifact.summary.clone();
+            (BriefKind::Failure, BriefText::Words(words.clone()), words)
+        }
+        (None, Some((entry, first))) => {
+            (BriefKind::Result, BriefText::Round(*entry), first.clone())
+        }
+        (None, None) => (
+            BriefKind::Result,
+            BriefText::Words(String::new()),
+            String::new(),
+        ),
+    };
+    let seq = draft.next_brief();
+    let settles: Vec<_> = turn.owes.iter().map(|owed| owed.id.clone()).collect();
+    let row = BriefRow {
+        id: BriefId::mint(draft.entropy),
+        kind,
+        created_at: draft.now,
+        text: words,
+        workspace_id: draft.agent.workspace.workspace_id.clone(),
+        related_message_id: Some(turn.message_id.clone()),
+        settles: settles.clone(),
+        turn_index: turn.turn_index,
+    };
+    draft.event(Event::BriefCreated(BriefCreated {
+        brief_id: row.id.clone(),
+        brief_seq: seq,
+        kind,
+        turn_index: turn.turn_index,
+        settles,
+        text_preview: text::preview(&preview, limits::EVENT_PREVIEW_BYTES),
+    }));
+    draft.fact(Fact::BriefWritten { seq, row });
+    for owed in &turn.owes {
+        draft.fact(Fact::MessageSettled {
+            seq: owed.seq,
+            brief: seq,
+        });
+    }
+    draft.agent.last_brief_at = Some(draft.now);
+}
+
+fn close_message(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    kind: TerminalKind,
+    reason: TerminalReason,
+) {
+    let to = match kind {
+        TerminalKind::Completed => QueueStatus::Processed,
+        TerminalKind::Aborted => QueueStatus::Aborted,
+    };
+    draft.move_message(turn.message_seq, QueueStatus::Dequeued, to);
+    if kind == TerminalKind::Aborted {
+        draft.event(Event::MessageProcessingAborted(MessageProcessingAborted {
+            message_id: turn.message_id.clone(),
+            message_kind: turn.message_kind,
+            run_id: Some(turn.run_id.clone()),
+            reason,
+        }));
+    }
+}
+
+fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, kind: TerminalKind, ending: &Ending) {
+    let duration_ms = draft.now.millis_since(turn.started_at);
+    draft.event(Event::TurnTerminal(TurnTerminal {
+        turn_index: turn.turn_index,
+        run_id: turn.run_id.clone(),
+        kind,
+        reason: ending.reason,
+        duration_ms,
+        rounds: turn.rounds,
+        token_usage: turn.usage,
+    }));
+    if turn.usage.total_tokens > 0 {
+        draft.agent.totals.last_turn = Some(turn.usage);
+    }
+    draft.agent.last_turn = Some(TerminalRecord {
+        turn_index: turn.turn_index,
+        kind,
+        reason: ending.reason,
+        completed_at: draft.now,
+        duration_ms,
+        last_round_entry: ending.last_round.as_ref().map(|(entry, _)| *entry),
+        usage: turn.usage,
+        rounds: turn.rounds,
+    });
+    if !is_failure(ending.reason) {
+        draft.agent.last_failure = None;
+    }
+}
+
+fn record_closure(draft: &mut Draft<'_>) {
+    let standing = assess(&draft.agent, &draft.queue);
+    if let Some(closure) = standing.closure {
+        draft.event(Event::ClosureDecided(ClosureDecided {
+            outcome: closure.outcome,
+            waiting_reason: closure.waiting_reason,
+            until: standing.posture.wakes_at,
+        }));
+    }
+}
+
+/// Calls off the open turn, if there is one: by a stop or a removal. What it waited for is let go.
+pub(crate) fn abort(
+    draft: &mut Draft<'_>,
+    reason: TerminalReason,
+    summary: &str,
+) -> Option<holon_domain::RunId> {
+    let turn = draft.agent.open_turn.take()?;
+    release(draft, &turn.phase);
+    let running = ToolError::new(
+        ToolErrorKind::RunAborted,
+        "the run was aborted while this call ran; it may have taken effect in part",
+    );
+    let unstarted = ToolError::new(
+        ToolErrorKind::NotStarted,
+        "the run was aborted before this call began",
+    );
+    close_unfinished(draft, &turn, &running, &unstarted);
+    let run_id = turn.run_id.clone();
+    draft.event(Event::CurrentRunAborted(CurrentRunAborted {
+        run_id: run_id.clone(),
+        reason,
+    }));
+    end(draft, turn, Ending::called_off(reason, summary));
+    Some(run_id)
+}
+
+/// Fails a turn that was taken out of the agent already.
+pub(crate) fn fail(
+    draft: &mut Draft<'_>,
+    turn: OpenTurn,
+    reason: TerminalReason,
+    kind: &str,
+    summary: String,
+) {
+    end(
+        draft,
+        turn,
+        Ending::failed(reason, Failure::runtime(kind, summary)),
+    );
+}
+
+/// The runtime broke a rule of its own while deciding about this agent: the turn is given up, the agent goes on.
+pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
+    let Some(turn) = draft.agent.open_turn.take() else {
+        return Reply::Unchanged;
+    };
+    release(draft, &turn.phase);
+    let lost = ToolError::new(
+        ToolErrorKind::OutcomeUnknown,
+        "the runtime failed while this call ran",
+    );
+    let unstarted = ToolError::new(
+        ToolErrorKind::NotStarted,
+        "the runtime failed before this call began",
+    );
+    close_unfinished(draft, &turn, &lost, &unstarted);
+    draft.agent.generation += 1;
+    let summary = format!("the runtime gave up this turn because of a fault of its own: {message}");
+    fail(
+        draft,
+        turn,
+        TerminalReason::RuntimeFault,
+        "runtime_fault",
+        summary,
+    );
+    Reply::Done
+}
+
+/// Lets go of what the turn waited for.
+pub(crate) fn release(draft: &mut Draft<'_>, phase: &Phase) {
+    match phase {
+        Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => {
+            draft.close_effect(*effect)
+        }
+        Phase::BackingOff { due, .. } => draft.clear_due(*due),
+    }
+}

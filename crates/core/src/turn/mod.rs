@@ -1,0 +1,15 @@
+//! The turn: from the message that opens it to the commit that ends it.
+//!
+//! States and what moves them (`Phase`): `CallingModel` by an answer or a failure, `BackingOff` by its due entry,
+//! `RunningTool` by a result. An input that does not fit the state is stale: it is recorded and dropped.
+//! `open` begins, `round` takes answers, `calls` runs tools, `end` closes with exactly one outcome.
+
+mod calls;
+mod end;
+mod open;
+mod round;
+
+pub(crate) use calls::{TOOL_ENQUEUE, close_unfinished, next_round, tool_finished};
+pub(crate) use end::{abort, fail, give_up};
+pub(crate) use open::open;
+pub(crate) use round::{backoff_over, round_answered, round_failed};

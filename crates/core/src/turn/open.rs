@@ -1,0 +1,81 @@
+//! Opening a turn: the message is taken up, the run gets its name, the first round is asked for.
+
+use crate::assess::is_self_caused;
+use crate::draft::Draft;
+use holon_domain::RunId;
+use holon_domain::effect::Effect;
+use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
+use holon_domain::log::LogEntry;
+use holon_domain::queue::QueueEntry;
+use holon_domain::turn::{OpenTurn, Owed, Phase, ResumeMark};
+
+/// Opens the turn of a message that was just taken from the queue.
+pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
+    let self_caused = is_self_caused(&entry.envelope);
+    draft.agent.self_caused_turns = if self_caused {
+        draft.agent.self_caused_turns + 1
+    } else {
+        0
+    };
+    draft.agent.counters.turns += 1;
+    let turn_index = draft.agent.counters.turns;
+    let run_id = RunId::mint(draft.entropy);
+    let model = draft
+        .agent
+        .model_override
+        .clone()
+        .unwrap_or_else(|| draft.host.default_model.clone());
+    let QueueEntry {
+        seq,
+        max_rounds,
+        envelope,
+        ..
+    } = entry;
+
+    draft.agent.last_wake_reason = Some(format!("{:?}", envelope.trigger_kind));
+    draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
+        message_id: envelope.id.clone(),
+        run_id: run_id.clone(),
+        queue_wait_ms: draft.now.millis_since(envelope.created_at),
+    }));
+    draft.event(Event::TurnStarted(TurnStarted {
+        message_id: envelope.id.clone(),
+        message_kind: envelope.kind,
+        run_id: run_id.clone(),
+        turn_index,
+        requested_model: model.to_string(),
+    }));
+    let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
+    let effect = draft.open_effect(Effect::CallModel {
+        turn_index,
+        attempt: 1,
+    });
+    let owes = if envelope.owes_outcome() {
+        vec![Owed {
+            seq,
+            id: envelope.id.clone(),
+        }]
+    } else {
+        Vec::new()
+    };
+    draft.agent.open_turn = Some(OpenTurn {
+        run_id,
+        turn_index,
+        message_seq: seq,
+        message_id: envelope.id,
+        message_kind: envelope.kind,
+        authority: envelope.authority_class,
+        started_at: draft.now,
+        model,
+        owes,
+        first_entry,
+        rounds: 0,
+        max_rounds,
+        output_limit_hits: 0,
+        followups: 0,
+        usage: Default::default(),
+        attempts: Vec::new(),
+        resume: ResumeMark::default(),
+        phase: Phase::CallingModel { effect },
+    });
+}
