@@ -1,2 +1,78 @@
-//! Checks and chores of the workspace.
-fn main() {}
+//! Checks and chores of the workspace: `cargo xtask <command>`.
+//!
+//! Owns what CI runs (`test`), the rules no compiler checks (`tidy`), the reference pages made from code
+//! (`docs`) and the lint bans of each crate (`bans`). It ships with nothing.
+#![allow(clippy::print_stdout, reason = "a command-line tool")]
+
+mod bans;
+mod docs;
+mod finding;
+mod graph;
+mod metadata;
+mod repo;
+mod steps;
+mod tidy;
+
+use finding::Finding;
+use repo::Repo;
+use std::process::ExitCode;
+
+/// What people read when they ask, or when they ask for something else.
+const USAGE: &str = "\
+cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, simulation
+cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
+cargo xtask docs    write docs/reference afresh
+cargo xtask bans    write every clippy.toml afresh";
+
+/// A chore failed as a whole; the text says why.
+type Failure = String;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let command: Vec<&str> = words.iter().map(String::as_str).collect();
+    let repo = Repo::of_this_build();
+    let outcome = match command.as_slice() {
+        ["test"] => steps::run_all(&repo),
+        ["tidy"] => tidy::check(&repo).map(|findings| report(&findings)),
+        ["docs"] => write_all(&repo, docs::pages(&repo)),
+        ["bans"] => write_all(&repo, Ok(bans::files(&repo))),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => {
+            println!("unknown command: {}\n\n{USAGE}", command.join(" "));
+            Ok(ExitCode::from(2))
+        }
+    };
+    outcome.unwrap_or_else(|failure| {
+        println!("xtask: {failure}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Prints findings one per line; notes do not fail.
+fn report(findings: &[Finding]) -> ExitCode {
+    for finding in findings {
+        println!("{finding}");
+    }
+    if findings.iter().any(Finding::is_refusal) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Writes generated files, those that differ.
+fn write_all(
+    repo: &Repo,
+    files: Result<Vec<repo::Generated>, Failure>,
+) -> Result<ExitCode, Failure> {
+    for file in files? {
+        if repo.read(&file.path).ok().as_deref() != Some(&file.content) {
+            repo.write(&file)?;
+            println!("wrote {}", file.path);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

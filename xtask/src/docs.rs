@@ -1,0 +1,36 @@
+//! The reference pages, made from code so that they cannot be wrong about it.
+//!
+//! Each page has one generator; `cargo xtask docs` writes them and `cargo xtask tidy` refuses stale ones.
+
+mod events;
+mod limits;
+mod rust;
+mod settings;
+
+use crate::Failure;
+use crate::repo::{Generated, Repo};
+
+/// Every page that can be made from the sources.
+pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
+    let event_source = repo.read("crates/domain/src/event.rs")?;
+    let limit_source = repo.read("crates/domain/src/limits.rs")?;
+    Ok(vec![
+        page("events", &events::render(&event_source)?),
+        page("limits", &limits::render(&limit_source)?),
+        page("settings", &settings::render()),
+    ])
+}
+
+fn page(name: &str, body: &str) -> Generated {
+    Generated {
+        path: format!("docs/reference/{name}.md"),
+        content: format!(
+            "<!-- Written by `cargo xtask docs`; change the code it is made from. -->\n{body}"
+        ),
+    }
+}
+
+/// A cell of a Markdown table: on one line, its bars escaped.
+fn cell(text: &str) -> String {
+    text.replace('\n', " ").replace('|', "\\|")
+}

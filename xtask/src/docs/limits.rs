@@ -1,0 +1,60 @@
+//! The page of limits: every bound, its value, its reason and what happens at it.
+
+use super::cell;
+use super::rust::documented;
+use crate::Failure;
+
+/// The page, from `limits.rs`.
+pub(crate) fn render(source: &str) -> Result<String, Failure> {
+    let rows: Vec<String> = documented(source)
+        .iter()
+        .filter_map(|entry| {
+            let (name, value) = constant(&entry.item)?;
+            Some(format!("| `{name}` | `{value}` | {} |\n", cell(&entry.doc)))
+        })
+        .collect();
+    let constants = source.matches("pub const ").count();
+    if rows.len() != constants {
+        let read = rows.len();
+        return Err(format!(
+            "read {read} of {constants} limits; each needs a doc comment and a value on one line"
+        ));
+    }
+    Ok(format!("{HEAD}{}", rows.concat()))
+}
+
+/// What stands above the table.
+const HEAD: &str = "# Limits
+
+Everything has a bound, and each says what happens at it.
+
+| limit | value | meaning |
+|---|---|---|
+";
+
+/// Name and value of `pub const NAME: type = value;`.
+fn constant(item: &str) -> Option<(&str, &str)> {
+    let (head, value) = item.strip_prefix("pub const ")?.split_once(" = ")?;
+    let (name, _) = head.split_once(':')?;
+    Some((name, value.strip_suffix(';')?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_becomes_a_row() {
+        let page =
+            render("/// Most | of it.\npub const SIZE: usize = 1 << 20;\n").expect("renders");
+        assert!(
+            page.ends_with("| `SIZE` | `1 << 20` | Most \\| of it. |\n"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn a_limit_without_a_reason_is_refused() {
+        assert!(render("pub const SIZE: usize = 1;\n").is_err());
+    }
+}

@@ -1,0 +1,220 @@
+//! What CI runs, in order, fast first; every step runs even when one before it failed, so one run tells all.
+
+use crate::metadata::Metadata;
+use crate::repo::Repo;
+use crate::{Failure, report, tidy};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// Turned on wherever the product is built for tests, so that crash tests can name their points.
+const FEATURES: [&str; 2] = ["--features", "holon-cli/crash-points"];
+/// Fixed seeds the simulation plays on every run.
+const SEEDS: &str = "1000";
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    Failed,
+    /// There is nothing of the kind yet.
+    Absent,
+}
+
+/// A step that is over.
+struct Done {
+    name: &'static str,
+    outcome: Outcome,
+    took: Duration,
+}
+
+/// Runs every step and prints what came of each.
+pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
+    let started = Instant::now();
+    let done = [
+        timed("format", || cargo(repo, &["fmt", "--all", "--check"])),
+        timed("tidy", || {
+            let code = report(&tidy::check(repo)?);
+            Ok(passed(code == ExitCode::SUCCESS))
+        }),
+        timed("clippy", || clippy(repo)),
+        timed("tests", || tests(repo)),
+        timed("doctests", || doctests(repo)),
+        timed("rustdoc", || rustdoc(repo)),
+        timed("simulation", || simulation(repo)),
+    ];
+    println!("\n{:<12} {:<8} seconds", "step", "outcome");
+    for step in &done {
+        let word = match step.outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed => "FAILED",
+            Outcome::Absent => "none yet",
+        };
+        println!(
+            "{:<12} {word:<8} {:7.1}",
+            step.name,
+            step.took.as_secs_f64()
+        );
+    }
+    println!(
+        "{:<12} {:<8} {:7.1}",
+        "all",
+        "",
+        started.elapsed().as_secs_f64()
+    );
+    let failed = done.iter().any(|step| step.outcome == Outcome::Failed);
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// Runs one step; a step that could not run has failed.
+fn timed(name: &'static str, step: impl FnOnce() -> Result<Outcome, Failure>) -> Done {
+    println!("== {name}");
+    let started = Instant::now();
+    let outcome = step().unwrap_or_else(|failure| {
+        println!("{name}: {failure}");
+        Outcome::Failed
+    });
+    Done {
+        name,
+        outcome,
+        took: started.elapsed(),
+    }
+}
+
+const fn passed(yes: bool) -> Outcome {
+    if yes {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    }
+}
+
+fn clippy(repo: &Repo) -> Result<Outcome, Failure> {
+    let mut words = vec!["clippy", "--workspace", "--all-targets"];
+    words.extend(FEATURES);
+    words.extend(["--", "-D", "warnings"]);
+    cargo(repo, &words)
+}
+
+/// With nextest where it is installed; the tests are the same without.
+fn tests(repo: &Repo) -> Result<Outcome, Failure> {
+    let runner: &[&str] = if has_nextest() {
+        &["nextest", "run", "--no-fail-fast", "--workspace"]
+    } else {
+        &[
+            "test",
+            "--no-fail-fast",
+            "--workspace",
+            "--lib",
+            "--bins",
+            "--tests",
+        ]
+    };
+    let words: Vec<&str> = runner.iter().copied().chain(FEATURES).collect();
+    cargo(repo, &words)
+}
+
+fn has_nextest() -> bool {
+    Command::new("cargo")
+        .args(["nextest", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Only crates that have an example in their docs: building a doctest binary for each of the others costs minutes.
+fn doctests(repo: &Repo) -> Result<Outcome, Failure> {
+    let texts = repo.texts()?;
+    let mut packages: Vec<String> = texts
+        .iter()
+        .filter(|source| source.path.ends_with(".rs") && has_example(&source.text))
+        .filter_map(|source| source.path.strip_prefix("crates/")?.split_once("/src/"))
+        .map(|(name, _)| format!("holon-{name}"))
+        .collect();
+    packages.dedup();
+    if packages.is_empty() {
+        return Ok(Outcome::Absent);
+    }
+    let mut words = vec!["test", "--doc"];
+    for package in &packages {
+        words.extend(["--package", package.as_str()]);
+    }
+    cargo(repo, &words)
+}
+
+/// Whether a doc comment opens a block of Rust.
+fn has_example(text: &str) -> bool {
+    text.lines().map(str::trim).any(|line| {
+        let words = line
+            .strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"));
+        matches!(
+            words.map(str::trim),
+            Some("```" | "```rust" | "```no_run" | "```should_panic")
+        )
+    })
+}
+
+fn rustdoc(repo: &Repo) -> Result<Outcome, Failure> {
+    let mut command = Command::new("cargo");
+    command
+        .args([
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+            "--quiet",
+        ])
+        .env("RUSTDOCFLAGS", "-D warnings");
+    run(repo, command)
+}
+
+fn simulation(repo: &Repo) -> Result<Outcome, Failure> {
+    let metadata = Metadata::load(repo)?;
+    match metadata.named("holon-sim") {
+        Some(package) if package.has_binary => cargo(
+            repo,
+            &[
+                "run",
+                "--quiet",
+                "--package",
+                "holon-sim",
+                "--",
+                "--seeds",
+                SEEDS,
+            ],
+        ),
+        Some(_) | None => Ok(Outcome::Absent),
+    }
+}
+
+fn cargo(repo: &Repo, words: &[&str]) -> Result<Outcome, Failure> {
+    let mut command = Command::new("cargo");
+    command.args(words);
+    run(repo, command)
+}
+
+fn run(repo: &Repo, mut command: Command) -> Result<Outcome, Failure> {
+    let status = command
+        .current_dir(repo.root())
+        .status()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    Ok(passed(status.success()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_example;
+
+    #[test]
+    fn only_blocks_of_rust_count_as_examples() {
+        for (text, expected) in [
+            ("/// ```\n/// let x = 1;\n/// ```", true),
+            ("//! ```no_run", true),
+            ("/// ```text\n/// not code", false),
+            ("let fence = \"```\";", false),
+        ] {
+            assert_eq!(has_example(text), expected, "{text}");
+        }
+    }
+}
