@@ -1,0 +1,201 @@
+//! The bounded memory of one output stream: its head, its tail and the count of what fell out between.
+//!
+//! Bytes come in, text goes out; a stream of any length costs at most about one and a half captures.
+//! Broken UTF-8 becomes U+FFFD, so the text of binary output can be up to three times its bytes.
+
+use holon_domain::command::CapturedStream;
+
+/// What is kept of a stream while it is read.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    head_bytes: usize,
+    tail_bytes: usize,
+    head: Vec<u8>,
+    /// Up to twice `tail_bytes`, so that what falls out at the front is moved rarely and not at each read.
+    tail: Vec<u8>,
+    total: u64,
+}
+
+impl Capture {
+    /// A capture of at most `capture_bytes`, half for each end.
+    pub(crate) fn new(capture_bytes: usize) -> Self {
+        let head_bytes = capture_bytes / 2;
+        Self {
+            head_bytes,
+            tail_bytes: capture_bytes - head_bytes,
+            head: Vec::new(),
+            tail: Vec::new(),
+            total: 0,
+        }
+    }
+
+    /// Takes in the next bytes of the stream.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.total = self.total.saturating_add(bytes.len() as u64);
+        let room = self
+            .head_bytes
+            .saturating_sub(self.head.len())
+            .min(bytes.len());
+        let (to_head, to_tail) = bytes.split_at(room);
+        self.head.extend_from_slice(to_head);
+        self.tail.extend_from_slice(to_tail);
+        if self.tail.len() > self.tail_bytes.saturating_mul(2) {
+            self.shed();
+        }
+    }
+
+    fn shed(&mut self) {
+        let excess = self.tail.len().saturating_sub(self.tail_bytes);
+        self.tail.drain(..excess);
+    }
+
+    /// The stream as text, cut between characters.
+    pub(crate) fn finish(mut self) -> CapturedStream {
+        self.shed();
+        let kept = (self.head.len() + self.tail.len()) as u64;
+        if kept == self.total {
+            self.head.append(&mut self.tail);
+            return CapturedStream {
+                head: into_text(self.head),
+                tail: String::new(),
+                total_bytes: self.total,
+                dropped_bytes: 0,
+            };
+        }
+        self.head.truncate(whole_prefix(&self.head));
+        self.tail.drain(..whole_suffix(&self.tail));
+        let kept = (self.head.len() + self.tail.len()) as u64;
+        CapturedStream {
+            head: into_text(self.head),
+            tail: into_text(self.tail),
+            total_bytes: self.total,
+            dropped_bytes: self.total.saturating_sub(kept),
+        }
+    }
+}
+
+fn into_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Length of `bytes` without a character that our cut left incomplete at the end.
+fn whole_prefix(bytes: &[u8]) -> usize {
+    let lead = bytes
+        .iter()
+        .rev()
+        .take(4)
+        .position(|byte| !is_continuation(*byte));
+    match lead {
+        Some(back) if back + 1 < char_width(bytes[bytes.len() - 1 - back]) => {
+            bytes.len() - 1 - back
+        }
+        Some(_) | None => bytes.len(),
+    }
+}
+
+/// Where the first whole character starts, when our cut left the end of another before it.
+fn whole_suffix(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| is_continuation(**byte))
+        .count()
+}
+
+const fn is_continuation(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+/// Bytes of the character a lead byte announces; 1 for a byte that leads nothing.
+const fn char_width(lead: u8) -> usize {
+    match lead {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        0x00..=0xC1 | 0xF5..=0xFF => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn capture(bytes: &[u8], capture_bytes: usize) -> CapturedStream {
+        let mut capture = Capture::new(capture_bytes);
+        capture.push(bytes);
+        capture.finish()
+    }
+
+    #[test]
+    fn a_stream_that_fits_is_all_head() {
+        for max in [5, 6, 100] {
+            let stream = capture(b"hello", max);
+            assert_eq!(
+                (
+                    stream.head.as_str(),
+                    stream.tail.as_str(),
+                    stream.dropped_bytes
+                ),
+                ("hello", "", 0)
+            );
+        }
+    }
+
+    #[test]
+    fn a_longer_stream_keeps_both_ends() {
+        let stream = capture(b"0123456789", 4);
+        assert_eq!((stream.head.as_str(), stream.tail.as_str()), ("01", "89"));
+        assert_eq!((stream.total_bytes, stream.dropped_bytes), (10, 6));
+    }
+
+    #[test]
+    fn cuts_fall_between_characters() {
+        // Each character has three bytes, so a cut after four or before the last four falls inside one.
+        let stream = capture("漢字仮名交".as_bytes(), 8);
+        assert_eq!((stream.head.as_str(), stream.tail.as_str()), ("漢", "交"));
+        assert_eq!((stream.total_bytes, stream.dropped_bytes), (15, 9));
+    }
+
+    #[test]
+    fn broken_utf8_is_replaced_and_nul_kept() {
+        assert_eq!(capture(b"a\0\xff\xfeb", 64).head, "a\0\u{fffd}\u{fffd}b");
+    }
+
+    #[test]
+    fn a_capture_of_nothing_only_counts() {
+        let stream = capture(b"hello", 0);
+        assert_eq!(
+            (
+                stream.head.as_str(),
+                stream.tail.as_str(),
+                stream.dropped_bytes
+            ),
+            ("", "", 5)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_result_does_not_depend_on_how_the_bytes_arrive(
+            bytes in proptest::collection::vec(any::<u8>(), 0..300), chunk in 1_usize..50, max in 0_usize..200,
+        ) {
+            let mut pieces = Capture::new(max);
+            for piece in bytes.chunks(chunk) {
+                pieces.push(piece);
+                prop_assert!(pieces.head.len() + pieces.tail.len() <= 2 * max);
+            }
+            prop_assert_eq!(pieces.finish(), capture(&bytes, max));
+        }
+
+        #[test]
+        fn text_is_never_torn_and_every_byte_is_accounted_for(text in "\\PC{0,100}", max in 0_usize..120) {
+            let stream = capture(text.as_bytes(), max);
+            prop_assert!(text.starts_with(&stream.head) && text.ends_with(&stream.tail));
+            let kept = (stream.head.len() + stream.tail.len()) as u64;
+            prop_assert_eq!(kept + stream.dropped_bytes, stream.total_bytes);
+            prop_assert!(kept <= max as u64);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The process group of one command: watch its leader, signal it, and reap it last.
+//!
+//! A pid or group number may be given to strangers once its last owner is reaped. The group is therefore
+//! signalled only while its leader is ours and unreaped (running or a zombie), which pins the number:
+//! the end is observed without reaping, the group is killed, and only then is the leader reaped.
+
+use holon_domain::command::CommandEnd;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::io;
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
+
+/// A command's leader and, through it, its group. Dropping it kills the group.
+#[derive(Debug)]
+pub(crate) struct Group {
+    child: Child,
+    leader: Pid,
+    child_signals: SignalStream,
+    reaped: bool,
+}
+
+impl Group {
+    /// Starts the command as the leader of a new group.
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
+        // Listening starts before the child does, so no exit can go by unseen.
+        let child_signals = signal(SignalKind::child())?;
+        let child = command.process_group(0).spawn()?;
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(Pid::from_raw);
+        let leader =
+            leader.ok_or_else(|| io::Error::other("the system gave the child no process id"))?;
+        Ok(Self {
+            child,
+            leader,
+            child_signals,
+            reaped: false,
+        })
+    }
+
+    /// The child, to take its pipes from.
+    pub(crate) const fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Waits until the leader has ended, and leaves it unreaped. May be dropped and called again.
+    pub(crate) async fn ended(&mut self) -> CommandEnd {
+        loop {
+            if let Some(end) = self.end_if_any() {
+                return end;
+            }
+            if self.child_signals.recv().await.is_none() {
+                // The runtime is shutting down; the drop that follows kills the group.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn end_if_any(&self) -> Option<CommandEnd> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        match waitid(WaitId::Pid(self.leader), options) {
+            Ok(None) | Err(rustix::io::Errno::INTR) => None,
+            Ok(Some(status)) => Some(match (status.exit_status(), status.terminating_signal()) {
+                (Some(status), _) => CommandEnd::Exited { status },
+                (None, Some(signal)) => CommandEnd::Signalled { signal },
+                (None, None) => UNSEEN,
+            }),
+            Err(_) => Some(UNSEEN),
+        }
+    }
+
+    /// Asks every member to end.
+    pub(crate) fn terminate(&self) {
+        self.send(Signal::TERM);
+    }
+
+    /// Ends every member.
+    pub(crate) fn kill(&self) {
+        self.send(Signal::KILL);
+    }
+
+    fn send(&self, signal: Signal) {
+        if self.reaped {
+            return;
+        }
+        // It fails when no member is left or none is ours to signal, and then there is nothing to do.
+        kill_process_group(self.leader, signal).ok();
+    }
+
+    /// Living members beside the leader.
+    pub(crate) async fn members(&self) -> u32 {
+        let leader = self.leader;
+        // A walk over all processes: short, but not for a thread that serves others.
+        tokio::task::spawn_blocking(move || count_members(leader))
+            .await
+            .unwrap_or_default()
+    }
+
+    /// Kills what is left of the group and reaps the leader. To be called once the leader has ended.
+    pub(crate) async fn finish(mut self) {
+        self.kill();
+        self.reaped = true;
+        // How it ended is known already; this fails only if there is nothing left to reap.
+        self.child.wait().await.ok();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The child itself is reaped by the async runtime after this.
+        self.kill();
+    }
+}
+
+/// The leader was reaped by somebody else: it ended, and nobody can say how. 255 is no success.
+const UNSEEN: CommandEnd = CommandEnd::Exited { status: 255 };
+
+#[cfg(target_os = "linux")]
+fn count_members(leader: Pid) -> u32 {
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return 0;
+    };
+    let ours = |entry: &io::Result<std::fs::DirEntry>| {
+        let Ok(entry) = entry else { return false };
+        let pid = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok());
+        pid.is_some_and(|pid| pid != leader.as_raw_pid())
+            && std::fs::read_to_string(entry.path().join("stat"))
+                .is_ok_and(|stat| living_group(&stat) == Some(leader.as_raw_pid()))
+    };
+    u32::try_from(processes.filter(ours).count()).unwrap_or(u32::MAX)
+}
+
+/// Elsewhere members are killed but there is no cheap way to count them.
+#[cfg(not(target_os = "linux"))]
+fn count_members(_leader: Pid) -> u32 {
+    0
+}
+
+/// The group in a line of `/proc/<pid>/stat`, unless the process is dead already.
+///
+/// The second field is the program's name in parentheses and may hold anything, so fields count from the last one.
+#[cfg(target_os = "linux")]
+fn living_group(stat: &str) -> Option<i32> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    match fields.next()? {
+        "Z" | "X" | "x" => None,
+        _ => fields.nth(1)?.parse().ok(),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_programs_name_cannot_forge_its_group() {
+        assert_eq!(living_group("12 (sh) S 1 77 77 0"), Some(77));
+        assert_eq!(living_group("12 (a) S 1 99 (b) R 1 77 77 0"), Some(77));
+        assert_eq!(living_group("12 (sh) Z 1 77 77 0"), None);
+        assert_eq!(living_group("12"), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! One direct command: from its specification to its output.
+//!
+//! A command ends when its direct child does, plus a short drain of what stands in the pipes; descendants that
+//! hold the pipes open do not keep it alive. What the group leaves behind is counted and killed.
+
+use crate::group::Group;
+use crate::pipe::Pipes;
+use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput};
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+/// The shell when the caller names none.
+const DEFAULT_SHELL: &str = "/bin/sh";
+/// How long pipes are read after the direct child has ended.
+const DRAIN: Duration = Duration::from_millis(200);
+/// How long a group has between being asked and being made to end.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long a killed leader may take to die; one stuck in the kernel longer is left to the runtime's reaper.
+const DEATH: Duration = Duration::from_secs(5);
+
+/// What to run, where and within which bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandSpec {
+    /// The shell text.
+    pub cmd: String,
+    /// Which shell, by path or by name on the search path; `/bin/sh` when absent.
+    pub shell: Option<String>,
+    /// Whether as a login shell.
+    pub login: bool,
+    /// Where. Must be a directory.
+    pub cwd: PathBuf,
+    /// Set on top of the inherited environment.
+    pub env: Vec<(String, String)>,
+    /// Taken out of the inherited environment; a name that is also in `env` is set all the same.
+    pub remove_env: Vec<String>,
+    /// How long it may run.
+    pub timeout_ms: u64,
+    /// The most kept of each stream, in bytes.
+    pub capture_bytes: usize,
+}
+
+/// How the wait for a command came out.
+enum Waited {
+    Ended(CommandEnd),
+    TimedOut,
+    Cancelled,
+}
+
+/// Runs a command to its end, its timeout or `cancel`, whichever is first.
+///
+/// # Errors
+/// When it could not be started, or was cancelled. A command that ran and failed is no error.
+pub async fn run(
+    spec: CommandSpec,
+    cancel: CancellationToken,
+) -> Result<CommandOutput, CommandFailure> {
+    if cancel.is_cancelled() {
+        return Err(CommandFailure::Cancelled);
+    }
+    let started = Instant::now();
+    let mut group = spawn(&spec).await?;
+    let mut pipes = Pipes::take(&mut group, spec.capture_bytes);
+    let waited = tokio::select! {
+        biased;
+        end = group.ended() => Waited::Ended(end),
+        () = cancel.cancelled() => Waited::Cancelled,
+        () = tokio::time::sleep(Duration::from_millis(spec.timeout_ms)) => Waited::TimedOut,
+        // Last, so that a flood of output cannot starve the others.
+        never = pipes.drain_for_ever() => match never {},
+    };
+    let (end, leftovers) = match waited {
+        Waited::Ended(end) => (Ok(end), settle(group, &mut pipes).await),
+        Waited::TimedOut => (Ok(CommandEnd::TimedOut), stop(group, &mut pipes).await),
+        Waited::Cancelled => (
+            Err(CommandFailure::Cancelled),
+            stop(group, &mut pipes).await,
+        ),
+    };
+    let (stdout, stderr) = pipes.finish();
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(CommandOutput {
+        end: end?,
+        stdout,
+        stderr,
+        duration_ms,
+        leftovers,
+    })
+}
+
+/// After the leader has ended by itself: takes what is in the pipes, then ends what it left behind.
+async fn settle(group: Group, pipes: &mut Pipes) -> u32 {
+    tokio::time::timeout(DRAIN, pipes.drain()).await.ok();
+    let leftovers = group.members().await;
+    group.finish().await;
+    leftovers
+}
+
+/// Asks the group to end, waits a little, and makes it.
+async fn stop(mut group: Group, pipes: &mut Pipes) -> u32 {
+    group.terminate();
+    // The grace is for the whole group: a shell dies at once while its child is still writing its state down.
+    tokio::time::timeout(GRACE, async { tokio::join!(group.ended(), pipes.drain()) })
+        .await
+        .ok();
+    let leftovers = group.members().await;
+    group.kill();
+    if tokio::time::timeout(DEATH, group.ended()).await.is_ok() {
+        tokio::time::timeout(DRAIN, pipes.drain()).await.ok();
+        group.finish().await;
+    }
+    leftovers
+}
+
+async fn spawn(spec: &CommandSpec) -> Result<Group, CommandFailure> {
+    let shell = spec.shell.as_deref().unwrap_or(DEFAULT_SHELL);
+    let mut command = Command::new(shell);
+    if spec.login {
+        command.arg("-l");
+    }
+    command.arg("-c").arg(&spec.cmd).current_dir(&spec.cwd);
+    for name in &spec.remove_env {
+        command.env_remove(name);
+    }
+    command.envs(spec.env.iter().map(|(name, value)| (name, value)));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    match Group::spawn(&mut command) {
+        Ok(group) => Ok(group),
+        Err(error) => Err(explain(&error, shell, spec).await),
+    }
+}
+
+/// The system says "not found" for a missing shell and a missing directory alike; this tells them apart.
+async fn explain(error: &io::Error, shell: &str, spec: &CommandSpec) -> CommandFailure {
+    let is_dir = tokio::fs::metadata(&spec.cwd)
+        .await
+        .is_ok_and(|found| found.is_dir());
+    let cwd = spec.cwd.display();
+    if !is_dir {
+        return CommandFailure::MissingWorkdir {
+            workdir: cwd.to_string(),
+        };
+    }
+    let reason = match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!(
+                "shell {shell} does not exist; leave the shell out to use {DEFAULT_SHELL}, or name an installed one"
+            )
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!(
+                "shell {shell} may not be executed, or {cwd} not entered; check their permissions"
+            )
+        }
+        io::ErrorKind::ArgumentListTooLong => {
+            "the command text is too long for the system; write it to a file and run that file"
+                .to_owned()
+        }
+        io::ErrorKind::InvalidInput => {
+            format!(
+                "{error}; the command, its directory and its environment must be free of NUL characters"
+            )
+        }
+        _ => format!("{error} (shell {shell}, directory {cwd})"),
+    };
+    CommandFailure::Spawn { reason }
+}
