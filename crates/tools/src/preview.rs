@@ -72,13 +72,13 @@ fn cut(whole: &str, budget: usize) -> String {
     let middle = whole
         .get(head.len()..whole.len() - tail.len())
         .unwrap_or_default();
+    let lines = match middle.lines().count() {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    };
     join(
         head,
-        &format!(
-            "[{} bytes, {} lines left out]",
-            middle.len(),
-            middle.lines().count()
-        ),
+        &format!("[{} bytes, {lines} left out]", middle.len()),
         tail,
     )
 }
@@ -101,6 +101,7 @@ fn join(head: &str, marker: &str, tail: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used, reason = "tests")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -100,6 +100,7 @@ fn unknown(name: &str, preset: ProfilePreset) -> ToolError {
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -67,8 +67,12 @@ pub(crate) fn visit(schema: &mut Value, act: &mut dyn FnMut(&mut Map<String, Val
     act(node);
 }
 
-/// Removes what a model gains nothing from: Rust type names, Rust integer widths, and "absent by default".
+/// Removes what a model gains nothing from: Rust type names, Rust integer widths, "absent by default", and the line
+/// breaks of our source text.
 fn quiet(node: &mut Map<String, Value>) {
+    if let Some(Value::String(description)) = node.get_mut("description") {
+        *description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
     node.remove("title");
     let rust_width = |format: &Value| {
         format

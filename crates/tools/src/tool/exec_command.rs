@@ -275,7 +275,7 @@ pub fn failed(command: &ExecCommand, failure: &CommandFailure) -> ToolEnvelope {
         ),
         CommandFailure::Spawn { reason } => (
             ToolErrorKind::CommandSpawnFailed,
-            json!({"reason": brief(reason), "shell": command.shell.as_deref().map(brief), "cmd_preview": cmd_preview(command)}),
+            json!({"reason": brief(reason), "cmd_preview": cmd_preview(command)}),
             "nothing was run; omit shell to use the user's own, or check that the one you named exists",
         ),
         CommandFailure::Cancelled => (

@@ -1,0 +1,8 @@
+//! The tools crate from outside: schemas against a real validator, calls to intents, envelopes to receipts.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod command;
+mod emission;
+mod interpret;
+mod receipt;
+mod samples;

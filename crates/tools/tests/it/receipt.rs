@@ -1,0 +1,199 @@
+//! What a model reads of finished calls.
+
+use crate::command::{command, output};
+use holon_domain::command::CommandEnd;
+use holon_domain::intent::ExecCommand;
+use holon_domain::limits::TOOL_ERROR_DETAIL_BYTES;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_tools::exec_command::completed;
+use holon_tools::receipt;
+use serde_json::{Value, json};
+
+fn ran(end: CommandEnd, stdout: &str, stderr: &str) -> String {
+    receipt(&completed(&command(), &output(end, stdout, stderr)))
+}
+
+fn error_receipt(error: ToolError) -> Value {
+    serde_json::from_str(&receipt(&ToolEnvelope::failure("Sleep", error))).expect("a JSON receipt")
+}
+
+#[test]
+fn a_command_reads_as_a_shell_shows_it_with_the_outcome_first() {
+    let ok = CommandEnd::Exited { status: 0 };
+    assert_eq!(ran(ok, "a\nb\n", ""), "exit 0 (12 ms)\nstdout:\na\nb");
+    assert_eq!(
+        ran(CommandEnd::Exited { status: 2 }, "a\n", "bad\n"),
+        "exit 2 (12 ms)\nstdout:\na\nstderr:\nbad"
+    );
+    assert_eq!(ran(ok, "", ""), "exit 0 (12 ms)\n(no output)");
+    assert_eq!(
+        ran(CommandEnd::Signalled { signal: 15 }, "", "x"),
+        "exit 143, ended by signal 15 (12 ms)\nstderr:\nx"
+    );
+}
+
+#[test]
+fn processes_that_were_left_running_are_mentioned() {
+    let mut output = output(CommandEnd::Exited { status: 0 }, "", "");
+    output.leftovers = 2;
+    let text = receipt(&completed(&command(), &output));
+    assert_eq!(
+        text,
+        "exit 0 (12 ms)\nprocesses it left running were stopped: 2\n(no output)"
+    );
+}
+
+#[test]
+fn cut_output_shows_where_it_was_cut() {
+    let small = ExecCommand {
+        max_output_tokens: 4,
+        ..command()
+    };
+    let text = receipt(&completed(
+        &small,
+        &output(CommandEnd::Exited { status: 0 }, "0123456789abcdefghij", ""),
+    ));
+    assert_eq!(
+        text,
+        "exit 0 (12 ms)\nstdout:\n01234567\n[4 bytes, 1 line left out]\ncdefghij"
+    );
+}
+
+#[test]
+fn small_confirmations_are_one_line_of_json_in_a_fixed_order() {
+    let slept = ToolEnvelope::success(
+        "Sleep",
+        "resting",
+        json!({"reason": "nap", "duration_ms": 5}),
+    );
+    assert_eq!(
+        receipt(&slept),
+        r#"{"tool_name":"Sleep","status":"success","summary_text":"resting","result":{"duration_ms":5,"reason":"nap"}}"#
+    );
+    let enqueued = ToolEnvelope::success(
+        "Enqueue",
+        "queued",
+        json!({"enqueued": true, "message_id": "msg_1", "priority": "next", "follow_up_text": "line\nline"}),
+    );
+    assert_eq!(receipt(&enqueued).lines().count(), 1);
+}
+
+#[test]
+fn a_result_too_large_for_a_confirmation_is_replaced_by_a_glimpse() {
+    let big = ToolEnvelope::success(
+        "Enqueue",
+        "queued",
+        json!({"follow_up_text": "x".repeat(1 << 20)}),
+    );
+    let text = receipt(&big);
+    assert!(text.len() < 20_000, "{}", text.len());
+    let read: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        (&read["result"]["omitted"], &read["status"]),
+        (&json!(true), &json!("success"))
+    );
+}
+
+#[test]
+fn an_error_reads_as_the_one_bounded_shape() {
+    let error = ToolError::new(ToolErrorKind::InvalidToolInput, "no")
+        .details(json!({"tool_name": "Sleep", "field": "duration_ms"}))
+        .hint("leave it out");
+    assert_eq!(
+        receipt(&ToolEnvelope::failure("Sleep", error)),
+        concat!(
+            r#"{"ok":false,"tool_name":"Sleep","kind":"invalid_tool_input","message":"no","hint":"leave it out","#,
+            r#""field":"duration_ms","retryable":false,"details":{"field":"duration_ms","tool_name":"Sleep"}}"#
+        )
+    );
+    let bare = error_receipt(ToolError::new(ToolErrorKind::LimitReached, "full").retryable());
+    assert_eq!(
+        bare,
+        json!({"ok": false, "tool_name": "Sleep", "kind": "limit_reached", "message": "full", "retryable": true})
+    );
+}
+
+#[test]
+fn large_details_become_a_preview_and_a_digest() {
+    let details = json!({"field": "cmd", "echo": "é".repeat(TOOL_ERROR_DETAIL_BYTES)});
+    let read = error_receipt(
+        ToolError::new(ToolErrorKind::ToolExecutionFailed, "no").details(details.clone()),
+    );
+    let shown = &read["details"];
+    assert_eq!(
+        (&shown["omitted"], &read["field"]),
+        (&json!(true), &json!("cmd"))
+    );
+    assert_eq!(shown["char_count"], details.to_string().chars().count());
+    assert_eq!(shown["sha256"].as_str().map(str::len), Some(64));
+    assert!(
+        shown["preview"]
+            .as_str()
+            .expect("a preview")
+            .starts_with("{\"echo\":\"éé")
+    );
+    assert!(shown.to_string().len() <= TOOL_ERROR_DETAIL_BYTES);
+}
+
+#[test]
+fn details_at_the_limit_are_shown_as_they_are() {
+    let filler = |bytes: usize| json!({"a": "x".repeat(bytes - r#"{"a":""}"#.len())});
+    let shown = |details: Value| {
+        error_receipt(ToolError::new(ToolErrorKind::ToolExecutionFailed, "no").details(details))["details"].clone()
+    };
+    assert_eq!(
+        shown(filler(TOOL_ERROR_DETAIL_BYTES)),
+        filler(TOOL_ERROR_DETAIL_BYTES)
+    );
+    assert_eq!(shown(filler(TOOL_ERROR_DETAIL_BYTES + 1))["omitted"], true);
+}
+
+#[test]
+fn of_a_command_out_of_time_the_last_output_is_read() {
+    let long: String = (0..1_000).map(|n| format!("out {n}\n")).collect();
+    let text = ran(CommandEnd::TimedOut, &long, "warned\n");
+    let read: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(read["kind"], "command_timed_out");
+    let preview = read["details"]["preview"].as_str().expect("a preview");
+    assert!(
+        preview.contains("out 999\n") && preview.ends_with("end of stderr:\nwarned\n"),
+        "{preview}"
+    );
+    assert!(text.len() < 3_000, "{}", text.len());
+    let short: Value =
+        serde_json::from_str(&ran(CommandEnd::TimedOut, "step 1\n", "")).expect("JSON");
+    assert_eq!(short["details"]["stdout_preview"], "step 1\n");
+}
+
+#[test]
+fn a_stored_envelope_reads_the_same_after_it_was_loaded() {
+    for envelope in [
+        completed(
+            &command(),
+            &output(CommandEnd::Exited { status: 1 }, "o\n", "e\n"),
+        ),
+        completed(
+            &command(),
+            &output(CommandEnd::TimedOut, &"o".repeat(5_000), "e\n"),
+        ),
+        ToolEnvelope::success(
+            "AgentGet",
+            "described",
+            json!({"agent": {"identity": {"agent_id": "main"}}}),
+        ),
+    ] {
+        let stored = serde_json::to_string(&envelope).expect("serialises");
+        let loaded: ToolEnvelope = serde_json::from_str(&stored).expect("loads");
+        assert_eq!(receipt(&loaded), receipt(&envelope));
+    }
+}
+
+#[test]
+fn a_result_of_another_shape_falls_back_to_a_confirmation() {
+    let future = ToolEnvelope::success(
+        "ExecCommand",
+        "promoted",
+        json!({"disposition": "promoted_to_task"}),
+    );
+    assert!(receipt(&future).starts_with(r#"{"tool_name":"ExecCommand","status":"success""#));
+}
