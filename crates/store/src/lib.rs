@@ -1,1 +1,39 @@
 //! SQLite: schema, migrations, the one writer, readers, effects.
+//!
+//! Owns the one file under `<home>/state`, everything that touches SQL, and the home's lock and permissions.
+//! Decides nothing: a [`Decision`](holon_domain::decision::Decision) comes in whole and is written whole or not at
+//! all. Callers see typed facts and records, never a type of the database library.
+
+mod agents;
+mod batch;
+mod briefs;
+mod checkpoint;
+mod db;
+mod delete;
+mod effects;
+mod error;
+mod events;
+pub mod fault;
+mod home;
+mod inbox;
+mod log;
+mod migrate;
+mod open;
+mod queue;
+mod reader;
+mod readers;
+mod retention;
+mod row;
+mod transcript;
+mod tx;
+mod writer;
+
+pub use db::Db;
+pub use effects::DueRow;
+pub use error::{Error, WriteError};
+pub use home::{Home, HomeError};
+pub use reader::{HistoryItem, Reader};
+pub use readers::Readers;
+pub use row::AgentNo;
+pub use tx::{Hook, Removal, Tx};
+pub use writer::Writer;

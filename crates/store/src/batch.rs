@@ -1,0 +1,411 @@
+//! How a batch is run: one transaction, a savepoint per member, one commit, and then everyone is answered.
+//!
+//! Invariant: nobody is told "written" before the commit holds, nobody is told "not written" while it might,
+//! and hooks and news of a member leave exactly once, with the commit that holds it.
+
+use crate::db::{Db, Place};
+use crate::error::{Error, WriteError};
+use crate::tx::{Aftermath, Hook, Tx};
+use crate::{events, fault, open};
+use holon_domain::feed::FeedNotice;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+
+/// One write of a batch. It may be run again, so a run has no side effect but through its `Tx`.
+pub(crate) trait Member {
+    /// Runs the write and keeps its value.
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Error>;
+    /// Gives the caller its answer: the kept value, or why there is none.
+    fn answer(&mut self, verdict: Result<(), WriteError>);
+}
+
+/// What a batch came to.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// Members answered.
+    pub(crate) members: usize,
+    /// Of them, those there was no space for.
+    pub(crate) full: usize,
+}
+
+/// A commit failure a test asks for.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CommitFault {
+    /// The next commit works.
+    Works,
+    /// It fails before anything is written.
+    Fails(i32),
+    /// It holds, and is reported as failed.
+    HoldsButFails(i32),
+}
+
+/// A member that ran, with what came of it so far.
+struct Ran<'m> {
+    member: Box<dyn Member + 'm>,
+    outcome: Result<Aftermath, WriteError>,
+}
+
+/// What one run of a member did to the transaction.
+enum Attempt {
+    /// Its savepoint is released.
+    Kept(Aftermath),
+    /// Its savepoint is rolled back; the others are untouched.
+    Undone(WriteError),
+    /// The whole transaction is gone, and the others' work with it.
+    Gone(WriteError),
+}
+
+/// What a fresh look says about a commit that reported failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    Holds,
+    Absent,
+    Unknown,
+}
+
+impl Db {
+    /// Takes members from `next` until it has no more, commits them together and answers each.
+    pub(crate) fn run_batch<'m>(
+        &mut self,
+        next: &mut dyn FnMut() -> Option<Box<dyn Member + 'm>>,
+    ) -> Report {
+        fault::hit("batch_begin");
+        let mut report = Report::default();
+        if let Err(error) = self.begin() {
+            let verdict = WriteError::of(error);
+            while let Some(member) = next() {
+                report.answer(member, Err(verdict.clone()));
+            }
+            return report;
+        }
+        let mut batch: Vec<Ran<'m>> = Vec::new();
+        while let Some(mut member) = next() {
+            let outcome = match self.attempt(member.as_mut()) {
+                Attempt::Kept(after) => Ok(after),
+                Attempt::Undone(verdict) => Err(verdict),
+                Attempt::Gone(verdict) => {
+                    batch.push(Ran {
+                        member,
+                        outcome: Ok(Aftermath::default()),
+                    });
+                    self.give_up(&verdict);
+                    self.run_each_alone(batch, None, &mut report);
+                    return report;
+                }
+            };
+            batch.push(Ran { member, outcome });
+        }
+        self.end_batch(batch, &mut report);
+        report
+    }
+
+    fn end_batch(&mut self, batch: Vec<Ran<'_>>, report: &mut Report) {
+        let kept = batch.iter().any(|ran| ran.outcome.is_ok());
+        if !kept {
+            self.roll_back();
+            batch.into_iter().for_each(|ran| report.finish(ran));
+            return;
+        }
+        let mark = batch
+            .iter()
+            .rev()
+            .find_map(|ran| ran.outcome.as_ref().ok().and_then(|after| after.mark));
+        let Err(error) = self.commit() else {
+            return self.finish(batch, report);
+        };
+        match self.look_for(mark) {
+            Proof::Holds => self.finish(batch, report),
+            Proof::Absent => self.run_each_alone(batch, Some(&error), report),
+            Proof::Unknown => answer_unknown(batch, report),
+        }
+    }
+
+    /// Runs every member that had not failed by itself in a transaction of its own.
+    fn run_each_alone(&mut self, batch: Vec<Ran<'_>>, failed: Option<&Error>, report: &mut Report) {
+        for ran in batch {
+            match ran.outcome {
+                Ok(_) => self.run_alone(ran.member, failed.cloned(), report),
+                Err(verdict) => report.answer(ran.member, Err(verdict)),
+            }
+        }
+    }
+
+    /// Runs one member in its own transaction; a commit that failed and provably does not hold is tried once more.
+    fn run_alone(
+        &mut self,
+        mut member: Box<dyn Member + '_>,
+        failed: Option<Error>,
+        report: &mut Report,
+    ) {
+        let mut failed = failed;
+        loop {
+            let after = match self.attempt_alone(member.as_mut()) {
+                Ok(after) => after,
+                Err(verdict) => {
+                    return report.answer(member, Err(after_retry(failed.as_ref(), verdict)));
+                }
+            };
+            let mark = after.mark;
+            let batch = vec![Ran {
+                member,
+                outcome: Ok(after),
+            }];
+            let Err(error) = self.commit() else {
+                return self.finish(batch, report);
+            };
+            match self.look_for(mark) {
+                Proof::Holds => return self.finish(batch, report),
+                Proof::Unknown => return answer_unknown(batch, report),
+                Proof::Absent => {}
+            }
+            let Some(ran) = batch.into_iter().next() else {
+                return;
+            };
+            member = ran.member;
+            if failed.is_some() {
+                let verdict = after_retry(failed.as_ref(), WriteError::of(error));
+                return report.answer(member, Err(verdict));
+            }
+            failed = Some(error);
+        }
+    }
+
+    fn attempt_alone(&mut self, member: &mut dyn Member) -> Result<Aftermath, WriteError> {
+        self.begin().map_err(WriteError::of)?;
+        match self.attempt(member) {
+            Attempt::Kept(after) => Ok(after),
+            Attempt::Undone(verdict) => {
+                self.roll_back();
+                Err(verdict)
+            }
+            Attempt::Gone(verdict) => {
+                self.give_up(&verdict);
+                Err(verdict)
+            }
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        self.mend()?;
+        crate::row::run(&self.conn, "BEGIN IMMEDIATE", []).map(|_| ())
+    }
+
+    /// Runs a member inside its savepoint.
+    fn attempt(&self, member: &mut dyn Member) -> Attempt {
+        if let Err(error) = self.run_control("SAVEPOINT member") {
+            return Attempt::Gone(WriteError::of(error));
+        }
+        let changes = self.conn.total_changes();
+        let mut tx = Tx::new(&self.conn);
+        let outcome = catch_unwind(AssertUnwindSafe(|| member.run(&mut tx)));
+        let verdict = match outcome {
+            Ok(Ok(())) => match self.run_control("RELEASE member") {
+                Ok(()) => {
+                    let changed = self.conn.total_changes() != changes;
+                    return Attempt::Kept(Aftermath {
+                        changed,
+                        ..tx.into_aftermath()
+                    });
+                }
+                Err(error) => return Attempt::Gone(WriteError::of(error)),
+            },
+            Ok(Err(error)) => WriteError::of(error),
+            Err(panic) => WriteError::Panicked {
+                message: panic_message(panic.as_ref()),
+            },
+        };
+        // A full disk or an I/O error can end the whole transaction; only the autocommit flag tells.
+        let undone = !self.conn.is_autocommit()
+            && self.run_control("ROLLBACK TO member").is_ok()
+            && self.run_control("RELEASE member").is_ok();
+        if undone {
+            Attempt::Undone(verdict)
+        } else {
+            Attempt::Gone(verdict)
+        }
+    }
+
+    fn run_control(&self, sql: &str) -> Result<(), Error> {
+        crate::row::run(&self.conn, sql, []).map(|_| ())
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        fault::hit("before_commit");
+        #[cfg(test)]
+        match self.faults.pop_front() {
+            Some(CommitFault::Fails(code)) => {
+                return Err(Error::Sqlite {
+                    code,
+                    message: "asked for by a test".to_owned(),
+                });
+            }
+            Some(CommitFault::HoldsButFails(code)) => {
+                self.run_control("COMMIT")?;
+                return Err(Error::Sqlite {
+                    code,
+                    message: "asked for by a test".to_owned(),
+                });
+            }
+            Some(CommitFault::Works) | None => {}
+        }
+        self.run_control("COMMIT")
+    }
+
+    fn roll_back(&mut self) {
+        // When even this fails the connection is of no more use; the next batch opens another.
+        if !self.conn.is_autocommit() && self.run_control("ROLLBACK").is_err() {
+            self.suspect = true;
+        }
+    }
+
+    /// Ends a transaction that SQLite gave up. A full disk mends itself; any other reason needs another open.
+    fn give_up(&mut self, verdict: &WriteError) {
+        self.roll_back();
+        if *verdict != WriteError::DiskFull {
+            self.suspect = true;
+        }
+    }
+
+    /// Opens the file again if the connection is suspect.
+    pub(crate) fn mend(&mut self) -> Result<(), Error> {
+        if !self.suspect {
+            return Ok(());
+        }
+        fault::hit("before_reopen");
+        if let Place::File(path) = &self.place {
+            self.conn = open::reopen(path)?;
+            self.watch_wal()?;
+        }
+        self.suspect = false;
+        fault::hit("after_reopen");
+        Ok(())
+    }
+
+    /// After a commit that reported failure: opens the file again and looks whether the batch's mark is there.
+    fn look_for(&mut self, mark: Option<(crate::AgentNo, u64)>) -> Proof {
+        self.roll_back();
+        self.suspect = true;
+        let (Some((no, seq)), Ok(())) = (mark, self.mend()) else {
+            return Proof::Unknown;
+        };
+        match events::exists(&self.conn, no, seq) {
+            Ok(true) => Proof::Holds,
+            Ok(false) => Proof::Absent,
+            Err(_) => Proof::Unknown,
+        }
+    }
+
+    /// After the commit: hooks, then news, then answers.
+    fn finish(&self, mut batch: Vec<Ran<'_>>, report: &mut Report) {
+        fault::hit("after_commit");
+        if batch
+            .iter()
+            .any(|ran| ran.outcome.as_ref().is_ok_and(|after| after.changed))
+        {
+            self.commits.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut news = News::default();
+        for ran in &mut batch {
+            if let Ok(after) = &mut ran.outcome {
+                after.hooks.drain(..).for_each(run_hook);
+                after.news.drain(..).for_each(|notice| news.add(notice));
+            }
+        }
+        fault::hit("after_hooks");
+        for notice in news.notices {
+            // Nobody listening is fine: readers start from a cursor.
+            drop(self.news.send(notice));
+        }
+        batch.into_iter().for_each(|ran| report.finish(ran));
+    }
+}
+
+/// A second failure of the same member. Only running out of space both times proves that nothing is there:
+/// a commit whose sync failed may have left its frames in the log, where a crash would find them.
+fn after_retry(failed: Option<&Error>, verdict: WriteError) -> WriteError {
+    match failed {
+        Some(error) if !error.is_full() => WriteError::CommitUnknown,
+        Some(_) | None => verdict,
+    }
+}
+
+fn answer_unknown(batch: Vec<Ran<'_>>, report: &mut Report) {
+    for ran in batch {
+        let verdict = ran.outcome.err().unwrap_or(WriteError::CommitUnknown);
+        report.answer(ran.member, Err(verdict));
+    }
+}
+
+fn run_hook(hook: Hook) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(hook)) {
+        let message = panic_message(panic.as_ref());
+        tracing::error!(message, "a hook after a commit panicked; the commit holds");
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
+
+impl Report {
+    fn finish(&mut self, ran: Ran<'_>) {
+        self.answer(ran.member, ran.outcome.map(|_| ()));
+    }
+
+    fn answer(&mut self, mut member: Box<dyn Member + '_>, verdict: Result<(), WriteError>) {
+        self.members += 1;
+        self.full += usize::from(verdict == Err(WriteError::DiskFull));
+        member.answer(verdict);
+    }
+}
+
+/// The news of one commit: one notice per agent, the newest.
+#[derive(Default)]
+struct News {
+    notices: Vec<FeedNotice>,
+    places: HashMap<holon_domain::AgentId, usize>,
+}
+
+impl News {
+    fn add(&mut self, notice: FeedNotice) {
+        let next = self.notices.len();
+        let place = *self.places.entry(notice.agent_id.clone()).or_insert(next);
+        match self.notices.get_mut(place) {
+            Some(earlier) => earlier.newest_seq = notice.newest_seq,
+            None => self.notices.push(notice),
+        }
+    }
+}
+
+/// A batch of one, answered in place.
+pub(crate) struct Single<'a, T, F> {
+    run: F,
+    value: Option<T>,
+    answer: &'a mut Option<Result<T, WriteError>>,
+}
+
+impl<'a, T, F> Single<'a, T, F> {
+    pub(crate) const fn new(run: F, answer: &'a mut Option<Result<T, WriteError>>) -> Self {
+        Self {
+            run,
+            value: None,
+            answer,
+        }
+    }
+}
+
+impl<T, F: FnMut(&mut Tx<'_>) -> Result<T, Error>> Member for Single<'_, T, F> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        self.value = Some((self.run)(tx)?);
+        Ok(())
+    }
+
+    fn answer(&mut self, verdict: Result<(), WriteError>) {
+        *self.answer =
+            Some(verdict.and_then(|()| self.value.take().ok_or(WriteError::CommitUnknown)));
+    }
+}

@@ -1,0 +1,111 @@
+//! The briefs table: what operators were told. Words that stand in the log are taken from there.
+
+use crate::error::Error;
+use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::{agents, log};
+use holon_domain::AgentId;
+use holon_domain::block::text_of;
+use holon_domain::brief::{BriefRecord, BriefRow, BriefText};
+use holon_domain::decision::BriefSeq;
+use holon_domain::log::LogEntry;
+use rusqlite::{Connection, params};
+
+const INSERT: &str = "INSERT INTO briefs (agent_no, seq, row) VALUES (?1, ?2, ?3)";
+pub(crate) const ONE: &str = "SELECT row FROM briefs WHERE agent_no = ?1 AND seq = ?2";
+pub(crate) const NEWEST: &str =
+    "SELECT seq, row FROM briefs WHERE agent_no = ?1 ORDER BY seq DESC LIMIT ?2";
+
+/// Writes a brief.
+pub(crate) fn write(
+    conn: &Connection,
+    no: AgentNo,
+    seq: BriefSeq,
+    row: &BriefRow,
+) -> Result<(), Error> {
+    let text = serde_json::to_string(row)?;
+    run(conn, INSERT, params![no.0, seq, text])?;
+    Ok(())
+}
+
+/// The newest briefs, oldest of them first.
+pub(crate) fn newest(
+    conn: &Connection,
+    no: AgentNo,
+    count: usize,
+) -> Result<Vec<BriefRecord>, Error> {
+    let agent_id = agents::id_of(conn, no)?;
+    let rows = all(conn, NEWEST, params![no.0, limit(count)], |row| {
+        let seq: BriefSeq = row.get(0)?;
+        json::<BriefRow>(row, 1, "briefs", seq)
+    })?;
+    rows.into_iter()
+        .rev()
+        .map(|row| resolve(conn, no, &agent_id, row))
+        .collect()
+}
+
+/// One brief as read.
+pub(crate) fn one(
+    conn: &Connection,
+    no: AgentNo,
+    seq: BriefSeq,
+) -> Result<Option<BriefRecord>, Error> {
+    let Some(row) = stored(conn, no, seq)? else {
+        return Ok(None);
+    };
+    resolve(conn, no, &agents::id_of(conn, no)?, row).map(Some)
+}
+
+/// The words of one brief.
+pub(crate) fn words(
+    conn: &Connection,
+    no: AgentNo,
+    seq: BriefSeq,
+) -> Result<Option<String>, Error> {
+    stored(conn, no, seq)?
+        .map(|row| words_of(conn, no, row.text))
+        .transpose()
+}
+
+fn stored(conn: &Connection, no: AgentNo, seq: BriefSeq) -> Result<Option<BriefRow>, Error> {
+    first(conn, ONE, params![no.0, seq], |row| {
+        json(row, 0, "briefs", seq)
+    })
+}
+
+fn words_of(conn: &Connection, no: AgentNo, text: BriefText) -> Result<String, Error> {
+    match text {
+        BriefText::Words(words) => Ok(words),
+        BriefText::Round(seq) => match log::entry(conn, no, seq)? {
+            Some(LogEntry::AssistantRound { blocks, .. }) => Ok(text_of(&blocks)),
+            Some(_) | None => Err(Error::Row {
+                table: "log",
+                key: seq.to_string(),
+                reason: "a brief takes its words from here, but this is no assistant round"
+                    .to_owned(),
+            }),
+        },
+    }
+}
+
+fn resolve(
+    conn: &Connection,
+    no: AgentNo,
+    agent_id: &AgentId,
+    row: BriefRow,
+) -> Result<BriefRecord, Error> {
+    Ok(BriefRecord {
+        id: row.id,
+        agent_id: agent_id.clone(),
+        workspace_id: row.workspace_id,
+        work_item_id: None,
+        kind: row.kind,
+        created_at: row.created_at,
+        text: words_of(conn, no, row.text)?,
+        attachments: Vec::new(),
+        related_message_id: row.related_message_id,
+        related_task_id: None,
+        settles: row.settles,
+        turn_index: row.turn_index,
+    })
+}

@@ -1,0 +1,61 @@
+//! Deleting an agent: one list of every table that holds rows of agents, each with its rule.
+//!
+//! Invariant: a table with a column `agent_no` is in the list, and `agents` is last, so that an interrupted
+//! deletion can always be found and taken up again.
+
+use crate::error::Error;
+use crate::row::{AgentNo, limit, run};
+use crate::tx::Removal;
+use rusqlite::{Connection, params};
+
+/// Every table with rows of agents and the statement that removes a bounded number of them.
+pub(crate) const RULES: &[(&str, &str)] = &[
+    (
+        "effects",
+        "DELETE FROM effects WHERE agent_no = ?1 AND id IN \
+         (SELECT id FROM effects WHERE agent_no = ?1 ORDER BY id LIMIT ?2)",
+    ),
+    (
+        "due",
+        "DELETE FROM due WHERE agent_no = ?1 AND id IN \
+         (SELECT id FROM due WHERE agent_no = ?1 ORDER BY id LIMIT ?2)",
+    ),
+    (
+        "messages",
+        "DELETE FROM messages WHERE agent_no = ?1 AND seq IN \
+         (SELECT seq FROM messages WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+    ),
+    (
+        "log",
+        "DELETE FROM log WHERE agent_no = ?1 AND seq IN \
+         (SELECT seq FROM log WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+    ),
+    (
+        "briefs",
+        "DELETE FROM briefs WHERE agent_no = ?1 AND seq IN \
+         (SELECT seq FROM briefs WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+    ),
+    (
+        "events",
+        "DELETE FROM events WHERE agent_no = ?1 AND seq IN \
+         (SELECT seq FROM events WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+    ),
+    (
+        "agents",
+        "DELETE FROM agents WHERE agent_no = ?1 AND ?2 > 0",
+    ),
+];
+
+/// Removes at most `bound` rows.
+pub(crate) fn step(conn: &Connection, no: AgentNo, bound: u64) -> Result<Removal, Error> {
+    let mut left = bound;
+    for (_, sql) in RULES {
+        if left == 0 {
+            return Ok(Removal::More);
+        }
+        left -= (run(conn, sql, params![no.0, limit(left)])? as u64).min(left);
+    }
+    // The last row to go is the agent's own: while it is there, there is more.
+    let gone = crate::row::first(conn, crate::agents::ID_OF, [no.0], |_| Ok(()))?.is_none();
+    Ok(if gone { Removal::Done } else { Removal::More })
+}

@@ -1,0 +1,227 @@
+//! What can go wrong in the store, said so that the reader knows what to do next.
+//!
+//! No SQLite type leaves the crate: `Error` carries the result code and the words, nothing else.
+
+use holon_domain::AgentId;
+use std::path::PathBuf;
+
+/// The extended result codes this crate distinguishes by their primary part.
+const PRIMARY: i32 = 0xff;
+/// How much of a fact an error shows.
+const FACT_PREVIEW_BYTES: usize = 200;
+
+/// A failure of the store.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// SQLite answered with an error.
+    #[error("the database answered with an error ({code}): {message}")]
+    Sqlite {
+        /// Extended result code.
+        code: i32,
+        /// Its words.
+        message: String,
+    },
+    /// The file is not one this build may touch.
+    #[error(
+        "{path}: {found}. The file was left untouched. Move it aside and restore a backup, or save what can be read with: sqlite3 {path} \".recover\" | sqlite3 recovered.sqlite3"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+    },
+    /// The file belongs to a later build.
+    #[error(
+        "{path} has schema version {found}, and this build knows versions up to {known}. The file was left untouched. Start the newer build again, or move the file aside and restore a backup made before the upgrade"
+    )]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest this build knows.
+        known: i64,
+    },
+    /// The file or its directory cannot be used.
+    #[error(
+        "cannot use {path}: {reason}. Check that the directory exists, belongs to this user and has free space"
+    )]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The linked SQLite has known defects in write-ahead logging.
+    #[error(
+        "SQLite {found} is too old; this build needs {needed} or newer. Build with the bundled SQLite"
+    )]
+    OldSqlite {
+        /// Version number found.
+        found: i32,
+        /// Version number needed.
+        needed: i32,
+    },
+    /// An agent of that name exists already.
+    #[error("there is already an agent named {agent_id}; choose another name")]
+    AgentExists {
+        /// Its name.
+        agent_id: AgentId,
+    },
+    /// A decision does not fit the rows it was made on; nothing of it was written.
+    #[error(
+        "a decision contradicts the stored rows: {what}. Nothing of it was written; this is a defect to report"
+    )]
+    Contradiction {
+        /// In which way.
+        what: String,
+    },
+    /// A stored row cannot be read.
+    #[error(
+        "a stored row cannot be read: {table} {key}: {reason}. Check the file with: holon doctor"
+    )]
+    Row {
+        /// Its table.
+        table: &'static str,
+        /// Its key.
+        key: String,
+        /// Why.
+        reason: String,
+    },
+    /// A value cannot be written as JSON.
+    #[error("a value cannot be stored: {reason}")]
+    Encode {
+        /// Why.
+        reason: String,
+    },
+    /// A read took too long and was interrupted.
+    #[error(
+        "the read took longer than {limit_ms} ms and was interrupted; ask for less, or again later"
+    )]
+    ReadDeadline {
+        /// The bound.
+        limit_ms: u64,
+    },
+    /// A read panicked.
+    #[error("a read failed unexpectedly: {message}; this is a defect to report")]
+    ReadPanicked {
+        /// What it said.
+        message: String,
+    },
+    /// The caller's own reason to give a write up; nothing of it was written.
+    #[error("{reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// A decision that does not fit.
+    pub(crate) fn contradiction(what: impl Into<String>) -> Self {
+        Self::Contradiction { what: what.into() }
+    }
+
+    /// A broken constraint means that a fact does not fit the rows; any other error stays what it is.
+    pub(crate) fn as_contradiction(self, fact: &holon_domain::decision::Fact) -> Self {
+        if self.primary() == Some(rusqlite::ffi::SQLITE_CONSTRAINT) {
+            let fact = holon_domain::text::preview(&format!("{fact:?}"), FACT_PREVIEW_BYTES);
+            return Self::contradiction(format!("{self}: {fact}"));
+        }
+        self
+    }
+
+    /// Whether space ran out.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.primary() == Some(rusqlite::ffi::SQLITE_FULL)
+    }
+
+    /// Whether the file is not a sound database.
+    pub(crate) fn is_damage(&self) -> bool {
+        let code = self.primary();
+        code == Some(rusqlite::ffi::SQLITE_NOTADB) || code == Some(rusqlite::ffi::SQLITE_CORRUPT)
+    }
+
+    /// Whether a running statement was interrupted.
+    pub(crate) fn is_interrupt(&self) -> bool {
+        self.primary() == Some(rusqlite::ffi::SQLITE_INTERRUPT)
+    }
+
+    fn primary(&self) -> Option<i32> {
+        match self {
+            Self::Sqlite { code, .. } => Some(code & PRIMARY),
+            Self::Damaged { .. }
+            | Self::NewerSchema { .. }
+            | Self::File { .. }
+            | Self::OldSqlite { .. }
+            | Self::AgentExists { .. }
+            | Self::Contradiction { .. }
+            | Self::Row { .. }
+            | Self::Encode { .. }
+            | Self::ReadDeadline { .. }
+            | Self::ReadPanicked { .. }
+            | Self::Refused { .. } => None,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        let code = error
+            .sqlite_error()
+            .map_or(rusqlite::ffi::SQLITE_ERROR, |found| found.extended_code);
+        Self::Sqlite {
+            code,
+            message: error.to_string(),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Encode {
+            reason: error.to_string(),
+        }
+    }
+}
+
+/// What a write came to, when it did not come to what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// Too many writes wait; nothing was written.
+    #[error("the store has too much waiting to be written; try again in a moment")]
+    Overloaded,
+    /// There is no space; nothing was written.
+    #[error("the disk is full and nothing was written; free some space, then try again")]
+    DiskFull,
+    /// The commit failed in a way that does not say whether it holds.
+    #[error("the store cannot tell whether this was written; read back before trying again")]
+    CommitUnknown,
+    /// The decision panicked; nothing of it was written.
+    #[error(
+        "a decision failed unexpectedly and nothing of it was written: {message}; this is a defect to report"
+    )]
+    Panicked {
+        /// What it said.
+        message: String,
+    },
+    /// The store is closed; nothing was written.
+    #[error("the store is closed; start the host again")]
+    Closed,
+    /// The write failed by itself; nothing of it was written.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+impl WriteError {
+    /// The answer for a member that failed with `error` and of which nothing was written.
+    pub(crate) fn of(error: Error) -> Self {
+        if error.is_full() {
+            Self::DiskFull
+        } else {
+            Self::Store(error)
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The home directory: its layout, its permissions, and the lock that makes this process its one owner.
+//!
+//! Invariant: while a `Home` lives, no other process has one for the same directory, and nobody but this user
+//! can look inside. The lock file is never deleted: the lock is on the file, not on its existence.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+
+const PRIVATE: u32 = 0o700;
+const OTHERS: u32 = 0o077;
+
+/// Why a home cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    /// Another process owns it.
+    #[error(
+        "another process{} already runs on {path}; stop it first, or use another home",
+        pid.map_or_else(String::new, |pid| format!(" (pid {pid})"))
+    )]
+    Owned {
+        /// The home.
+        path: PathBuf,
+        /// The owner, if the lock file names it.
+        pid: Option<u32>,
+    },
+    /// Others may look inside or write.
+    #[error(
+        "{path} has loose permissions ({mode:04o}): others could read or change it. Run: chmod 700 {path}"
+    )]
+    Loose {
+        /// The home.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// It belongs to somebody else.
+    #[error("{path} belongs to user {owner}, not to this user ({user}); use a home of your own")]
+    Foreign {
+        /// The home.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+        /// This user.
+        user: u32,
+    },
+    /// It cannot be written.
+    #[error(
+        "{path} cannot be written: {source}. Make the directory writable for this user, or use another home"
+    )]
+    ReadOnly {
+        /// What could not be written.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something else went wrong.
+    #[error(
+        "cannot use {path}: {source}. Check that it is a directory on a file system with free space"
+    )]
+    Io {
+        /// What could not be used.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// An owned home.
+#[derive(Debug)]
+pub struct Home {
+    root: PathBuf,
+    /// Holds the lock for as long as it is open.
+    _lock: File,
+}
+
+impl Home {
+    /// Makes the home where it is missing, checks that it is private and takes its lock.
+    ///
+    /// # Errors
+    /// When it belongs to somebody else, is open to others, cannot be written, or is in use.
+    pub fn open(path: &Path) -> Result<Self, HomeError> {
+        make_private(path)?;
+        check(path)?;
+        for part in ["state", "run", "agents"] {
+            make_private(&path.join(part))?;
+        }
+        let lock = lock(path)?;
+        Ok(Self {
+            root: path.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the store is.
+    #[must_use]
+    pub fn state_path(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    /// The store's file.
+    #[must_use]
+    pub fn db_path(&self) -> PathBuf {
+        self.state_path().join("holon.sqlite3")
+    }
+
+    /// Where a running host leaves its marks.
+    #[must_use]
+    pub fn run_dir(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
+    /// The control socket.
+    #[must_use]
+    pub fn socket_path(&self) -> PathBuf {
+        self.run_dir().join("holon.sock")
+    }
+
+    /// The control token.
+    #[must_use]
+    pub fn token_path(&self) -> PathBuf {
+        self.run_dir().join("control.token")
+    }
+
+    /// Where agents live.
+    #[must_use]
+    pub fn agents_dir(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+}
+
+/// Makes a directory with mode 0700 whatever the umask says; one that is there stays as it is.
+fn make_private(path: &Path) -> Result<(), HomeError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(PRIVATE)
+        .create(path)
+        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(PRIVATE)))
+        .map_err(|source| io_error(path, source))
+}
+
+fn check(path: &Path) -> Result<(), HomeError> {
+    let found = fs::metadata(path).map_err(|source| io_error(path, source))?;
+    let user = rustix::process::geteuid().as_raw();
+    if found.uid() != user {
+        return Err(HomeError::Foreign {
+            path: path.to_owned(),
+            owner: found.uid(),
+            user,
+        });
+    }
+    let mode = found.mode() & 0o7777;
+    if mode & OTHERS != 0 {
+        return Err(HomeError::Loose {
+            path: path.to_owned(),
+            mode,
+        });
+    }
+    Ok(())
+}
+
+fn lock(home: &Path) -> Result<File, HomeError> {
+    let path = home.join("run").join("holon.lock");
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
+    let mut file = options
+        .open(&path)
+        .map_err(|source| io_error(&path, source))?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            return Err(HomeError::Owned {
+                path: home.to_owned(),
+                pid: owner_named_in(&mut file),
+            });
+        }
+        Err(error) => return Err(io_error(&path, error.into())),
+    }
+    let pid = format!("{}\n", std::process::id());
+    file.set_len(0)
+        .and_then(|()| file.write_all(pid.as_bytes()))
+        .map_err(|source| io_error(&path, source))?;
+    Ok(file)
+}
+
+/// The pid is for people only; the lock is what counts.
+fn owner_named_in(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+fn io_error(path: &Path, source: std::io::Error) -> HomeError {
+    let path = path.to_owned();
+    match source.kind() {
+        std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
+            HomeError::ReadOnly { path, source }
+        }
+        _ => HomeError::Io { path, source },
+    }
+}

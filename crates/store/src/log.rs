@@ -1,0 +1,103 @@
+//! The log table: what was said and done in turns, in order, and the texts frames refer to.
+
+use crate::error::Error;
+use crate::row::{AgentNo, all, first, json, limit, run};
+use holon_domain::Timestamp;
+use holon_domain::log::{BlobHash, LogEntry};
+use holon_domain::queue::MessageSeq;
+use holon_domain::turn::LogSeq;
+use rusqlite::{Connection, params};
+
+const INSERT: &str = "INSERT INTO log (agent_no, seq, turn_index, at, message_seq, entry) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+pub(crate) const ONE: &str = "SELECT entry FROM log WHERE agent_no = ?1 AND seq = ?2";
+pub(crate) const FROM: &str =
+    "SELECT seq, entry FROM log WHERE agent_no = ?1 AND seq >= ?2 ORDER BY seq";
+pub(crate) const TAKEN: &str = "SELECT seq, message_seq FROM log \
+     WHERE agent_no = ?1 AND seq < ?2 AND message_seq IS NOT NULL ORDER BY seq DESC LIMIT ?3";
+const KEEP: &str = "INSERT INTO blobs (hash, body) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING";
+pub(crate) const BLOB: &str = "SELECT body FROM blobs WHERE hash = ?1";
+
+/// Appends an entry.
+pub(crate) fn append(
+    conn: &Connection,
+    no: AgentNo,
+    seq: LogSeq,
+    turn_index: u64,
+    at: Timestamp,
+    entry: &LogEntry,
+) -> Result<(), Error> {
+    let text = serde_json::to_string(entry)?;
+    run(
+        conn,
+        INSERT,
+        params![
+            no.0,
+            seq,
+            turn_index,
+            at.as_millis(),
+            message_of(entry),
+            text
+        ],
+    )?;
+    Ok(())
+}
+
+/// The message an entry took up, if it is such an entry.
+const fn message_of(entry: &LogEntry) -> Option<MessageSeq> {
+    match entry {
+        LogEntry::IncomingMessage { message_seq } | LogEntry::Interjection { message_seq, .. } => {
+            Some(*message_seq)
+        }
+        LogEntry::Frame(_)
+        | LogEntry::AssistantRound { .. }
+        | LogEntry::ToolResult { .. }
+        | LogEntry::ContinuationPrompt { .. }
+        | LogEntry::RuntimeFailure { .. } => None,
+    }
+}
+
+/// One entry.
+pub(crate) fn entry(
+    conn: &Connection,
+    no: AgentNo,
+    seq: LogSeq,
+) -> Result<Option<LogEntry>, Error> {
+    first(conn, ONE, params![no.0, seq], |row| {
+        json(row, 0, "log", seq)
+    })
+}
+
+/// Every entry from a position on; the caller's position bounds it to one turn.
+pub(crate) fn from(
+    conn: &Connection,
+    no: AgentNo,
+    seq: LogSeq,
+) -> Result<Vec<(LogSeq, LogEntry)>, Error> {
+    all(conn, FROM, params![no.0, seq], |row| {
+        let seq: LogSeq = row.get(0)?;
+        Ok((seq, json(row, 1, "log", seq)?))
+    })
+}
+
+/// The newest messages taken up before a position, newest first: log position and message position.
+pub(crate) fn taken(
+    conn: &Connection,
+    no: AgentNo,
+    before: LogSeq,
+    count: usize,
+) -> Result<Vec<(LogSeq, MessageSeq)>, Error> {
+    all(conn, TAKEN, params![no.0, before, limit(count)], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
+}
+
+/// Keeps a text; keeping it twice is harmless.
+pub(crate) fn keep_blob(conn: &Connection, hash: &BlobHash, body: &str) -> Result<(), Error> {
+    run(conn, KEEP, params![hash, body])?;
+    Ok(())
+}
+
+/// A kept text.
+pub(crate) fn blob(conn: &Connection, hash: &str) -> Result<Option<String>, Error> {
+    first(conn, BLOB, [hash], |row| Ok(row.get(0)?))
+}

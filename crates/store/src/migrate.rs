@@ -1,0 +1,73 @@
+//! Schema versions: an ordered list of scripts, each applied once, in its own transaction.
+//!
+//! A script at start-up does constant-time DDL only; anything that touches every row is a resumable job instead.
+//! A released script is never edited: the next version is another script.
+
+use crate::error::Error;
+use rusqlite::Connection;
+
+/// Every script, oldest first; the schema version is how many have been applied.
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+
+/// The newest version this build knows.
+pub(crate) fn newest() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
+/// The version of an open database.
+pub(crate) fn version(conn: &Connection) -> Result<i64, Error> {
+    Ok(conn.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+}
+
+/// Brings a database up to the end of `scripts`.
+pub(crate) fn run(conn: &Connection, scripts: &[&str]) -> Result<(), Error> {
+    let applied = usize::try_from(version(conn)?).unwrap_or(0);
+    for (index, script) in scripts.iter().enumerate().skip(applied) {
+        let next = index + 1;
+        let outcome = conn.execute_batch(&format!(
+            "BEGIN IMMEDIATE; {script}; PRAGMA user_version = {next}; COMMIT"
+        ));
+        if let Err(error) = outcome {
+            // The version is raised in the same transaction, so a failed script leaves the old schema whole.
+            if !conn.is_autocommit() {
+                conn.execute_batch("ROLLBACK")?;
+            }
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    const FIRST: &str = "CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1)";
+    const SECOND: &str = "ALTER TABLE a ADD COLUMN y INTEGER";
+    const BROKEN: &str = "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO nowhere VALUES (1)";
+
+    #[test]
+    fn an_existing_database_gets_only_the_scripts_it_lacks() {
+        let conn = Connection::open_in_memory().unwrap();
+        run(&conn, &[FIRST]).unwrap();
+        run(&conn, &[FIRST, SECOND]).unwrap();
+        run(&conn, &[FIRST, SECOND]).unwrap();
+        assert_eq!(version(&conn).unwrap(), 2);
+        let row: (i64, Option<i64>) = conn
+            .query_row("SELECT x, y FROM a", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .unwrap();
+        assert_eq!(row, (1, None));
+    }
+
+    #[test]
+    fn a_script_that_fails_leaves_the_version_before_it_whole() {
+        let conn = Connection::open_in_memory().unwrap();
+        assert!(run(&conn, &[FIRST, BROKEN]).is_err());
+        assert_eq!(version(&conn).unwrap(), 1);
+        assert!(conn.is_autocommit());
+        assert!(conn.execute("INSERT INTO b VALUES (1)", []).is_err());
+    }
+}

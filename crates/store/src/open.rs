@@ -1,0 +1,321 @@
+//! Opening and creating the one file: what is refused, how a connection is set up, what is noted at creation.
+//!
+//! Invariant: a file is created only where there is none, and then appears whole under its name or not at all;
+//! a file that is not ours, not sound or too new is refused before SQLite touches it.
+
+use crate::error::Error;
+use crate::{fault, migrate};
+use rusqlite::{Connection, OpenFlags};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Marks the file as ours, so that no other program's database is mistaken for it. Spells `HLN1`.
+const APPLICATION_ID: u32 = 0x484c_4e31;
+/// Older builds can lose a commit when a write-ahead log is restarted during a checkpoint.
+const OLDEST_SQLITE: i32 = 3_051_003;
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+const HEADER_BYTES: usize = 100;
+/// How long a statement waits for the checkpoint thread to let go.
+const BUSY: std::time::Duration = std::time::Duration::from_secs(10);
+/// Every hot statement stays prepared.
+const STATEMENTS: usize = 96;
+/// The identity of a database in memory; fixed, so that a simulation is the same for the same seed.
+const MEMORY_EPOCH: &str = "in-memory";
+
+/// Opens the file for writing, creating it when there is none, and brings its schema up to date.
+pub(crate) fn writable(path: &Path) -> Result<Connection, Error> {
+    check_library()?;
+    if !path
+        .try_exists()
+        .map_err(|error| file_error(path, &error))?
+    {
+        create(path)?;
+    }
+    let conn = reopen(path)?;
+    migrate::run(&conn, migrate::MIGRATIONS)?;
+    Ok(conn)
+}
+
+/// Opens an existing file for writing without changing anything in it.
+pub(crate) fn reopen(path: &Path) -> Result<Connection, Error> {
+    check_header(path)?;
+    let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    configure(&conn)
+        .and_then(|()| check_schema(&conn, path))
+        .map_err(|error| as_damage(path, error))?;
+    Ok(conn)
+}
+
+/// Opens an existing file for reading.
+pub(crate) fn readable(path: &Path) -> Result<Connection, Error> {
+    check_header(path)?;
+    let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let setup = configure(&conn).and_then(|()| Ok(conn.execute_batch("PRAGMA query_only = ON")?));
+    setup
+        .and_then(|()| check_schema(&conn, path))
+        .map_err(|error| as_damage(path, error))?;
+    Ok(conn)
+}
+
+/// A fresh database in memory.
+pub(crate) fn memory() -> Result<Connection, Error> {
+    check_library()?;
+    let conn = Connection::open_in_memory()?;
+    lay_out(&conn, MEMORY_EPOCH, 0)?;
+    configure(&conn)?;
+    Ok(conn)
+}
+
+/// A database in memory from an image.
+pub(crate) fn from_image(image: &[u8]) -> Result<Connection, Error> {
+    check_library()?;
+    let mut conn = Connection::open_in_memory()?;
+    conn.deserialize_read_exact("main", image, image.len(), false)?;
+    configure(&conn)?;
+    check_schema(&conn, Path::new(MEMORY_EPOCH))?;
+    migrate::run(&conn, migrate::MIGRATIONS)?;
+    Ok(conn)
+}
+
+fn check_library() -> Result<(), Error> {
+    let found = rusqlite::version_number();
+    if found < OLDEST_SQLITE {
+        Err(Error::OldSqlite {
+            found,
+            needed: OLDEST_SQLITE,
+        })
+    } else {
+        Ok(())
+    }
+}
+
+fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
+    Ok(Connection::open_with_flags(
+        path,
+        mode | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?)
+}
+
+fn configure(conn: &Connection) -> Result<(), Error> {
+    conn.busy_timeout(BUSY)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF;
+         PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;
+         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384",
+    )?;
+    Ok(())
+}
+
+/// Writes the schema and what is noted once, into an empty database.
+fn lay_out(conn: &Connection, epoch: &str, created_at: i64) -> Result<(), Error> {
+    // Has to come before the first table, or it takes a rewrite of the whole file later.
+    conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+    conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}"))?;
+    migrate::run(conn, migrate::MIGRATIONS)?;
+    let rows = [
+        ("epoch", epoch),
+        ("created_at", &created_at.to_string()),
+        ("clean_exit", "1"),
+    ];
+    for (key, value) in rows {
+        conn.execute(
+            "INSERT INTO meta (key, value) VALUES (?1, ?2)",
+            [key, value],
+        )?;
+    }
+    Ok(())
+}
+
+/// Makes the file under another name and moves it into place, so that a crash leaves no half-made store.
+fn create(path: &Path) -> Result<(), Error> {
+    let wal = beside(path, "-wal");
+    if fs::metadata(&wal).is_ok_and(|found| found.len() > 0) {
+        let found = format!(
+            "the file is missing, but its write-ahead log {} is there",
+            wal.display()
+        );
+        return Err(Error::Damaged {
+            path: path.to_owned(),
+            found,
+        });
+    }
+    let draft = beside(path, ".new");
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        remove_if_there(&beside(&draft, suffix))?;
+    }
+    let fail = |error: std::io::Error| file_error(path, &error);
+    drop(
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&draft)
+            .map_err(fail)?,
+    );
+    fault::hit("store_draft_made");
+    let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    configure(&conn)?;
+    lay_out(&conn, &random_epoch()?, now_millis())?;
+    conn.execute_batch("PRAGMA journal_mode = WAL")?;
+    conn.close().map_err(|(_, error)| Error::from(error))?;
+    File::open(&draft)
+        .and_then(|file| file.sync_all())
+        .map_err(fail)?;
+    fault::hit("store_draft_written");
+    fs::rename(&draft, path).map_err(fail)?;
+    if let Some(directory) = path.parent() {
+        File::open(directory)
+            .and_then(|file| file.sync_all())
+            .map_err(fail)?;
+    }
+    fault::hit("store_created");
+    Ok(())
+}
+
+fn remove_if_there(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(path, &error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn random_epoch() -> Result<String, Error> {
+    let fail = |error: getrandom::Error| Error::Encode {
+        reason: format!("no randomness: {error}"),
+    };
+    let (high, low) = (
+        getrandom::u64().map_err(fail)?,
+        getrandom::u64().map_err(fail)?,
+    );
+    Ok(format!("{high:016x}{low:016x}"))
+}
+
+/// The one look at the wall clock: when the store was made, for people.
+fn now_millis() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since
+        .ok()
+        .and_then(|age| i64::try_from(age.as_millis()).ok())
+        .unwrap_or(0)
+}
+
+/// Looks at the first bytes before SQLite does, so that what is not ours stays exactly as it is.
+fn check_header(path: &Path) -> Result<(), Error> {
+    let damaged = |found: String| {
+        Err(Error::Damaged {
+            path: path.to_owned(),
+            found,
+        })
+    };
+    let mut file = File::open(path).map_err(|error| file_error(path, &error))?;
+    let length = file
+        .metadata()
+        .map_err(|error| file_error(path, &error))?
+        .len();
+    let mut header = [0_u8; HEADER_BYTES];
+    if length == 0 {
+        return damaged("the file is empty".to_owned());
+    }
+    if length < HEADER_BYTES as u64 {
+        return damaged(format!("the file has only {length} bytes and is cut off"));
+    }
+    file.read_exact(&mut header)
+        .map_err(|error| file_error(path, &error))?;
+    if !header.starts_with(MAGIC) {
+        return damaged("the file is not an SQLite database".to_owned());
+    }
+    let id = word(&header, 68);
+    if id != APPLICATION_ID {
+        return damaged(format!(
+            "the file is a database of another program (application id {id:#010x})"
+        ));
+    }
+    let version = i64::from(word(&header, 60));
+    if version > migrate::newest() {
+        return Err(newer(path, version));
+    }
+    let needed = u64::from(word(&header, 28)) * page_size(&header);
+    let logged = fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
+    // With a write-ahead log beside it, a crash in a checkpoint can leave a short file that recovery completes.
+    if length < needed && !logged {
+        return damaged(format!("the file is cut off: {length} of {needed} bytes"));
+    }
+    Ok(())
+}
+
+fn word(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
+    header
+        .iter()
+        .skip(at)
+        .take(4)
+        .fold(0, |value, byte| (value << 8) | u32::from(*byte))
+}
+
+fn page_size(header: &[u8; HEADER_BYTES]) -> u64 {
+    match word(header, 16) >> 16 {
+        1 => 65_536,
+        size => u64::from(size),
+    }
+}
+
+fn check_schema(conn: &Connection, path: &Path) -> Result<(), Error> {
+    let id: u32 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if id != APPLICATION_ID {
+        let found =
+            format!("the file is a database of another program (application id {id:#010x})");
+        return Err(Error::Damaged {
+            path: path.to_owned(),
+            found,
+        });
+    }
+    let version = migrate::version(conn)?;
+    if version > migrate::newest() {
+        return Err(newer(path, version));
+    }
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 {
+        let found = "the file is a database without tables".to_owned();
+        return Err(Error::Damaged {
+            path: path.to_owned(),
+            found,
+        });
+    }
+    Ok(())
+}
+
+fn newer(path: &Path, found: i64) -> Error {
+    Error::NewerSchema {
+        path: path.to_owned(),
+        found,
+        known: migrate::newest(),
+    }
+}
+
+fn as_damage(path: &Path, error: Error) -> Error {
+    if error.is_damage() {
+        Error::Damaged {
+            path: path.to_owned(),
+            found: error.to_string(),
+        }
+    } else {
+        error
+    }
+}
+
+fn file_error(path: &Path, error: &std::io::Error) -> Error {
+    Error::File {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    }
+}
+
+/// The path with something after its name, as SQLite names the files beside a database.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path.as_os_str());
+    name.push(suffix);
+    PathBuf::from(name)
+}

@@ -1,0 +1,176 @@
+//! The messages table: envelopes as admitted, their place in the queue, and the brief that settled each.
+//!
+//! Invariant: a status moves only from the one the decision saw, and an outcome is written at most once.
+
+use crate::agents::Tally;
+use crate::error::Error;
+use crate::row::{AgentNo, all, first, json, limit, run};
+use holon_domain::decision::BriefSeq;
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use rusqlite::{Connection, Row, params};
+
+const INSERT: &str = "INSERT INTO messages (agent_no, seq, status, priority, interject, max_rounds, envelope) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+pub(crate) const HEAD: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
+     WHERE agent_no = ?1 AND status = 0 ORDER BY priority, seq LIMIT 1";
+pub(crate) const ONE: &str =
+    "SELECT seq, status, max_rounds, envelope FROM messages WHERE agent_no = ?1 AND seq = ?2";
+/// What may interject has the highest band, so the queue's own index finds it.
+pub(crate) const INTERJECTIONS: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
+     WHERE agent_no = ?1 AND status = 0 AND priority = 0 AND interject = 1 ORDER BY seq LIMIT ?2";
+pub(crate) const STANDING: &str =
+    "SELECT status, interject FROM messages WHERE agent_no = ?1 AND seq = ?2";
+pub(crate) const MOVE: &str = "UPDATE messages SET status = ?3 WHERE agent_no = ?1 AND seq = ?2";
+pub(crate) const SETTLE: &str =
+    "UPDATE messages SET outcome = ?3 WHERE agent_no = ?1 AND seq = ?2 AND outcome IS NULL";
+pub(crate) const OUTCOME: &str = "SELECT outcome FROM messages WHERE agent_no = ?1 AND seq = ?2";
+
+/// The stored number of a status; the queue's index knows `Queued` as 0.
+pub(crate) const fn status_code(status: QueueStatus) -> i64 {
+    match status {
+        QueueStatus::Queued => 0,
+        QueueStatus::Dequeued => 1,
+        QueueStatus::Processed => 2,
+        QueueStatus::Interjected => 3,
+        QueueStatus::Aborted => 4,
+        QueueStatus::Dropped => 5,
+    }
+}
+
+fn status_of(code: i64) -> Option<QueueStatus> {
+    QueueStatus::ALL
+        .into_iter()
+        .find(|status| status_code(*status) == code)
+}
+
+fn read_entry(row: &Row<'_>) -> Result<QueueEntry, Error> {
+    let seq: MessageSeq = row.get(0)?;
+    Ok(QueueEntry {
+        seq,
+        status: read_status(row, 1, seq)?,
+        max_rounds: row.get(2)?,
+        envelope: json(row, 3, "messages", seq)?,
+    })
+}
+
+fn read_status(row: &Row<'_>, column: usize, seq: MessageSeq) -> Result<QueueStatus, Error> {
+    let code = row.get(column)?;
+    status_of(code).ok_or_else(|| Error::Row {
+        table: "messages",
+        key: seq.to_string(),
+        reason: format!("unknown status {code}"),
+    })
+}
+
+/// Writes an admitted message.
+pub(crate) fn admit(
+    conn: &Connection,
+    no: AgentNo,
+    entry: &QueueEntry,
+    tally: &mut Tally,
+) -> Result<(), Error> {
+    let interject = entry.envelope.may_interject();
+    let envelope = serde_json::to_string(&entry.envelope)?;
+    let values = params![
+        no.0,
+        entry.seq,
+        status_code(entry.status),
+        entry.envelope.priority.rank(),
+        interject,
+        entry.max_rounds,
+        envelope
+    ];
+    run(conn, INSERT, values)?;
+    if entry.status == QueueStatus::Queued {
+        tally.pending += 1;
+        tally.interjections += u64::from(interject);
+    }
+    Ok(())
+}
+
+/// Moves a message from one status to another.
+pub(crate) fn shift(
+    conn: &Connection,
+    no: AgentNo,
+    seq: MessageSeq,
+    from: QueueStatus,
+    to: QueueStatus,
+    tally: &mut Tally,
+) -> Result<(), Error> {
+    let found = first(conn, STANDING, params![no.0, seq], |row| {
+        Ok((read_status(row, 0, seq)?, row.get::<_, bool>(1)?))
+    })?;
+    let Some((_, interject)) = found.filter(|(status, _)| *status == from) else {
+        let found = found.map(|(status, _)| status);
+        return Err(Error::contradiction(format!(
+            "message {seq} moves from {from:?}, but it is {found:?}"
+        )));
+    };
+    run(conn, MOVE, params![no.0, seq, status_code(to)])?;
+    let interject = u64::from(interject);
+    if from == QueueStatus::Queued {
+        tally.pending = tally.pending.saturating_sub(1);
+        tally.interjections = tally.interjections.saturating_sub(interject);
+    }
+    if to == QueueStatus::Queued {
+        tally.pending += 1;
+        tally.interjections += interject;
+    }
+    Ok(())
+}
+
+/// Gives a message its one outcome.
+pub(crate) fn settle(
+    conn: &Connection,
+    no: AgentNo,
+    seq: MessageSeq,
+    brief: BriefSeq,
+) -> Result<(), Error> {
+    if run(conn, SETTLE, params![no.0, seq, brief])? == 1 {
+        return Ok(());
+    }
+    Err(Error::contradiction(format!(
+        "message {seq} is settled by brief {brief}, but it is absent or settled already"
+    )))
+}
+
+/// The head of the queue and what stands behind it.
+pub(crate) fn view(conn: &Connection, no: AgentNo, tally: &Tally) -> Result<QueueView, Error> {
+    let head = if tally.pending == 0 {
+        None
+    } else {
+        first(conn, HEAD, [no.0], read_entry)?
+    };
+    Ok(QueueView {
+        head,
+        pending: tally.pending,
+        interjections: tally.interjections,
+    })
+}
+
+/// One message.
+pub(crate) fn message(
+    conn: &Connection,
+    no: AgentNo,
+    seq: MessageSeq,
+) -> Result<Option<QueueEntry>, Error> {
+    first(conn, ONE, params![no.0, seq], read_entry)
+}
+
+/// Queued messages that may enter a running turn, in order.
+pub(crate) fn interjections(
+    conn: &Connection,
+    no: AgentNo,
+    count: usize,
+) -> Result<Vec<QueueEntry>, Error> {
+    all(conn, INTERJECTIONS, params![no.0, limit(count)], read_entry)
+}
+
+/// The brief that settled a message.
+pub(crate) fn outcome(
+    conn: &Connection,
+    no: AgentNo,
+    seq: MessageSeq,
+) -> Result<Option<BriefSeq>, Error> {
+    Ok(first(conn, OUTCOME, params![no.0, seq], |row| Ok(row.get(0)?))?.flatten())
+}

@@ -1,0 +1,177 @@
+//! `Reader`: every question the rest of the house may ask the tables. Reading changes nothing and activates nobody.
+
+use crate::error::Error;
+use crate::row::AgentNo;
+use crate::{agents, briefs, effects, events, log, queue, transcript};
+use holon_domain::agent::AgentRecord;
+use holon_domain::brief::BriefRecord;
+use holon_domain::feed::{EventPage, EventQuery};
+use holon_domain::log::LogEntry;
+use holon_domain::message::MessageEnvelope;
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
+use holon_domain::transcript::TranscriptEntry;
+use holon_domain::turn::LogSeq;
+use holon_domain::{AgentId, Timestamp};
+use rusqlite::Connection;
+
+/// A message an earlier turn took up, and what was answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryItem {
+    /// The message.
+    pub message: MessageEnvelope,
+    /// Where the log took it up.
+    pub seq: LogSeq,
+    /// The words of the brief that settled it, once one did.
+    pub answer: Option<String>,
+}
+
+/// Reads inside one read transaction.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    conn: &'a Connection,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) const fn new(conn: &'a Connection) -> Self {
+        Self { conn }
+    }
+
+    /// An agent by name.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn agent(&self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
+        agents::by_id(self.conn, id)
+    }
+
+    /// The visible agents with the lengths of their queues, by name.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn agents(&self) -> Result<Vec<(AgentRecord, u64)>, Error> {
+        agents::visible(self.conn)
+    }
+
+    /// The head of an agent's queue and how much stands behind it.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn queue(&self, no: AgentNo) -> Result<QueueView, Error> {
+        queue::view(self.conn, no, &agents::tally(self.conn, no)?)
+    }
+
+    /// One message.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn message(&self, no: AgentNo, seq: MessageSeq) -> Result<Option<QueueEntry>, Error> {
+        queue::message(self.conn, no, seq)
+    }
+
+    /// Queued messages that may enter a running turn, in order, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn interjections(&self, no: AgentNo, limit: usize) -> Result<Vec<QueueEntry>, Error> {
+        queue::interjections(self.conn, no, limit)
+    }
+
+    /// The brief that settled a message, once one did.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn outcome(&self, no: AgentNo, seq: MessageSeq) -> Result<Option<BriefRecord>, Error> {
+        match queue::outcome(self.conn, no, seq)? {
+            Some(brief) => briefs::one(self.conn, no, brief),
+            None => Ok(None),
+        }
+    }
+
+    /// The newest `limit` briefs, oldest of them first.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn briefs(&self, no: AgentNo, limit: usize) -> Result<Vec<BriefRecord>, Error> {
+        briefs::newest(self.conn, no, limit)
+    }
+
+    /// The newest `limit` entries of the transcript, oldest of them first.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn transcript(&self, no: AgentNo, limit: usize) -> Result<Vec<TranscriptEntry>, Error> {
+        transcript::newest(self.conn, no, limit)
+    }
+
+    /// A page of events. A cursor below `oldest_seq - 1` is too old: what it missed was removed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn events(&self, no: AgentNo, query: EventQuery) -> Result<EventPage, Error> {
+        events::page(self.conn, no, query)
+    }
+
+    /// The log from a position on; from a turn's first entry it is that turn.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn turn_entries(
+        &self,
+        no: AgentNo,
+        from: LogSeq,
+    ) -> Result<Vec<(LogSeq, LogEntry)>, Error> {
+        log::from(self.conn, no, from)
+    }
+
+    /// One entry of the log.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn log_entry(&self, no: AgentNo, seq: LogSeq) -> Result<Option<LogEntry>, Error> {
+        log::entry(self.conn, no, seq)
+    }
+
+    /// The last `limit` messages that turns took up before the log position `before`, oldest first.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn history(
+        &self,
+        no: AgentNo,
+        before: LogSeq,
+        limit: usize,
+    ) -> Result<Vec<HistoryItem>, Error> {
+        let mut items = Vec::new();
+        for (seq, message_seq) in log::taken(self.conn, no, before, limit)?.into_iter().rev() {
+            let Some(entry) = queue::message(self.conn, no, message_seq)? else {
+                continue;
+            };
+            let answer = match queue::outcome(self.conn, no, message_seq)? {
+                Some(brief) => briefs::words(self.conn, no, brief)?,
+                None => None,
+            };
+            items.push(HistoryItem {
+                message: entry.envelope,
+                seq,
+                answer,
+            });
+        }
+        Ok(items)
+    }
+
+    /// A kept text.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn blob(&self, hash: &str) -> Result<Option<String>, Error> {
+        log::blob(self.conn, hash)
+    }
+
+    /// When the next entry of the due-queue is due.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn next_due(&self) -> Result<Option<Timestamp>, Error> {
+        effects::next_due(self.conn)
+    }
+}

@@ -1,0 +1,212 @@
+//! `Readers`: a small pool of read-only connections. Each read is one transaction with a deadline, off the runtime.
+
+use crate::error::Error;
+use crate::open;
+use crate::reader::Reader;
+use holon_domain::limits::{READ_DEADLINE_MS, READERS};
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// Steps of SQLite's machine between two looks at the deadline.
+const STEPS_PER_LOOK: i32 = 4_000;
+
+/// The pool; clones share it.
+#[derive(Clone)]
+pub struct Readers {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    free: Mutex<Vec<Seat>>,
+    seats: Arc<Semaphore>,
+    deadline: Duration,
+}
+
+/// One connection and the time by which its running read must end.
+struct Seat {
+    conn: Connection,
+    until: Arc<Mutex<Option<Instant>>>,
+}
+
+impl std::fmt::Debug for Readers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Readers")
+            .field("path", &self.shared.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Seat {
+    fn open(path: &Path) -> Result<Self, Error> {
+        let mut conn = open::readable(path)?;
+        let until = Arc::new(Mutex::new(None::<Instant>));
+        let watched = Arc::clone(&until);
+        conn.progress_handler(
+            STEPS_PER_LOOK,
+            Some(move || {
+                let until = *watched.lock().unwrap_or_else(PoisonError::into_inner);
+                until.is_some_and(|until| Instant::now() >= until)
+            }),
+        )?;
+        Ok(Self { conn, until })
+    }
+
+    fn set_deadline(&self, until: Option<Instant>) {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+
+    fn read<T>(
+        &self,
+        deadline: Duration,
+        f: impl FnOnce(&Reader<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.set_deadline(Instant::now().checked_add(deadline));
+        self.conn.execute_batch("BEGIN")?;
+        let outcome = f(&Reader::new(&self.conn));
+        self.set_deadline(None);
+        if !self.conn.is_autocommit() {
+            self.conn.execute_batch("ROLLBACK")?;
+        }
+        let limit_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+        outcome.map_err(|error| {
+            if error.is_interrupt() {
+                Error::ReadDeadline { limit_ms }
+            } else {
+                error
+            }
+        })
+    }
+}
+
+/// A seat taken out of the pool; goes back when dropped, also when the read panicked.
+struct Taken<'a> {
+    shared: &'a Shared,
+    seat: Option<Seat>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(seat) = self.seat.take() {
+            seat.set_deadline(None);
+            // A read that panicked leaves its transaction open; a connection that cannot end it is not kept.
+            if seat.conn.is_autocommit() || seat.conn.execute_batch("ROLLBACK").is_ok() {
+                self.shared.lock().push(seat);
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Seat>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Result<Taken<'_>, Error> {
+        let free = self.lock().pop();
+        let seat = match free {
+            Some(seat) => seat,
+            None => Seat::open(&self.path)?,
+        };
+        Ok(Taken {
+            shared: self,
+            seat: Some(seat),
+        })
+    }
+
+    fn read<T>(&self, f: impl FnOnce(&Reader<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let taken = self.take()?;
+        match &taken.seat {
+            Some(seat) => seat.read(self.deadline, f),
+            None => Err(Error::ReadPanicked {
+                message: "a seat without a connection".to_owned(),
+            }),
+        }
+    }
+}
+
+impl Readers {
+    /// Opens the pool on an existing store.
+    ///
+    /// # Errors
+    /// When the file is not one of this build's stores or cannot be read.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::with_deadline(path, Duration::from_millis(READ_DEADLINE_MS))
+    }
+
+    pub(crate) fn with_deadline(path: &Path, deadline: Duration) -> Result<Self, Error> {
+        let free = (0..READERS)
+            .map(|_| Seat::open(path))
+            .collect::<Result<Vec<_>, _>>()?;
+        let seats = Arc::new(Semaphore::new(READERS));
+        let shared = Shared {
+            path: path.to_owned(),
+            free: Mutex::new(free),
+            seats,
+            deadline,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Runs `f` in one read transaction, on a thread that may block.
+    ///
+    /// # Errors
+    /// What `f` answers, `ReadDeadline` when it takes too long, or when the database fails.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        f: impl FnOnce(&Reader<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let permit = Arc::clone(&self.shared.seats).acquire_owned().await;
+        let shared = Arc::clone(&self.shared);
+        let outcome = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            shared.read(f)
+        });
+        outcome.await.unwrap_or_else(|error| {
+            Err(Error::ReadPanicked {
+                message: error.to_string(),
+            })
+        })
+    }
+
+    /// Checks the whole file, one table at a time, on a connection of its own; for use after an unclean exit.
+    /// Answers what is wrong, nothing when all is well.
+    ///
+    /// # Errors
+    /// When the file cannot be read at all.
+    pub async fn quick_check(&self) -> Result<Vec<String>, Error> {
+        let shared = Arc::clone(&self.shared);
+        let outcome =
+            tokio::task::spawn_blocking(move || check_tables(&open::readable(&shared.path)?));
+        outcome.await.unwrap_or_else(|error| {
+            Err(Error::ReadPanicked {
+                message: error.to_string(),
+            })
+        })
+    }
+}
+
+/// One table after the other, so that no read transaction lasts for the whole check.
+fn check_tables(conn: &Connection) -> Result<Vec<String>, Error> {
+    let list = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name";
+    let tables: Vec<String> = crate::row::all(conn, list, [], |row| Ok(row.get(0)?))?;
+    let mut wrong = Vec::new();
+    for table in tables {
+        let lines: Vec<String> =
+            crate::row::all(conn, &format!("PRAGMA quick_check({table})"), [], |row| {
+                Ok(row.get(0)?)
+            })?;
+        wrong.extend(
+            lines
+                .into_iter()
+                .filter(|line| line != "ok")
+                .map(|line| format!("{table}: {line}")),
+        );
+    }
+    Ok(wrong)
+}

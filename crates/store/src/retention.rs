@@ -1,0 +1,98 @@
+//! Retention: keeps the audit events of the host inside a size budget.
+//!
+//! Invariant: what goes is a prefix of an agent's events, never a hole, and the agent's boundary moves with it.
+//! Accounting is in whole chunks per agent, so small holders cost nothing to keep track of.
+
+use crate::agents::CHUNK_BYTES;
+use crate::error::Error;
+use crate::events::ROW_BYTES;
+use crate::row::{AgentNo, all, first, run};
+use rusqlite::{Connection, params};
+
+pub(crate) const HELD: &str =
+    "SELECT coalesce(sum(event_chunks), 0) FROM agents WHERE event_chunks > 0";
+pub(crate) const HOLDERS: &str = "SELECT agent_no, oldest_event, newest_event, event_bytes, event_chunks FROM agents \
+     WHERE event_chunks > 0 AND newest_event - oldest_event >= ?1 ORDER BY event_chunks DESC LIMIT ?2";
+pub(crate) const BYTES: &str = "SELECT coalesce(sum(octet_length(kind) + octet_length(data) + ?4), 0) FROM events \
+     WHERE agent_no = ?1 AND seq >= ?2 AND seq < ?3";
+pub(crate) const REMOVE: &str = "DELETE FROM events WHERE agent_no = ?1 AND seq >= ?2 AND seq < ?3";
+pub(crate) const MOVE_BOUNDARY: &str =
+    "UPDATE agents SET oldest_event = ?2, event_bytes = ?3, event_chunks = ?4 WHERE agent_no = ?1";
+
+/// Holders one step looks at; each has something to give, so the next step looks at others.
+const HOLDERS_PER_STEP: i64 = 32;
+/// Pages one step gives back to the file system.
+const PAGES_PER_STEP: u32 = 512;
+
+/// One agent's holdings.
+struct Holder {
+    no: AgentNo,
+    oldest: u64,
+    newest: u64,
+    bytes: u64,
+    chunks: u64,
+}
+
+/// Removes up to `step` of the oldest events of the largest holders while the budget is passed.
+pub(crate) fn trim(conn: &Connection, budget: u64, keep: u64, step: u64) -> Result<u64, Error> {
+    let held: u64 = first(conn, HELD, [], |row| Ok(row.get(0)?))?.unwrap_or(0);
+    let mut excess = (held * CHUNK_BYTES).saturating_sub(budget);
+    if excess == 0 {
+        return Ok(0);
+    }
+    let holders = all(conn, HOLDERS, params![keep, HOLDERS_PER_STEP], |row| {
+        Ok(Holder {
+            no: AgentNo(row.get(0)?),
+            oldest: row.get(1)?,
+            newest: row.get(2)?,
+            bytes: row.get(3)?,
+            chunks: row.get(4)?,
+        })
+    })?;
+    let mut removed = 0;
+    for holder in holders {
+        if excess == 0 || removed == step {
+            break;
+        }
+        let (rows, chunks) = cut(conn, &holder, keep, step - removed)?;
+        removed += rows;
+        excess = excess.saturating_sub(chunks * CHUNK_BYTES);
+    }
+    if removed > 0 {
+        give_back_pages(conn)?;
+    }
+    Ok(removed)
+}
+
+/// Cuts a prefix off one holder; answers how many rows and how many chunks went.
+fn cut(conn: &Connection, holder: &Holder, keep: u64, most: u64) -> Result<(u64, u64), Error> {
+    let spare = (holder.newest + 1)
+        .saturating_sub(holder.oldest)
+        .saturating_sub(keep);
+    let rows = spare.min(most);
+    let end = holder.oldest + rows;
+    let gone: u64 = first(
+        conn,
+        BYTES,
+        params![holder.no.0, holder.oldest, end, ROW_BYTES],
+        |row| Ok(row.get(0)?),
+    )?
+    .unwrap_or(0);
+    run(conn, REMOVE, params![holder.no.0, holder.oldest, end])?;
+    let bytes = holder.bytes.saturating_sub(gone);
+    let chunks = bytes / CHUNK_BYTES;
+    run(
+        conn,
+        MOVE_BOUNDARY,
+        params![holder.no.0, end, bytes, chunks],
+    )?;
+    Ok((rows, holder.chunks.saturating_sub(chunks)))
+}
+
+fn give_back_pages(conn: &Connection) -> Result<(), Error> {
+    let mut statement =
+        conn.prepare_cached(&format!("PRAGMA incremental_vacuum({PAGES_PER_STEP})"))?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Small shared pieces for reading and writing rows: the agent's number, JSON columns, one-row queries.
+
+use crate::error::Error;
+use rusqlite::{Connection, Params, Row};
+use serde::de::DeserializeOwned;
+use std::fmt::Display;
+
+/// The short number of an agent in this store. It has no meaning outside it and may be given again
+/// after the agent's last row is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AgentNo(pub(crate) i64);
+
+impl AgentNo {
+    /// The number itself, for logs.
+    #[must_use]
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl Display for AgentNo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// Reads a JSON column without copying its text.
+pub(crate) fn json<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+    table: &'static str,
+    key: impl Display,
+) -> Result<T, Error> {
+    let unreadable = |reason: String| Error::Row {
+        table,
+        key: key.to_string(),
+        reason,
+    };
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(|error| unreadable(error.to_string()))?;
+    serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))
+}
+
+/// The first row of a cached query, if there is one.
+pub(crate) fn first<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    match rows.next()? {
+        Some(row) => read(row).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Every row of a cached query whose bound is in its SQL or its parameters.
+pub(crate) fn all<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+/// Runs a cached statement and says how many rows it changed.
+pub(crate) fn run(conn: &Connection, sql: &str, params: impl Params) -> Result<usize, Error> {
+    Ok(conn.prepare_cached(sql)?.execute(params)?)
+}
+
+/// A count as a row limit; more than SQLite can count is no limit.
+pub(crate) fn limit(count: impl TryInto<i64>) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
+}

@@ -1,0 +1,259 @@
+//! The transcript: the log as people and clients read it, with message bodies put back in.
+//!
+//! Owns the projection only; nothing here is stored. Frames are not entries of their own: what they say
+//! stands on the assistant rounds of their turn.
+
+use crate::error::Error;
+use crate::row::{AgentNo, json};
+use crate::{agents, queue};
+use holon_domain::log::{FrameRecord, LogEntry};
+use holon_domain::queue::MessageSeq;
+use holon_domain::tool::{ToolEnvelope, ToolOutcome};
+use holon_domain::transcript::{TranscriptEntry, TranscriptKind};
+use holon_domain::turn::LogSeq;
+use holon_domain::{AgentId, Timestamp};
+use rusqlite::{Connection, Row, params};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+pub(crate) const BACKWARD: &str = "SELECT seq, turn_index, at, entry FROM log \
+     WHERE agent_no = ?1 AND seq < ?2 ORDER BY seq DESC";
+
+/// How far before a page its oldest turn's frame is looked for.
+const FRAME_REACH: usize = 256;
+
+/// One row of the log.
+struct LogRow {
+    seq: LogSeq,
+    turn_index: u64,
+    at: Timestamp,
+    entry: LogEntry,
+}
+
+fn read_row(row: &Row<'_>) -> Result<LogRow, Error> {
+    let seq: LogSeq = row.get(0)?;
+    Ok(LogRow {
+        seq,
+        turn_index: row.get(1)?,
+        at: Timestamp::from_millis(row.get(2)?),
+        entry: json(row, 3, "log", seq)?,
+    })
+}
+
+/// The newest entries, oldest of them first.
+pub(crate) fn newest(
+    conn: &Connection,
+    no: AgentNo,
+    count: usize,
+) -> Result<Vec<TranscriptEntry>, Error> {
+    let agent_id = agents::id_of(conn, no)?;
+    let page = collect(conn, no, count)?;
+    page.rows
+        .into_iter()
+        .rev()
+        .map(|row| {
+            let frame = page.frames.get(&row.turn_index);
+            project(conn, no, &agent_id, row, frame)
+        })
+        .collect()
+}
+
+/// The rows of a page, newest first, and the frames of their turns.
+struct Page {
+    rows: Vec<LogRow>,
+    frames: HashMap<u64, FrameRecord>,
+}
+
+fn collect(conn: &Connection, no: AgentNo, count: usize) -> Result<Page, Error> {
+    let mut statement = conn.prepare_cached(BACKWARD)?;
+    let mut found = statement.query(params![no.0, i64::MAX])?;
+    let mut page = Page {
+        rows: Vec::new(),
+        frames: HashMap::new(),
+    };
+    let mut beyond = 0;
+    while let Some(row) = found.next()? {
+        let row = read_row(row)?;
+        if let LogEntry::Frame(frame) = row.entry {
+            page.frames.entry(row.turn_index).or_insert(frame);
+        } else if page.rows.len() < count {
+            page.rows.push(row);
+            continue;
+        }
+        let oldest = page.rows.last().map(|row| row.turn_index);
+        let full = page.rows.len() >= count;
+        let complete =
+            oldest.is_none_or(|turn| page.frames.contains_key(&turn) || turn != row.turn_index);
+        if full && (complete || beyond >= FRAME_REACH) {
+            break;
+        }
+        beyond += usize::from(full);
+    }
+    Ok(page)
+}
+
+fn project(
+    conn: &Connection,
+    no: AgentNo,
+    agent_id: &AgentId,
+    row: LogRow,
+    frame: Option<&FrameRecord>,
+) -> Result<TranscriptEntry, Error> {
+    let mut entry = TranscriptEntry {
+        id: format!("log_{}", row.seq),
+        agent_id: agent_id.clone(),
+        seq: row.seq,
+        created_at: row.at,
+        turn_index: row.turn_index,
+        kind: TranscriptKind::IncomingMessage,
+        round: None,
+        related_message_id: None,
+        stop_reason: None,
+        input_tokens: None,
+        output_tokens: None,
+        data: Value::Null,
+    };
+    match row.entry {
+        LogEntry::IncomingMessage { message_seq } => {
+            fill_message(conn, no, message_seq, &mut entry)?
+        }
+        LogEntry::Interjection {
+            message_seq,
+            boundary,
+        } => {
+            fill_message(conn, no, message_seq, &mut entry)?;
+            set(&mut entry.data, "boundary", serde_json::to_value(boundary)?);
+        }
+        // Never collected as a row; shown empty rather than lost if it ever were.
+        LogEntry::Frame(_) => {}
+        said @ LogEntry::AssistantRound { .. } => fill_round(said, frame, &mut entry)?,
+        LogEntry::ToolResult {
+            round,
+            call_id,
+            envelope,
+            duration_ms,
+        } => {
+            entry.kind = TranscriptKind::ToolResults;
+            entry.round = Some(round);
+            entry.data =
+                json!({ "results": [tool_result(call_id.as_str(), envelope, duration_ms)] });
+        }
+        LogEntry::ContinuationPrompt { text, reason } => {
+            entry.kind = TranscriptKind::ContinuationPrompt;
+            entry.data = json!({ "text": text, "reason": reason });
+        }
+        failed @ LogEntry::RuntimeFailure { .. } => fill_failure(failed, &mut entry),
+    }
+    Ok(entry)
+}
+
+fn set(data: &mut Value, key: &str, value: Value) {
+    if let Value::Object(fields) = data {
+        fields.insert(key.to_owned(), value);
+    }
+}
+
+fn fill_message(
+    conn: &Connection,
+    no: AgentNo,
+    seq: MessageSeq,
+    entry: &mut TranscriptEntry,
+) -> Result<(), Error> {
+    let message = queue::message(conn, no, seq)?.ok_or_else(|| Error::Row {
+        table: "messages",
+        key: seq.to_string(),
+        reason: "the log refers to it, but it is not there".to_owned(),
+    })?;
+    entry.related_message_id = Some(message.envelope.id.clone());
+    entry.data = json!({ "message": message.envelope });
+    Ok(())
+}
+
+fn fill_round(
+    said: LogEntry,
+    frame: Option<&FrameRecord>,
+    entry: &mut TranscriptEntry,
+) -> Result<(), Error> {
+    let LogEntry::AssistantRound {
+        round,
+        blocks,
+        stop_reason,
+        usage,
+        timeline,
+    } = said
+    else {
+        return Ok(());
+    };
+    entry.kind = TranscriptKind::AssistantRound;
+    entry.round = Some(round);
+    entry.stop_reason = serde_json::to_value(stop_reason)?
+        .as_str()
+        .map(str::to_owned);
+    entry.input_tokens = Some(usage.input_tokens);
+    entry.output_tokens = Some(usage.output_tokens);
+    entry.data = json!({
+        "blocks": blocks,
+        "token_usage": usage,
+        "requested_model": timeline.requested_model_ref,
+        "active_model": timeline.winning_model_ref,
+        "provider_attempt_timeline": timeline,
+    });
+    if let Some(frame) = frame {
+        set(
+            &mut entry.data,
+            "prompt_cache_key",
+            json!(frame.prompt_cache_key),
+        );
+        set(
+            &mut entry.data,
+            "context_fingerprint",
+            json!(frame.context_fingerprint),
+        );
+    }
+    Ok(())
+}
+
+fn tool_result(call_id: &str, envelope: ToolEnvelope, duration_ms: u64) -> Value {
+    let mut result = json!({
+        "tool_call_id": call_id,
+        "tool_name": envelope.tool_name,
+        "summary_text": envelope.summary_text,
+        "duration_ms": duration_ms,
+    });
+    match envelope.outcome {
+        ToolOutcome::Success { result: value } => {
+            set(&mut result, "status", json!("success"));
+            set(&mut result, "result", value);
+        }
+        ToolOutcome::Error { error } => {
+            set(&mut result, "status", json!("error"));
+            set(&mut result, "error", json!(error));
+        }
+    }
+    result
+}
+
+fn fill_failure(failed: LogEntry, entry: &mut TranscriptEntry) {
+    let LogEntry::RuntimeFailure {
+        message_id,
+        text,
+        failure_artifact,
+        usage,
+        timeline,
+    } = failed
+    else {
+        return;
+    };
+    entry.kind = TranscriptKind::RuntimeFailure;
+    entry.related_message_id = Some(message_id);
+    entry.input_tokens = usage.map(|usage| usage.input_tokens);
+    entry.output_tokens = usage.map(|usage| usage.output_tokens);
+    entry.data = json!({
+        "text": text,
+        "error": failure_artifact.summary,
+        "error_chain": failure_artifact.source_chain,
+        "failure_artifact": failure_artifact,
+        "token_usage": usage,
+        "provider_attempt_timeline": timeline,
+    });
+}

@@ -1,0 +1,246 @@
+//! `Tx`: what a write may do inside its savepoint. Loads bounded views, creates agents, applies decisions.
+//!
+//! Invariant: everything a `Tx` does is undone when its savepoint is rolled back, and what must be known only
+//! after the commit (hooks, news) is collected here and leaves only with it.
+
+use crate::agents::{self, Tally};
+use crate::effects::DueRow;
+use crate::error::Error;
+use crate::reader::Reader;
+use crate::row::AgentNo;
+use crate::{briefs, delete, effects, events, log, queue, retention};
+use holon_domain::agent::AgentRecord;
+use holon_domain::decision::{Decision, EventSeq, Fact};
+use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::feed::FeedNotice;
+use holon_domain::log::LogEntry;
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
+use holon_domain::turn::LogSeq;
+use holon_domain::{AgentId, Timestamp};
+use rusqlite::Connection;
+
+/// Something to do once the commit holds, before its callers are answered.
+pub type Hook = Box<dyn FnOnce() + Send>;
+
+/// What a member leaves to be done after the commit.
+#[derive(Default)]
+pub(crate) struct Aftermath {
+    pub(crate) hooks: Vec<Hook>,
+    pub(crate) news: Vec<FeedNotice>,
+    /// The last event written: its presence after a fresh open proves the commit.
+    pub(crate) mark: Option<(AgentNo, EventSeq)>,
+    /// Whether any row was changed.
+    pub(crate) changed: bool,
+}
+
+/// One write in the making.
+pub struct Tx<'a> {
+    conn: &'a Connection,
+    after: Aftermath,
+}
+
+impl std::fmt::Debug for Tx<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tx")
+            .field("mark", &self.after.mark)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far a deletion got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// Nothing of the agent is left.
+    Done,
+    /// There is more; call again in another commit.
+    More,
+}
+
+impl<'a> Tx<'a> {
+    pub(crate) fn new(conn: &'a Connection) -> Self {
+        Self {
+            conn,
+            after: Aftermath::default(),
+        }
+    }
+
+    pub(crate) fn into_aftermath(self) -> Aftermath {
+        self.after
+    }
+
+    /// Everything a reader can read, as it stands inside this savepoint.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'a> {
+        Reader::new(self.conn)
+    }
+
+    /// An agent by name.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
+        agents::by_id(self.conn, id)
+    }
+
+    /// Writes a new agent; its first events follow by [`Tx::apply`].
+    ///
+    /// # Errors
+    /// `AgentExists` when the name is taken, or when the database fails.
+    pub fn create_agent(&mut self, record: &AgentRecord) -> Result<AgentNo, Error> {
+        agents::insert(self.conn, record)
+    }
+
+    /// Writes a decision: every fact, then the agent's row.
+    ///
+    /// # Errors
+    /// `Contradiction` when a fact does not fit the stored rows, or when the database fails. The caller must
+    /// give the whole write up then, which undoes the part that was written.
+    pub fn apply(&mut self, no: AgentNo, decision: &Decision) -> Result<(), Error> {
+        let before = agents::tally(self.conn, no)?;
+        let mut after = before;
+        for fact in &decision.facts {
+            self.write(no, fact, &mut after)
+                .map_err(|error| error.as_contradiction(fact))?;
+        }
+        let counted = decision.agent.counters.events;
+        if after.newest_event != counted {
+            let newest = after.newest_event;
+            return Err(Error::contradiction(format!(
+                "the agent counts {counted} events, but {newest} are stored"
+            )));
+        }
+        agents::update(self.conn, no, &decision.agent, &before, &after)?;
+        if after.newest_event != before.newest_event {
+            let agent_id = decision.agent.identity.agent_id.clone();
+            self.after.news.push(FeedNotice {
+                agent_id,
+                newest_seq: after.newest_event,
+            });
+            self.after.mark = Some((no, after.newest_event));
+        }
+        Ok(())
+    }
+
+    fn write(&self, no: AgentNo, fact: &Fact, tally: &mut Tally) -> Result<(), Error> {
+        let conn = self.conn;
+        match fact {
+            Fact::MessageAdmitted(entry) => queue::admit(conn, no, entry, tally),
+            Fact::MessageMoved { seq, from, to } => queue::shift(conn, no, *seq, *from, *to, tally),
+            Fact::MessageSettled { seq, brief } => queue::settle(conn, no, *seq, *brief),
+            Fact::LogAppended {
+                seq,
+                turn_index,
+                at,
+                entry,
+            } => log::append(conn, no, *seq, *turn_index, *at, entry),
+            Fact::BriefWritten { seq, row } => briefs::write(conn, no, *seq, row),
+            Fact::EventRecorded { seq, at, event } => {
+                events::record(conn, no, *seq, *at, event, tally)
+            }
+            Fact::EffectOpened {
+                id,
+                generation,
+                at,
+                effect,
+            } => effects::open(conn, no, *id, *generation, *at, effect),
+            Fact::EffectClosed { id } => effects::close(conn, no, *id),
+            Fact::DueSet { id, at, due } => effects::set_due(conn, no, *id, *at, due),
+            Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
+            Fact::BlobKept { hash, body } => log::keep_blob(conn, hash, body),
+        }
+    }
+
+    /// The head of an agent's queue and how much stands behind it.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn queue(&mut self, no: AgentNo) -> Result<QueueView, Error> {
+        queue::view(self.conn, no, &agents::tally(self.conn, no)?)
+    }
+
+    /// One message.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn message(&mut self, no: AgentNo, seq: MessageSeq) -> Result<Option<QueueEntry>, Error> {
+        queue::message(self.conn, no, seq)
+    }
+
+    /// One entry of the log.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn log_entry(&mut self, no: AgentNo, seq: LogSeq) -> Result<Option<LogEntry>, Error> {
+        log::entry(self.conn, no, seq)
+    }
+
+    /// Whether an effect is open.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn has_effect(&mut self, no: AgentNo, id: EffectId) -> Result<bool, Error> {
+        effects::is_open(self.conn, no, id)
+    }
+
+    /// Every open effect of the host; for boot.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn open_effects(&mut self) -> Result<Vec<EffectRecord>, Error> {
+        effects::all_open(self.conn)
+    }
+
+    /// What is due by `now`, earliest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<DueRow>, Error> {
+        effects::due(self.conn, now, limit)
+    }
+
+    /// When the next entry is due.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn next_due(&mut self) -> Result<Option<Timestamp>, Error> {
+        effects::next_due(self.conn)
+    }
+
+    /// Agents boot must look at: with an open turn or effect, with queued messages, in passing, or temporary.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn agents_to_recover(&mut self) -> Result<Vec<AgentId>, Error> {
+        agents::to_recover(self.conn)
+    }
+
+    /// Removes at most `limit` rows of an agent, its own row last. Call again, in other commits, until `Done`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn remove_agent_rows(&mut self, no: AgentNo, limit: u64) -> Result<Removal, Error> {
+        if self.after.mark.is_some_and(|(marked, _)| marked == no) {
+            self.after.mark = None;
+        }
+        delete::step(self.conn, no, limit)
+    }
+
+    /// Removes the oldest events of the largest holders while the host holds more than `budget_bytes`, at most
+    /// `step` of them; the newest `keep_per_agent` of each agent stay. Answers how many went.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn trim_events(
+        &mut self,
+        budget_bytes: u64,
+        keep_per_agent: u64,
+        step: u64,
+    ) -> Result<u64, Error> {
+        retention::trim(self.conn, budget_bytes, keep_per_agent, step)
+    }
+
+    /// Runs `hook` once the commit holds, before anyone is answered; never if this write is given up.
+    pub fn after_commit(&mut self, hook: Hook) {
+        self.after.hooks.push(hook);
+    }
+}

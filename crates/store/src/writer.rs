@@ -1,0 +1,215 @@
+//! `Writer`: the one thread that writes. Takes what waits, runs it as one batch, commits once, answers everyone.
+//!
+//! Owns the pace only: how long a batch collects, when the log is checkpointed, how often a full disk is logged.
+//! The rules of a batch stand in `batch`.
+
+use crate::batch::Member;
+use crate::checkpoint::Checkpointer;
+use crate::db::{Db, Place};
+use crate::error::{Error, WriteError};
+use crate::inbox::{Closing, Inbox};
+use crate::tx::Tx;
+use holon_domain::feed::FeedNotice;
+use holon_domain::limits::{BATCH_BYTES, BATCH_INPUTS, BATCH_MS};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{broadcast, oneshot};
+
+/// How often a full disk is logged.
+const FULL_LOG_EVERY: Duration = Duration::from_secs(1);
+
+/// A write that waits, with the size its caller gave it.
+struct Job {
+    bytes: usize,
+    member: Box<dyn Member + Send>,
+}
+
+/// The handle of the writer thread; clones share it. Dropping the last one ends the thread after what waits.
+#[derive(Clone)]
+pub struct Writer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    inbox: Arc<Inbox<Job>>,
+    news: broadcast::Sender<FeedNotice>,
+    commits: Arc<AtomicU64>,
+    closed: Mutex<Option<oneshot::Receiver<Result<(), Error>>>>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.inbox.close(Closing::Abandoned);
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer")
+            .field("commits", &self.commits())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// Starts the one writer thread of this store.
+    ///
+    /// # Panics
+    /// When the system cannot start a thread, without which the host cannot run.
+    #[must_use]
+    pub fn start(db: Db) -> Self {
+        let inbox = Arc::new(Inbox::new());
+        let (done, closed) = oneshot::channel();
+        let shared = Shared {
+            inbox: Arc::clone(&inbox),
+            news: db.news.clone(),
+            commits: Arc::clone(&db.commits),
+            closed: Mutex::new(Some(closed)),
+        };
+        let thread = std::thread::Builder::new()
+            .name("holon-writer".to_owned())
+            .spawn(move || {
+                let outcome = serve(db, &inbox);
+                // Nobody waits when the handle was dropped instead of closed.
+                drop(done.send(outcome));
+            });
+        if let Err(error) = thread {
+            panic!("the system starts no writer thread: {error}");
+        }
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Runs a write inside the next commit and answers once it holds. The closure may be run again and must have no
+    /// side effect; `bytes` is the size of its input, which bounds a batch. A caller that goes away loses nothing:
+    /// the write is run and its hooks too.
+    ///
+    /// # Errors
+    /// What the write came to; see [`WriteError`].
+    pub async fn write<T, F>(&self, bytes: usize, f: F) -> Result<T, WriteError>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static,
+        T: Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let member = Box::new(Waiting {
+            run: f,
+            value: None,
+            reply: Some(reply),
+        });
+        self.shared.inbox.push(Job { bytes, member })?;
+        // The writer answers every member it takes; losing the answer means that the thread itself is gone.
+        answer.await.unwrap_or(Err(WriteError::CommitUnknown))
+    }
+
+    /// News after each commit: one notice per agent with new events.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
+        self.shared.news.subscribe()
+    }
+
+    /// How many commits changed something since the store was opened.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.shared.commits.load(Ordering::Relaxed)
+    }
+
+    /// Accepts nothing more, writes what waits, notes a clean exit and closes the file. A second call does nothing.
+    ///
+    /// # Errors
+    /// When the clean exit could not be noted.
+    pub async fn close(&self) -> Result<(), Error> {
+        self.shared.inbox.close(Closing::Asked);
+        let waiting = self
+            .shared
+            .closed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match waiting {
+            Some(closed) => closed.await.unwrap_or(Ok(())),
+            None => Ok(()),
+        }
+    }
+}
+
+fn serve(mut db: Db, inbox: &Inbox<Job>) -> Result<(), Error> {
+    let checkpointer = match &db.place {
+        Place::File(path) => Checkpointer::start(path.clone())
+            .inspect_err(
+                |error| tracing::warn!(%error, "no checkpoint thread; the log is emptied at close"),
+            )
+            .ok(),
+        Place::Memory => None,
+    };
+    let mut full_logged = None;
+    loop {
+        let first = match inbox.wait() {
+            Ok(job) => job,
+            Err(Closing::Asked) => return db.close(),
+            Err(Closing::Abandoned) => return Ok(()),
+        };
+        let full = run_batch(&mut db, inbox, first);
+        if full > 0 {
+            log_full(&mut full_logged, full);
+        }
+        if let Some(checkpointer) = &checkpointer {
+            checkpointer.tend(&db);
+        }
+    }
+}
+
+/// One batch: what waits, up to the bounds, and never waiting for more. Answers how many found no space.
+fn run_batch(db: &mut Db, inbox: &Inbox<Job>, first: Job) -> usize {
+    let started = Instant::now();
+    let (mut inputs, mut bytes) = (0, 0);
+    let mut first = Some(first);
+    let report = db.run_batch(&mut || {
+        let spent = inputs >= BATCH_INPUTS
+            || bytes >= BATCH_BYTES
+            || inputs > 0 && started.elapsed() >= Duration::from_millis(BATCH_MS);
+        if spent {
+            return None;
+        }
+        let job = first.take().or_else(|| inbox.poll())?;
+        inputs += 1;
+        bytes += job.bytes;
+        Some(job.member as Box<dyn Member>)
+    });
+    report.full
+}
+
+fn log_full(logged: &mut Option<Instant>, members: usize) {
+    let now = Instant::now();
+    if logged.is_none_or(|last| now.duration_since(last) >= FULL_LOG_EVERY) {
+        *logged = Some(now);
+        tracing::error!(
+            members,
+            "the disk is full: writes are refused until there is space again"
+        );
+    }
+}
+
+/// A member whose caller waits for a reply.
+struct Waiting<T, F> {
+    run: F,
+    value: Option<T>,
+    reply: Option<oneshot::Sender<Result<T, WriteError>>>,
+}
+
+impl<T, F: FnMut(&mut Tx<'_>) -> Result<T, Error>> Member for Waiting<T, F> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        self.value = Some((self.run)(tx)?);
+        Ok(())
+    }
+
+    fn answer(&mut self, verdict: Result<(), WriteError>) {
+        let answer = verdict.and_then(|()| self.value.take().ok_or(WriteError::CommitUnknown));
+        if let Some(reply) = self.reply.take() {
+            // A caller that went away is not owed an answer; the write holds all the same.
+            drop(reply.send(answer));
+        }
+    }
+}
