@@ -28,11 +28,8 @@ pub(crate) fn recent(history: &[HistoryItem]) -> Option<String> {
 
 fn entry(item: &HistoryItem) -> String {
     let message = &item.message;
-    let asked = format!(
-        "{}\n{}",
-        provenance::short(message),
-        fence::content(message, Extent::Bytes(RECENT_MESSAGE_BYTES))
-    );
+    let content = fence::content(message, Extent::Bytes(RECENT_MESSAGE_BYTES));
+    let asked = format!("{}\n{content}", provenance::short(message));
     match item
         .answer
         .as_deref()
@@ -40,10 +37,16 @@ fn entry(item: &HistoryItem) -> String {
     {
         Some(answer) => format!(
             "{asked}\nYour answer:\n{}",
-            text::preview(answer, RECENT_MESSAGE_BYTES)
+            quoted(&text::preview(answer, RECENT_MESSAGE_BYTES))
         ),
         None => asked,
     }
+}
+
+/// Each line marked as quoted: an answer may repeat what an outsider wrote, and must not pass for another message.
+fn quoted(answer: &str) -> String {
+    let lines: Vec<String> = answer.lines().map(|line| format!("> {line}")).collect();
+    lines.join("\n")
 }
 
 /// The message this turn answers.

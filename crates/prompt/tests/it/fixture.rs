@@ -1,0 +1,176 @@
+//! An agent, a model, a tool and messages to build frames from.
+
+use holon_domain::agent::{AgentRecord, Counters};
+use holon_domain::authority::AuthorityClass;
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
+};
+use holon_domain::model::ModelRef;
+use holon_domain::tool::{ToolFamily, ToolSpec};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, MessageId, Timestamp};
+use holon_prompt::{Built, FrameInput, HistoryItem, build};
+use serde_json::json;
+
+/// Everything a frame borrows.
+#[derive(Debug, Clone)]
+pub(crate) struct Scene {
+    pub(crate) agent: AgentRecord,
+    pub(crate) model: ModelRef,
+    pub(crate) current: MessageEnvelope,
+    pub(crate) history: Vec<HistoryItem>,
+    pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) now: Timestamp,
+}
+
+impl Scene {
+    pub(crate) fn new() -> Self {
+        Self {
+            agent: agent(),
+            model: ModelRef::parse("scripted/hello.json").expect("a reference"),
+            current: operator(1, "Fix the build."),
+            history: Vec::new(),
+            tools: vec![tool("Sleep"), tool("ExecCommand")],
+            now: at(100),
+        }
+    }
+
+    pub(crate) fn input(&self) -> FrameInput<'_> {
+        FrameInput {
+            agent: &self.agent,
+            model: &self.model,
+            current: &self.current,
+            history: &self.history,
+            now: self.now,
+            tools: &self.tools,
+        }
+    }
+
+    pub(crate) fn built(&self) -> Built {
+        build(&self.input())
+    }
+
+    /// The text of the last context block.
+    pub(crate) fn last_block(&self) -> String {
+        self.built()
+            .frame
+            .context_blocks
+            .last()
+            .expect("a block")
+            .text
+            .clone()
+    }
+}
+
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(1_794_700_000_000 + seconds * 1_000)
+}
+
+/// Read from its stored form, so that facts no prompt shows need no mention here.
+fn agent() -> AgentRecord {
+    let home = "/home/op/.holon/agents/main";
+    serde_json::from_value(json!({
+        "identity": {
+            "agent_id": "main",
+            "kind": "default",
+            "visibility": "public",
+            "ownership": "self_owned",
+            "profile_preset": "public_named",
+        },
+        "created_at": at(0),
+        "lifecycle": "runnable",
+        "generation": 1,
+        "counters": Counters::default(),
+        "agent_home": home,
+        "workspace": WorkspaceEntry::agent_home(home),
+    }))
+    .expect("a stored agent")
+}
+
+pub(crate) fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: format!("What {name} does."),
+        input_schema: json!({"type": "object", "properties": {}}),
+        family: ToolFamily::Core,
+    }
+}
+
+pub(crate) fn operator(n: u32, text: &str) -> MessageEnvelope {
+    message(
+        n,
+        Origin::Operator { actor_id: None },
+        MessageKind::OperatorPrompt,
+        text,
+    )
+}
+
+pub(crate) fn channel(n: u32, text: &str) -> MessageEnvelope {
+    let origin = Origin::Channel {
+        channel_id: "chat".into(),
+        sender_id: Some("eve".into()),
+    };
+    message(n, origin, MessageKind::ChannelEvent, text)
+}
+
+pub(crate) fn webhook(n: u32, text: &str) -> MessageEnvelope {
+    let origin = Origin::Webhook {
+        source: "ci".into(),
+        event_type: Some("push".into()),
+    };
+    message(n, origin, MessageKind::WebhookEvent, text)
+}
+
+fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnvelope {
+    let authority_class = AuthorityClass::ceiling_of(&origin);
+    let (delivery_surface, admission_context) = match kind {
+        MessageKind::OperatorPrompt => (
+            DeliverySurface::HttpControlPrompt,
+            AdmissionContext::ControlAuthenticated,
+        ),
+        MessageKind::WebhookEvent => (
+            DeliverySurface::HttpWebhook,
+            AdmissionContext::SignedIntegration,
+        ),
+        MessageKind::ChannelEvent
+        | MessageKind::CallbackEvent
+        | MessageKind::TimerTick
+        | MessageKind::SystemTick
+        | MessageKind::TaskResult
+        | MessageKind::TaskStatus
+        | MessageKind::Control
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult
+        | MessageKind::InternalFollowup => (
+            DeliverySurface::HttpPublicEnqueue,
+            AdmissionContext::PublicUnauthenticated,
+        ),
+    };
+    MessageEnvelope {
+        id: MessageId::from_stored(format!("msg_{n:020}")),
+        agent_id: AgentId::parse("main").expect("a name"),
+        created_at: at(i64::from(n)),
+        kind,
+        origin,
+        trust: authority_class.into(),
+        authority_class,
+        priority: Priority::Normal,
+        trigger_kind: kind.trigger(),
+        work_item_id: None,
+        task_id: None,
+        source_refs: std::collections::BTreeMap::new(),
+        body: Body::text(text),
+        metadata: None,
+        delivery_surface,
+        admission_context,
+        correlation_id: None,
+        causation_id: None,
+    }
+}
+
+pub(crate) fn past(message: MessageEnvelope, answer: Option<&str>) -> HistoryItem {
+    HistoryItem {
+        message,
+        answer: answer.map(str::to_owned),
+    }
+}

@@ -1,0 +1,196 @@
+//! Order, labels and bounds of a frame.
+
+use crate::fixture::{Scene, channel, operator, past, webhook};
+use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES};
+use holon_domain::message::Body;
+use holon_domain::model::Stability;
+use holon_prompt::{hash, interjection_text, rebuild};
+use serde_json::json;
+
+#[test]
+fn a_whole_frame_reads_as_published() {
+    let mut scene = Scene::new();
+    scene.history = vec![
+        past(operator(2, "Hello."), Some("Hello. What is to be done?")),
+        past(webhook(3, "{\"ref\":\"main\"}"), None),
+    ];
+    scene.current = channel(4, "Please look at the\nfailing test.");
+    let built = scene.built();
+    insta::assert_snapshot!("stable", built.stable);
+    insta::assert_snapshot!("agent_scoped", built.agent_scoped);
+    let context: Vec<&str> = built
+        .frame
+        .context_blocks
+        .iter()
+        .map(|block| block.text.as_str())
+        .collect();
+    insta::assert_snapshot!("context", context.join("\n----\n"));
+}
+
+#[test]
+fn blocks_stand_in_the_order_of_their_stability_and_the_cache_may_end_after_each_lasting_part() {
+    let mut scene = Scene::new();
+    scene.history = vec![past(operator(2, "Hello."), None)];
+    let built = scene.built();
+    let shape = |blocks: &[holon_domain::model::PromptBlock]| -> Vec<(Stability, bool)> {
+        blocks
+            .iter()
+            .map(|block| (block.stability, block.cache_breakpoint))
+            .collect()
+    };
+    assert_eq!(
+        shape(&built.frame.system_blocks),
+        [(Stability::Stable, true), (Stability::AgentScoped, true)]
+    );
+    assert_eq!(
+        shape(&built.frame.context_blocks),
+        [
+            (Stability::TurnScoped, false),
+            (Stability::TurnScoped, false)
+        ]
+    );
+    assert_eq!(built.sections, 4);
+    assert_eq!(
+        built.frame.system_prompt,
+        format!("{}\n\n{}", built.stable, built.agent_scoped)
+    );
+}
+
+#[test]
+fn the_current_input_is_last_and_carries_its_provenance() {
+    let mut scene = Scene::new();
+    scene.history = vec![past(operator(2, "Hello."), Some("Hi."))];
+    let last = scene.last_block();
+    assert!(
+        last.ends_with("received_at=2026-11-14T23:46:41.000Z]\nFix the build."),
+        "{last}"
+    );
+    for part in [
+        "Current input:\n[message=msg_00000000000000000001",
+        "kind=operator_prompt",
+        "origin=operator",
+        "authority_class=operator_instruction",
+        "delivery_surface=http_control_prompt",
+        "admission_context=control_authenticated",
+        "Turn started at 2026-11-14T23:48:20.000Z.",
+    ] {
+        assert!(last.contains(part), "{part} in {last}");
+    }
+}
+
+#[test]
+fn an_empty_history_is_not_shown_at_all() {
+    let built = Scene::new().built();
+    assert_eq!((built.frame.context_blocks.len(), built.sections), (1, 3));
+    assert!(
+        !built.frame.context_blocks[0]
+            .text
+            .contains("Recent messages")
+    );
+}
+
+#[test]
+fn history_shows_the_newest_messages_oldest_first_each_cut_to_its_bound() {
+    let mut scene = Scene::new();
+    let many = u32::try_from(RECENT_MESSAGES).expect("small") + 5;
+    scene.history = (0..many)
+        .map(|n| past(operator(n, &format!("message-{n:03}.")), Some("done.")))
+        .collect();
+    let shown = scene.built().frame.context_blocks[0].text.clone();
+    let seen: Vec<u32> = (0..many)
+        .filter(|n| shown.contains(&format!("message-{n:03}.")))
+        .collect();
+    assert_eq!(seen, (5..many).collect::<Vec<_>>());
+    let place = |n: u32| shown.find(&format!("message-{n:03}."));
+    assert!((6..many).all(|n| place(n - 1) < place(n)), "oldest first");
+
+    scene.history = vec![past(
+        channel(1, &"é\u{200b}".repeat(50_000)),
+        Some(&"z".repeat(50_000)),
+    )];
+    let shown = scene.built().frame.context_blocks[0].text.clone();
+    assert!(
+        shown.len() < 2 * RECENT_MESSAGE_BYTES + 1_000,
+        "{}",
+        shown.len()
+    );
+}
+
+#[test]
+fn a_message_without_an_answer_shows_none() {
+    let mut scene = Scene::new();
+    for answer in [None, Some(""), Some(" \n")] {
+        scene.history = vec![past(operator(2, "Hello."), answer)];
+        assert!(
+            !scene.built().frame.context_blocks[0]
+                .text
+                .contains("Your answer")
+        );
+    }
+    scene.history = vec![past(operator(2, "Hello."), Some("Hi."))];
+    assert!(
+        scene.built().frame.context_blocks[0]
+            .text
+            .ends_with("Hello.\nYour answer:\n> Hi.")
+    );
+}
+
+#[test]
+fn a_message_without_content_says_so() {
+    let mut scene = Scene::new();
+    scene.current.body = Body::Json { value: json!(null) };
+    assert!(scene.last_block().ends_with("]\n(no content)"));
+}
+
+#[test]
+fn the_agents_surroundings_are_stated_with_what_is_not_enforced() {
+    let text = Scene::new().built().agent_scoped;
+    for fact in [
+        "agent_id: main",
+        "agent_home: /home/op/.holon/agents/main",
+        "execution_root: /home/op/.holon/agents/main",
+        "backend: host_local",
+        "path_confinement: not_enforced",
+        "secret_isolation: not_enforced",
+        "Runtime: active_model=scripted/hello.json",
+    ] {
+        assert!(text.contains(fact), "{fact} in {text}");
+    }
+}
+
+#[test]
+fn a_later_round_keeps_the_texts_it_began_with() {
+    let scene = Scene::new();
+    let first = scene.built();
+    assert_eq!(
+        rebuild(&scene.input(), &first.stable, &first.agent_scoped),
+        first
+    );
+
+    let mut moved = scene;
+    moved.agent.workspace.cwd = "/elsewhere".into();
+    moved.model = holon_domain::model::ModelRef::parse("other/model").expect("a reference");
+    assert_eq!(
+        rebuild(&moved.input(), &first.stable, &first.agent_scoped),
+        first
+    );
+    assert_ne!(moved.built().agent_scoped, first.agent_scoped);
+}
+
+#[test]
+fn an_interjection_is_labelled_as_received_during_the_turn() {
+    let text = interjection_text(&operator(7, "Stop after the first file."));
+    assert!(
+        text.starts_with("Operator message received while this turn was running:\n[message=msg_"),
+        "{text}"
+    );
+    assert!(
+        text.contains("authority_class=operator_instruction")
+            && text.ends_with("]\nStop after the first file.")
+    );
+}
+
+#[test]
+fn texts_are_named_by_half_a_sha_256() {
+    assert_eq!(hash(""), "e3b0c44298fc1c149afbf4c8996fb924");
+}
