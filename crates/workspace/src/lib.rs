@@ -1,1 +1,16 @@
 //! Agent homes and path confinement.
+//!
+//! Owns the directories an agent lives in, the rule which project it works in, and the rule that nothing it
+//! names leads out of its execution root. Deliberately absent: running commands, and any state beside the files.
+//! All functions block on the filesystem; async callers put them on a thread for blocking work.
+
+mod choose;
+mod error;
+mod home;
+mod root;
+mod scratch;
+
+pub use choose::choose;
+pub use error::Error;
+pub use home::{prepare_home, remove_home};
+pub use root::ExecutionRoot;

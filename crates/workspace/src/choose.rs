@@ -1,0 +1,102 @@
+//! Which workspace an agent starts in, from what the operator named.
+//!
+//! A project's identity is its canonical path, so the same directory reached by two ways is one workspace.
+
+use crate::error::Error;
+use crate::root::{ExecutionRoot, canonical_dir};
+use holon_domain::WorkspaceId;
+use holon_domain::workspace::{ProjectionKind, WorkspaceEntry};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+/// Bytes of the digest in an id: twenty hexadecimal characters.
+const ID_BYTES: usize = 10;
+
+/// The workspace an operator asked for: its root and where to stand in it.
+///
+/// Without a root, `cwd` is the root; without both, it is the agent's home, which need not exist yet.
+/// A relative `cwd` is seen from the root.
+///
+/// # Errors
+/// When a directory is missing or relative, or `cwd` lies outside the root.
+pub fn choose(
+    workspace_root: Option<&Path>,
+    cwd: Option<&Path>,
+    agent_home: &Path,
+) -> Result<WorkspaceEntry, Error> {
+    let (root, cwd) = match (workspace_root, cwd) {
+        (None, None) => return Ok(WorkspaceEntry::agent_home(&text("agent home", agent_home)?)),
+        (None, Some(cwd)) => {
+            let root = canonical_dir("current directory", cwd)?;
+            (root.clone(), root)
+        }
+        (Some(root), None) => {
+            let root = canonical_dir("workspace root", root)?;
+            (root.clone(), root)
+        }
+        (Some(root), Some(cwd)) => inside(&canonical_dir("workspace root", root)?, cwd)?,
+    };
+    entry(&root, &cwd, agent_home)
+}
+
+fn inside(root: &Path, cwd: &Path) -> Result<(PathBuf, PathBuf), Error> {
+    let confined = ExecutionRoot::open(root)?;
+    let cwd = canonical_dir("current directory", &root.join(cwd))?;
+    if confined.contains(&cwd) {
+        Ok((root.to_owned(), cwd))
+    } else {
+        Err(Error::CwdOutsideRoot {
+            cwd,
+            root: root.to_owned(),
+        })
+    }
+}
+
+fn entry(root: &Path, cwd: &Path, agent_home: &Path) -> Result<WorkspaceEntry, Error> {
+    let anchor = text("workspace root", root)?;
+    let cwd = text("current directory", cwd)?;
+    // The home named by its path is still the home: one directory must not have two identities.
+    if agent_home.canonicalize().is_ok_and(|home| home == root) {
+        return Ok(WorkspaceEntry {
+            cwd,
+            ..WorkspaceEntry::agent_home(&anchor)
+        });
+    }
+    Ok(WorkspaceEntry {
+        workspace_id: id_of(&anchor),
+        workspace_anchor: anchor.clone(),
+        execution_root: anchor,
+        cwd,
+        projection_kind: ProjectionKind::CanonicalRoot,
+    })
+}
+
+fn id_of(anchor: &str) -> WorkspaceId {
+    let digest = Sha256::digest(anchor.as_bytes());
+    let hex: String = digest
+        .iter()
+        .take(ID_BYTES)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    WorkspaceId::from_stored(format!("ws-{hex}"))
+}
+
+fn text(what: &'static str, path: &Path) -> Result<String, Error> {
+    path.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| Error::NotUtf8 {
+            what,
+            path: path.to_owned(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_short_digest_of_the_anchor() {
+        // sha256("/srv/project"), first twenty characters.
+        assert_eq!(id_of("/srv/project").as_str(), "ws-4f3f91f6b0b47e3bebd4");
+    }
+}

@@ -1,0 +1,6 @@
+//! Homes and confinement on a real filesystem.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod choose;
+mod home;
+mod root;

@@ -1,0 +1,139 @@
+//! Nothing leads out of an execution root.
+
+use holon_domain::command::CommandFailure;
+use holon_workspace::{Error, ExecutionRoot};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// `root/` with `sub/deep/`, a file, and links inside and out; `outside/` beside it.
+fn tree() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path().canonicalize().unwrap();
+    fs::create_dir_all(base.join("root/sub/deep")).unwrap();
+    fs::create_dir_all(base.join("root-two")).unwrap();
+    fs::create_dir_all(base.join("outside/inner")).unwrap();
+    fs::write(base.join("root/file"), "").unwrap();
+    symlink("sub/deep", base.join("root/short")).unwrap();
+    symlink("../outside", base.join("root/out")).unwrap();
+    symlink("/nowhere/at/all", base.join("root/dangling")).unwrap();
+    symlink("loop", base.join("root/loop")).unwrap();
+    (dir, base)
+}
+
+fn resolve(base: &Path, cwd: &str, requested: Option<&str>) -> Result<PathBuf, CommandFailure> {
+    let root = ExecutionRoot::open(&base.join("root")).unwrap();
+    root.resolve_dir(&base.join("root").join(cwd), requested)
+}
+
+#[test]
+fn directories_inside_resolve_to_their_canonical_path() {
+    let (_dir, base) = tree();
+    let root = base.join("root");
+    for (cwd, requested, expected) in [
+        ("", None, root.clone()),
+        ("sub", None, root.join("sub")),
+        ("sub", Some(""), root.join("sub")),
+        ("sub", Some("."), root.join("sub")),
+        ("sub", Some("deep"), root.join("sub/deep")),
+        ("sub/deep", Some("../.."), root.clone()),
+        ("sub", Some("../short"), root.join("sub/deep")),
+        ("", Some("out/../root/sub"), root.join("sub")),
+        (
+            "sub",
+            Some(root.join("sub/deep").to_str().unwrap()),
+            root.join("sub/deep"),
+        ),
+    ] {
+        assert_eq!(
+            resolve(&base, cwd, requested),
+            Ok(expected),
+            "{cwd:?} {requested:?}"
+        );
+    }
+}
+
+#[test]
+fn whatever_leads_out_is_refused_whether_or_not_it_exists() {
+    let (_dir, base) = tree();
+    let sibling = base.join("root-two");
+    for requested in [
+        "..",
+        "../..",
+        "sub/../../outside",
+        "out",
+        "out/inner",
+        "out/no-such",
+        "../no-such",
+        "/",
+        "/no/such",
+        "/etc",
+    ] {
+        let refused = resolve(&base, "", Some(requested)).unwrap_err();
+        let execution_root = base.join("root").display().to_string();
+        assert_eq!(
+            refused,
+            CommandFailure::OutsideRoot {
+                workdir: requested.to_owned(),
+                execution_root
+            }
+        );
+    }
+    let refused = resolve(&base, "", Some(sibling.to_str().unwrap())).unwrap_err();
+    assert!(
+        matches!(refused, CommandFailure::OutsideRoot { .. }),
+        "a common beginning of names is not enough"
+    );
+    assert!(matches!(
+        resolve(&base, "..", None),
+        Err(CommandFailure::OutsideRoot { .. })
+    ));
+}
+
+#[test]
+fn what_is_no_directory_inside_is_missing() {
+    let (_dir, base) = tree();
+    for requested in [
+        "no-such",
+        "sub/no/such",
+        "file",
+        "file/below",
+        "dangling",
+        "loop",
+        "a\0b",
+    ] {
+        let missing = CommandFailure::MissingWorkdir {
+            workdir: requested.to_owned(),
+        };
+        assert_eq!(resolve(&base, "", Some(requested)), Err(missing));
+    }
+    let gone = base.join("root/gone").display().to_string();
+    assert_eq!(
+        resolve(&base, "gone", None),
+        Err(CommandFailure::MissingWorkdir { workdir: gone })
+    );
+}
+
+#[test]
+fn a_root_is_an_existing_directory_named_in_full() {
+    let (_dir, base) = tree();
+    let refusal = |path: &Path| ExecutionRoot::open(path).unwrap_err();
+    assert!(matches!(
+        refusal(&base.join("no-such")),
+        Error::Missing { .. }
+    ));
+    assert!(matches!(
+        refusal(&base.join("root/file")),
+        Error::NotADirectory { .. }
+    ));
+    assert!(matches!(
+        refusal(&base.join("root/file/below")),
+        Error::NotADirectory { .. }
+    ));
+    assert!(matches!(
+        refusal(Path::new("relative")),
+        Error::Relative { .. }
+    ));
+    let through_link = ExecutionRoot::open(&base.join("root/short")).unwrap();
+    assert_eq!(through_link.path(), base.join("root/sub/deep"));
+}
