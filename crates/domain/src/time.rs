@@ -67,7 +67,7 @@ mod tests {
     fn timestamps_are_spelled_as_rfc_3339_with_milliseconds_and_read_back() {
         let at = Timestamp::from_millis(1_794_700_000_123);
         let text = serde_json::to_string(&at).expect("serialises");
-        assert_eq!(text, "\"2026-11-14T21:46:40.123Z\"");
+        assert_eq!(text, "\"2026-11-14T23:46:40.123Z\"");
         assert_eq!(
             serde_json::from_str::<Timestamp>(&text).expect("parses"),
             at
