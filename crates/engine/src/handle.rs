@@ -1,25 +1,54 @@
 //! The doors of a running host. Reading never activates: `Reads` cannot reach the writer, `Acts` can.
 
 use crate::error::Error;
-use crate::request::{Admitted, CreateAgent, Ingress, RunRequest};
-use holon_domain::AgentId;
-use holon_domain::agent::AgentIdentity;
+use crate::request::{Admitted, CreateAgent, Ingress, RunRequest, WorkspaceChoice};
+use crate::shell::Shell;
+use holon_core::input::NewAgent;
+use holon_core::{HostFacts, Input, Reply, summary};
+use holon_domain::agent::{
+    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
+};
 use holon_domain::brief::BriefRecord;
 use holon_domain::feed::{EventPage, EventQuery, FeedNotice};
+use holon_domain::model::ModelRef;
+use holon_domain::queue::QueueView;
 use holon_domain::run::RunOnceResponse;
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::transcript::TranscriptEntry;
+use holon_domain::{AgentId, limits};
+use holon_store::{AgentNo, Reader, Readers};
+use std::sync::Arc;
 use tokio::sync::broadcast;
 
 /// Looks at agents. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Reads {}
+pub struct Reads {
+    readers: Readers,
+    facts: HostFacts,
+    epoch: String,
+    /// Never read itself; receivers are made from it.
+    feed: Arc<broadcast::Receiver<FeedNotice>>,
+}
 
 impl Reads {
+    pub(crate) fn new(
+        readers: Readers,
+        facts: HostFacts,
+        epoch: String,
+        feed: broadcast::Receiver<FeedNotice>,
+    ) -> Self {
+        Self {
+            readers,
+            facts,
+            epoch,
+            feed: Arc::new(feed),
+        }
+    }
+
     /// Identity of this store, new at creation and restore.
     #[must_use]
     pub fn epoch(&self) -> &str {
-        unimplemented!()
+        &self.epoch
     }
 
     /// Every public agent.
@@ -27,7 +56,20 @@ impl Reads {
     /// # Errors
     /// When storage fails.
     pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
-        unimplemented!()
+        let rows = self
+            .readers
+            .read(|reader| reader.agents())
+            .await
+            .map_err(read_failed)?;
+        let entry = |(agent, pending): (AgentRecord, u64)| {
+            let queue = QueueView {
+                head: None,
+                pending,
+                interjections: 0,
+            };
+            summary::list_entry(&agent, &queue, &self.facts)
+        };
+        Ok(rows.into_iter().map(entry).collect())
     }
 
     /// One agent.
@@ -35,7 +77,10 @@ impl Reads {
     /// # Errors
     /// When there is none, or storage fails.
     pub async fn status(&self, agent_id: &AgentId) -> Result<AgentSummary, Error> {
-        unimplemented!("{agent_id}")
+        let (agent, queue) = self
+            .of(agent_id, |reader, no, agent| Ok((agent, reader.queue(no)?)))
+            .await?;
+        Ok(summary::summarise(&agent, &queue, &self.facts))
     }
 
     /// Its newest briefs, oldest of them first.
@@ -43,15 +88,25 @@ impl Reads {
     /// # Errors
     /// When there is no such agent, or storage fails.
     pub async fn briefs(&self, agent_id: &AgentId, limit: u64) -> Result<Vec<BriefRecord>, Error> {
-        unimplemented!("{agent_id} {limit}")
+        self.of(agent_id, move |reader, no, _| {
+            reader.briefs(no, page(limit))
+        })
+        .await
     }
 
     /// Its newest transcript entries, oldest of them first.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
-    pub async fn transcript(&self, agent_id: &AgentId, limit: u64) -> Result<Vec<TranscriptEntry>, Error> {
-        unimplemented!("{agent_id} {limit}")
+    pub async fn transcript(
+        &self,
+        agent_id: &AgentId,
+        limit: u64,
+    ) -> Result<Vec<TranscriptEntry>, Error> {
+        self.of(agent_id, move |reader, no, _| {
+            reader.transcript(no, page(limit))
+        })
+        .await
     }
 
     /// A page of its events.
@@ -59,27 +114,161 @@ impl Reads {
     /// # Errors
     /// When there is no such agent, the cursor is too old, or storage fails.
     pub async fn events(&self, agent_id: &AgentId, query: EventQuery) -> Result<EventPage, Error> {
-        unimplemented!("{agent_id} {query:?}")
+        let page = self
+            .of(agent_id, move |reader, no, _| reader.events(no, query))
+            .await?;
+        match (query.after_seq, page.oldest_seq, page.newest_seq) {
+            (Some(after), Some(oldest_seq), Some(newest_seq)) if after + 1 < oldest_seq => {
+                Err(Error::CursorTooOld {
+                    oldest_seq,
+                    newest_seq,
+                })
+            }
+            (Some(_) | None, Some(_) | None, Some(_) | None) => Ok(page),
+        }
     }
 
     /// News of commits. A receiver that lags reads on by cursor.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
-        unimplemented!()
+        self.feed.resubscribe()
+    }
+
+    /// Reads something of one public agent in one transaction.
+    async fn of<T: Send + 'static>(
+        &self,
+        agent_id: &AgentId,
+        read: impl FnOnce(&Reader<'_>, AgentNo, AgentRecord) -> Result<T, holon_store::Error>
+        + Send
+        + 'static,
+    ) -> Result<T, Error> {
+        let id = agent_id.clone();
+        let found = self.readers.read(move |reader| match reader.agent(&id)? {
+            Some((no, agent)) if agent.identity.visibility == Visibility::Public => {
+                read(reader, no, agent).map(Some)
+            }
+            Some(_) | None => Ok(None),
+        });
+        match found.await.map_err(read_failed)? {
+            Some(value) => Ok(value),
+            None => Err(Error::AgentNotFound {
+                agent_id: agent_id.clone(),
+            }),
+        }
+    }
+}
+
+fn page(limit: u64) -> usize {
+    usize::try_from(limit.clamp(1, limits::EVENT_PAGE_MAX)).unwrap_or(1)
+}
+
+pub(crate) fn read_failed(error: holon_store::Error) -> Error {
+    Error::Storage {
+        message: error.to_string(),
     }
 }
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
 #[derive(Debug, Clone)]
-pub struct Acts {}
+pub struct Acts {
+    shell: Shell,
+    agents_dir: String,
+    default_agent: AgentId,
+}
 
 impl Acts {
+    pub(crate) const fn new(shell: Shell, agents_dir: String, default_agent: AgentId) -> Self {
+        Self {
+            shell,
+            agents_dir,
+            default_agent,
+        }
+    }
+
+    pub(crate) const fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
     /// Makes an agent; the same again is harmless.
     ///
     /// # Errors
     /// When the name is taken differently, the workspace or model cannot be used, or storage fails.
     pub async fn create_agent(&self, request: CreateAgent) -> Result<AgentIdentity, Error> {
-        unimplemented!("{request:?}")
+        let CreateAgent {
+            agent_id,
+            workspace,
+            model,
+        } = request;
+        let kind = if agent_id == self.default_agent {
+            AgentKind::Default
+        } else {
+            AgentKind::Named
+        };
+        let identity = AgentIdentity {
+            agent_id,
+            kind,
+            visibility: Visibility::Public,
+            ownership: Ownership::SelfOwned,
+            profile_preset: ProfilePreset::PublicNamed,
+            lineage_parent_agent_id: None,
+            temporary: false,
+        };
+        let new = self.new_agent(identity.clone(), &workspace, model)?;
+        if let Some(found) = self.find(&identity.agent_id).await? {
+            return existing(&found, &new, &workspace);
+        }
+        match self.shell.create(new.clone()).await {
+            Ok(()) => Ok(identity),
+            // Someone else made it between the look and the commit.
+            Err(Error::AgentConflict { .. }) => match self.find(&identity.agent_id).await? {
+                Some(found) => existing(&found, &new, &workspace),
+                None => Err(Error::Overloaded),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Everything a new agent begins with, checked.
+    pub(crate) fn new_agent(
+        &self,
+        identity: AgentIdentity,
+        workspace: &WorkspaceChoice,
+        model: Option<ModelRef>,
+    ) -> Result<NewAgent, Error> {
+        let agent_home = format!("{}/{}", self.agents_dir, identity.agent_id);
+        let workspace = self.workspace(workspace, &agent_home)?;
+        if let Some(model) = &model {
+            self.shell.ports.model.check(model).map_err(Error::Model)?;
+        }
+        Ok(NewAgent {
+            identity,
+            agent_home,
+            workspace,
+            model,
+        })
+    }
+
+    pub(crate) fn workspace(
+        &self,
+        choice: &WorkspaceChoice,
+        agent_home: &str,
+    ) -> Result<holon_domain::workspace::WorkspaceEntry, Error> {
+        self.shell
+            .ports
+            .home
+            .workspace(choice, agent_home)
+            .map_err(|message| Error::Workspace { message })
+    }
+
+    pub(crate) async fn find(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
+        let id = agent_id.clone();
+        let found = self
+            .shell
+            .readers
+            .read(move |reader| reader.agent(&id))
+            .await
+            .map_err(read_failed)?;
+        Ok(found.map(|(_, agent)| agent))
     }
 
     /// Puts a message into an agent's queue.
@@ -87,7 +276,23 @@ impl Acts {
     /// # Errors
     /// When admission refuses it or storage fails; then nothing was written.
     pub async fn admit(&self, agent_id: &AgentId, ingress: Ingress) -> Result<Admitted, Error> {
-        unimplemented!("{agent_id} {ingress:?}")
+        match self
+            .shell
+            .submit(agent_id, Input::Admit(Box::new(ingress)))
+            .await?
+        {
+            Reply::Admitted {
+                message_id,
+                message_seq,
+            } => Ok(Admitted {
+                agent_id: agent_id.clone(),
+                message_id,
+                message_seq,
+            }),
+            Reply::Done | Reply::Unchanged | Reply::RowsMayGo => Err(Error::Internal {
+                message: "an admission without an answer".to_owned(),
+            }),
+        }
     }
 
     /// Lets a stopped agent run again.
@@ -95,7 +300,7 @@ impl Acts {
     /// # Errors
     /// When there is no such agent or storage fails.
     pub async fn start_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
-        unimplemented!("{agent_id}")
+        self.shell.submit(agent_id, Input::Start).await.map(|_| ())
     }
 
     /// Stops an agent: its run is aborted, its queue is kept.
@@ -103,14 +308,45 @@ impl Acts {
     /// # Errors
     /// When there is no such agent or storage fails.
     pub async fn stop_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
-        unimplemented!("{agent_id}")
+        self.shell.submit(agent_id, Input::Stop).await.map(|_| ())
     }
 
-    /// Runs one request to its outcome and returns as soon as that is committed.
+    /// Runs one request to its outcome and returns as soon as that is committed. The run goes on, and a temporary
+    /// agent is removed, also when the caller stops waiting.
     ///
     /// # Errors
     /// When it could not be admitted. A run that failed is an answer, not an error.
     pub async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
-        unimplemented!("{request:?}")
+        let (answer, waiting) = tokio::sync::oneshot::channel();
+        let acts = self.clone();
+        self.shell.spawn(async move {
+            let outcome = crate::run_once::run(&acts, request).await;
+            // A caller that stopped waiting has no use for the answer.
+            drop(answer.send(outcome));
+        });
+        waiting.await.unwrap_or(Err(Error::ShuttingDown))
     }
+}
+
+fn existing(
+    found: &AgentRecord,
+    wanted: &NewAgent,
+    choice: &WorkspaceChoice,
+) -> Result<AgentIdentity, Error> {
+    let agent_id = found.identity.agent_id.clone();
+    if !choice.is_empty() && found.workspace != wanted.workspace {
+        let reason = format!("it works in {}", found.workspace.cwd);
+        return Err(Error::AgentConflict { agent_id, reason });
+    }
+    if wanted.model.is_some() && found.model_override != wanted.model {
+        let model = found
+            .model_override
+            .as_ref()
+            .map_or_else(|| "the default model".to_owned(), ToString::to_string);
+        return Err(Error::AgentConflict {
+            agent_id,
+            reason: format!("it asks {model}"),
+        });
+    }
+    Ok(found.identity.clone())
 }

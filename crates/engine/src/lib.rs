@@ -6,8 +6,13 @@
 
 pub mod error;
 pub mod handle;
+pub mod host;
+pub mod kernel;
 pub mod ports;
 pub mod request;
+mod run_once;
+mod shell;
 
 pub use error::Error;
 pub use handle::{Acts, Reads};
+pub use host::{Host, HostConfig};

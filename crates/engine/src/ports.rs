@@ -2,6 +2,7 @@
 //!
 //! The engine has no type parameters; a port is an `Arc<dyn Trait>`.
 
+use crate::request::WorkspaceChoice;
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, CommandOutput};
 use holon_domain::intent::ExecCommand;
@@ -9,13 +10,18 @@ use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Asks models.
 #[async_trait]
 pub trait ModelClient: Send + Sync + std::fmt::Debug {
     /// One attempt at one round. Returns soon after `cancel` fires; what it returns then is dropped.
-    async fn call(&self, request: ModelRequest, cancel: CancellationToken) -> Result<ModelReply, ModelFailure>;
+    async fn call(
+        &self,
+        request: ModelRequest,
+        cancel: CancellationToken,
+    ) -> Result<ModelReply, ModelFailure>;
 
     /// Whether a call to this model could work at all: a known provider, a readable script. Touches no network.
     fn check(&self, model: &ModelRef) -> Result<(), ModelFailure>;
@@ -51,6 +57,12 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
     async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
     /// Removes it; harmless when it is gone.
     async fn remove(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
+    /// The workspace a caller chose, checked: it exists, and its directory lies inside it.
+    fn workspace(
+        &self,
+        choice: &WorkspaceChoice,
+        agent_home: &str,
+    ) -> Result<WorkspaceEntry, String>;
 }
 
 /// Tells the time and waits for it.
@@ -58,6 +70,8 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
 pub trait Clock: Send + Sync + std::fmt::Debug {
     /// The wall clock.
     fn now(&self) -> Timestamp;
+    /// Time since some fixed moment, by a clock that never jumps; for durations.
+    fn elapsed(&self) -> Duration;
     /// Returns once the wall clock has reached `at`, also when it jumped.
     async fn sleep_until(&self, at: Timestamp);
 }

@@ -167,11 +167,27 @@ impl<'a> Reader<'a> {
         log::blob(self.conn, hash)
     }
 
+    /// What is due by `now`, earliest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<crate::DueRow>, Error> {
+        effects::due(self.conn, now, limit)
+    }
+
     /// When the next entry of the due-queue is due.
     ///
     /// # Errors
     /// When the database fails.
     pub fn next_due(&self) -> Result<Option<Timestamp>, Error> {
         effects::next_due(self.conn)
+    }
+}
+
+#[cfg(test)]
+impl Reader<'_> {
+    /// Does to the transaction what SQLite does after some I/O errors.
+    pub(crate) fn end_transaction_for_test(&self) {
+        self.conn.execute_batch("ROLLBACK").expect("rolls back");
     }
 }

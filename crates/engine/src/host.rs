@@ -1,0 +1,104 @@
+//! The host: brings a store and bound ports to life, and takes them down again.
+
+use crate::error::Error;
+use crate::handle::{Acts, Reads, read_failed};
+use crate::kernel::Kernel;
+use crate::ports::Ports;
+use crate::request::CreateAgent;
+use crate::shell::Shell;
+use holon_core::HostFacts;
+use holon_domain::AgentId;
+use holon_domain::model::ModelRef;
+use holon_store::{Db, Readers, Writer};
+use std::path::PathBuf;
+
+/// What a host is started with.
+#[derive(Debug, Clone)]
+pub struct HostConfig {
+    /// The database file, for readers.
+    pub db_path: PathBuf,
+    /// Where agents' homes are.
+    pub agents_dir: String,
+    /// The agent that is meant when none is named.
+    pub default_agent: AgentId,
+    /// The model of agents without a choice of their own.
+    pub default_model: ModelRef,
+    /// Disk the audit events may take.
+    pub event_budget_bytes: u64,
+}
+
+/// A running host.
+#[derive(Debug)]
+pub struct Host {
+    reads: Reads,
+    acts: Acts,
+}
+
+impl Host {
+    /// Starts: binds the ports, settles what the last process left open, and begins to listen to the clock.
+    /// Nothing is admitted before recovery is done.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub async fn start(config: HostConfig, ports: Ports, db: Db) -> Result<Self, Error> {
+        let clean_exit = db.was_clean_exit();
+        let epoch = db.epoch().to_owned();
+        let facts = HostFacts {
+            default_model: config.default_model,
+        };
+        let readers = Readers::open(&config.db_path).map_err(read_failed)?;
+        let writer = Writer::start(db);
+        let reads = Reads::new(readers.clone(), facts.clone(), epoch, writer.subscribe());
+        let shell = Shell::new(
+            writer,
+            readers,
+            Kernel::new(facts),
+            ports,
+            config.event_budget_bytes,
+        );
+        shell.recover(clean_exit).await?;
+        shell.spawn(shell.clone().run_due_loop());
+        shell.spawn(shell.clone().run_retention_loop());
+        if !clean_exit {
+            shell.spawn(shell.clone().check_after_crash());
+        }
+        let acts = Acts::new(shell, config.agents_dir, config.default_agent);
+        Ok(Self { reads, acts })
+    }
+
+    /// Makes the default agent if it does not exist.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn ensure_default_agent(&self, agent_id: AgentId) -> Result<(), Error> {
+        if self.acts.find(&agent_id).await?.is_some() {
+            return Ok(());
+        }
+        let request = CreateAgent {
+            agent_id,
+            workspace: Default::default(),
+            model: None,
+        };
+        self.acts.create_agent(request).await.map(|_| ())
+    }
+
+    /// The door for reading.
+    #[must_use]
+    pub fn reads(&self) -> Reads {
+        self.reads.clone()
+    }
+
+    /// The door for acting.
+    #[must_use]
+    pub fn acts(&self) -> Acts {
+        self.acts.clone()
+    }
+
+    /// Goes down within a bounded time. No agent is stopped by it; what is unfinished is taken up at the next start.
+    ///
+    /// # Errors
+    /// When the store could not be closed in order.
+    pub async fn shut_down(&self) -> Result<(), Error> {
+        self.acts.shell().drain().await
+    }
+}

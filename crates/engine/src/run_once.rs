@@ -1,0 +1,281 @@
+//! One-shot runs: admit one operator message, wait for the commit that settles it, gather what came of it.
+
+use crate::error::Error;
+use crate::handle::{Acts, read_failed};
+use crate::request::{Admitted, Ingress, RunRequest};
+use holon_core::assess::assess;
+use holon_core::{Input, Reply};
+use holon_domain::AgentId;
+use holon_domain::agent::{
+    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
+};
+use holon_domain::attempt::{AttemptTimeline, TokenUsage};
+use holon_domain::block::{calls_of, text_of};
+use holon_domain::brief::{BriefKind, BriefRecord};
+use holon_domain::closure::ClosureOutcome;
+use holon_domain::failure::FailureArtifact;
+use holon_domain::log::LogEntry;
+use holon_domain::message::{DeliverySurface, Priority};
+use holon_domain::queue::QueueView;
+use holon_domain::run::{RunOnceResponse, RunStatus};
+use tokio::sync::broadcast::error::RecvError;
+
+/// Runs a request to its outcome.
+pub(crate) async fn run(acts: &Acts, request: RunRequest) -> Result<RunOnceResponse, Error> {
+    let agent_id = prepare_agent(acts, &request).await?;
+    let temporary = request.agent_id.is_none();
+    let outcome = answer(acts, &agent_id, request).await;
+    if temporary {
+        acts.shell().settle(&agent_id, Input::Delete).await;
+        acts.shell().wait_removed(&agent_id).await;
+    }
+    outcome
+}
+
+/// The agent that will answer: a temporary one, or a named one as the request wants it.
+async fn prepare_agent(acts: &Acts, request: &RunRequest) -> Result<AgentId, Error> {
+    let Some(agent_id) = request.agent_id.clone() else {
+        let agent_id = AgentId::temporary("run", acts.shell().ports.entropy.source().as_mut());
+        let identity = AgentIdentity {
+            agent_id: agent_id.clone(),
+            kind: AgentKind::Child,
+            visibility: Visibility::Private,
+            ownership: Ownership::ParentSupervised,
+            profile_preset: ProfilePreset::PrivateChild,
+            lineage_parent_agent_id: None,
+            temporary: true,
+        };
+        check_model(acts, request, None)?;
+        let new = acts.new_agent(identity, &request.workspace, request.model.clone())?;
+        acts.shell().create(new).await?;
+        return Ok(agent_id);
+    };
+    match acts.find(&agent_id).await? {
+        Some(found) if found.identity.ownership == Ownership::SelfOwned => {
+            configure(acts, request, &found).await?
+        }
+        Some(_) => return Err(Error::AgentNotFound { agent_id }),
+        None if request.create_agent => {
+            check_model(acts, request, None)?;
+            let workspace = request.workspace.clone();
+            let new = crate::request::CreateAgent {
+                agent_id: agent_id.clone(),
+                workspace,
+                model: request.model.clone(),
+            };
+            acts.create_agent(new).await?;
+        }
+        None => return Err(Error::AgentNotFound { agent_id }),
+    }
+    Ok(agent_id)
+}
+
+/// A run whose model cannot be asked is refused before anything is written.
+fn check_model(
+    acts: &Acts,
+    request: &RunRequest,
+    found: Option<&AgentRecord>,
+) -> Result<(), Error> {
+    let default = &acts.shell().kernel.facts().default_model;
+    let own = found.and_then(|agent| agent.model_override.as_ref());
+    let model = request.model.as_ref().or(own).unwrap_or(default);
+    if model.is_none() {
+        return Err(Error::NoModel);
+    }
+    acts.shell().ports.model.check(model).map_err(Error::Model)
+}
+
+async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Result<(), Error> {
+    check_model(acts, request, Some(found))?;
+    let workspace = if request.workspace.is_empty() {
+        None
+    } else {
+        Some(acts.workspace(&request.workspace, &found.agent_home)?)
+    };
+    if workspace.is_none() && request.model.is_none() {
+        return Ok(());
+    }
+    let input = Input::Configure {
+        workspace,
+        model: request.model.clone(),
+    };
+    match acts.shell().submit(&found.identity.agent_id, input).await? {
+        Reply::Done | Reply::Unchanged | Reply::Admitted { .. } | Reply::RowsMayGo => Ok(()),
+    }
+}
+
+async fn answer(
+    acts: &Acts,
+    agent_id: &AgentId,
+    request: RunRequest,
+) -> Result<RunOnceResponse, Error> {
+    let mut news = acts.shell().writer.subscribe();
+    let log_end = acts
+        .find(agent_id)
+        .await?
+        .map_or(0, |agent| agent.counters.log);
+    let ingress = Ingress {
+        max_rounds: request.max_rounds,
+        ..Ingress::operator_prompt(
+            request.text,
+            Priority::Next,
+            DeliverySurface::RunOnce,
+            request.admission_context,
+        )
+    };
+    let admitted = acts.admit(agent_id, ingress).await?;
+    loop {
+        if let Some(response) = gather(acts, &admitted, log_end).await? {
+            return Ok(response);
+        }
+        match news.recv().await {
+            Ok(_) | Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return Err(Error::ShuttingDown),
+        }
+    }
+}
+
+/// The response, if the message is settled.
+async fn gather(
+    acts: &Acts,
+    admitted: &Admitted,
+    log_end: u64,
+) -> Result<Option<RunOnceResponse>, Error> {
+    let (agent_id, seq) = (admitted.agent_id.clone(), admitted.message_seq);
+    let read = acts.shell().readers.read(move |reader| {
+        let Some((no, agent)) = reader.agent(&agent_id)? else {
+            return Ok(None);
+        };
+        let Some(brief) = reader.outcome(no, seq)? else {
+            return Ok(None);
+        };
+        Ok(Some((
+            agent,
+            reader.queue(no)?,
+            brief,
+            reader.turn_entries(no, log_end + 1)?,
+        )))
+    });
+    let Some((agent, queue, brief, entries)) = read.await.map_err(read_failed)? else {
+        return Ok(None);
+    };
+    let tally = Tally::of(entries.into_iter().map(|(_, entry)| entry), seq);
+    Ok(Some(respond(admitted, &agent, &queue, brief, tally)))
+}
+
+/// What the log says about one message's turn.
+#[derive(Default)]
+struct Tally {
+    usage: TokenUsage,
+    rounds: u64,
+    calls: u64,
+    commands: u64,
+    words: Option<String>,
+    failure: Option<FailureArtifact>,
+    timeline: AttemptTimeline,
+}
+
+impl Tally {
+    /// Counts the entries of the turn that took the message up.
+    fn of(entries: impl Iterator<Item = LogEntry>, message_seq: u64) -> Self {
+        let mut tally = Self::default();
+        let mut in_turn = false;
+        for entry in entries {
+            match entry {
+                LogEntry::IncomingMessage { message_seq: seq } => in_turn = seq == message_seq,
+                LogEntry::AssistantRound {
+                    blocks,
+                    usage,
+                    timeline,
+                    ..
+                } if in_turn => {
+                    tally.usage.add(usage);
+                    tally.rounds += 1;
+                    for call in calls_of(&blocks) {
+                        tally.calls += 1;
+                        tally.commands += u64::from(call.name == "ExecCommand");
+                    }
+                    tally.words = Some(text_of(&blocks));
+                    tally.add_timeline(timeline);
+                }
+                LogEntry::RuntimeFailure {
+                    failure_artifact,
+                    timeline,
+                    ..
+                } if in_turn => {
+                    tally.failure = Some(failure_artifact);
+                    timeline
+                        .into_iter()
+                        .for_each(|timeline| tally.add_timeline(timeline));
+                }
+                LogEntry::AssistantRound { .. }
+                | LogEntry::RuntimeFailure { .. }
+                | LogEntry::Frame(_)
+                | LogEntry::Interjection { .. }
+                | LogEntry::ToolResult { .. }
+                | LogEntry::ContinuationPrompt { .. } => {}
+            }
+        }
+        tally
+    }
+
+    fn add_timeline(&mut self, timeline: AttemptTimeline) {
+        let AttemptTimeline {
+            attempts,
+            requested_model_ref,
+            active_model_ref,
+            winning_model_ref,
+            aggregated_token_usage,
+        } = timeline;
+        self.timeline.attempts.extend(attempts);
+        self.timeline.requested_model_ref = requested_model_ref;
+        self.timeline.active_model_ref = active_model_ref;
+        self.timeline.winning_model_ref =
+            winning_model_ref.or_else(|| self.timeline.winning_model_ref.take());
+        if let Some(usage) = aggregated_token_usage {
+            self.timeline
+                .aggregated_token_usage
+                .get_or_insert_default()
+                .add(usage);
+        }
+    }
+}
+
+fn respond(
+    admitted: &Admitted,
+    agent: &AgentRecord,
+    queue: &QueueView,
+    brief: BriefRecord,
+    tally: Tally,
+) -> RunOnceResponse {
+    let closure = assess(agent, queue).closure;
+    let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
+    let final_status = match (&tally.failure, brief.kind) {
+        (Some(failure), _) if failure.kind == "max_turns_exceeded" => RunStatus::MaxTurnsExceeded,
+        (Some(_), _) | (None, BriefKind::Failure) => RunStatus::Failed,
+        (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
+        (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
+    };
+    RunOnceResponse {
+        agent_id: admitted.agent_id.clone(),
+        message_id: admitted.message_id.clone(),
+        final_status,
+        waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
+        final_text: brief.text,
+        raw_final_text: tally.words,
+        sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
+        failure_artifact: tally.failure,
+        tasks: Vec::new(),
+        message_count: agent.counters.messages,
+        changed_files: Vec::new(),
+        token_usage: tally.usage,
+        input_tokens: tally.usage.input_tokens,
+        output_tokens: tally.usage.output_tokens,
+        model_rounds: tally.rounds,
+        tool_calls: tally.calls,
+        shell_commands: tally.commands,
+        exec_command_items: tally.commands,
+        batched_exec_command_items: 0,
+        provider_attempt_timeline: tally.timeline,
+    }
+}

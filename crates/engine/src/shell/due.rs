@@ -1,0 +1,94 @@
+//! The due loop: one for the whole host. It sleeps until the earliest entry of the due-queue, hands what has come to
+//! the kernel, and sleeps again. A jump of the clock costs at most one clamp of lateness.
+
+use super::Shell;
+use holon_core::Input;
+use holon_domain::Timestamp;
+use holon_store::DueRow;
+
+/// Longest sleep, so that a clock that jumped forward is noticed.
+const CLAMP_MS: u64 = 60_000;
+/// Entries handed over at once.
+const HANDFUL: usize = 256;
+/// Pause after a failed read.
+const RETRY_MS: u64 = 1_000;
+
+impl Shell {
+    pub(crate) async fn run_due_loop(self) {
+        while !self.draining.is_cancelled() {
+            match self.hand_over_due().await {
+                Ok(Some(next)) => self.sleep_towards(next).await,
+                Ok(None) => {
+                    self.sleep_towards(self.ports.clock.now().plus_millis(CLAMP_MS))
+                        .await
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the due-queue could not be read");
+                    self.pause(RETRY_MS).await;
+                }
+            }
+        }
+    }
+
+    /// Hands everything that has come to the kernel; returns when the next entry will.
+    async fn hand_over_due(&self) -> Result<Option<Timestamp>, holon_store::Error> {
+        loop {
+            let now = self.ports.clock.now();
+            let (come, next) = self
+                .readers
+                .read(move |reader| Ok((reader.due(now, HANDFUL)?, reader.next_due()?)))
+                .await?;
+            if come.is_empty() {
+                return Ok(next);
+            }
+            let pending = come.into_iter().map(|row| self.hand_over(row));
+            futures_join(pending).await;
+            if self.draining.is_cancelled() {
+                return Ok(None);
+            }
+        }
+    }
+
+    async fn hand_over(&self, row: DueRow) {
+        let DueRow {
+            agent_id,
+            id,
+            at,
+            due,
+        } = row;
+        self.settle(
+            &agent_id,
+            Input::DueCame {
+                id,
+                planned_at: at,
+                due,
+            },
+        )
+        .await;
+    }
+
+    async fn sleep_towards(&self, at: Timestamp) {
+        let latest = self.ports.clock.now().plus_millis(CLAMP_MS);
+        tokio::select! {
+            () = self.ports.clock.sleep_until(at.min(latest)) => {}
+            () = self.due_set.notified() => {}
+            () = self.draining.cancelled() => {}
+        }
+    }
+}
+
+/// Drives several futures together on this task, so that their inputs share a commit.
+pub(crate) async fn futures_join<F: Future<Output = ()> + Send>(
+    futures: impl IntoIterator<Item = F>,
+) {
+    let mut waiting: Vec<_> = futures.into_iter().map(Box::pin).collect();
+    std::future::poll_fn(|cx| {
+        waiting.retain_mut(|future| future.as_mut().poll(cx).is_pending());
+        if waiting.is_empty() {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
+    })
+    .await;
+}

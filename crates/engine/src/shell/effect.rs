@@ -1,0 +1,156 @@
+//! Performing effects: each in its own task, each outcome stamped with the effect it belongs to.
+
+use super::Shell;
+use crate::ports::CommandContext;
+use holon_core::{Input, Stamp};
+use holon_domain::AgentId;
+use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::intent::HostAction;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_store::{Removal, fault};
+use tokio_util::sync::CancellationToken;
+
+/// Rows one commit removes of an agent that goes.
+const REMOVAL_STEP: u64 = 1_000;
+
+impl Shell {
+    /// Performs one effect and brings its outcome home, if it has one.
+    pub(super) async fn perform(&self, record: EffectRecord, cancel: CancellationToken) {
+        fault::hit("effect.begin");
+        let EffectRecord {
+            agent_id,
+            id,
+            generation,
+            effect,
+            ..
+        } = record;
+        let stamp = Stamp {
+            effect: id,
+            generation,
+        };
+        let outcome = match effect {
+            Effect::PrepareHome => self.prepare_home(&agent_id, stamp).await,
+            Effect::RemoveHome => self.remove_home(&agent_id, stamp).await,
+            Effect::CallModel { turn_index, .. } => {
+                self.call_model(&agent_id, turn_index, stamp, cancel).await
+            }
+            Effect::RunTool {
+                call,
+                action,
+                workspace,
+                ..
+            } => {
+                let (envelope, duration_ms) = self
+                    .run_tool(&agent_id, &call.name, action, workspace, cancel)
+                    .await;
+                Some(Input::ToolFinished {
+                    stamp,
+                    envelope,
+                    duration_ms,
+                })
+            }
+        };
+        fault::hit("effect.done");
+        self.lock_running().remove(&(agent_id.clone(), id));
+        if let Some(input) = outcome {
+            self.settle(&agent_id, input).await;
+        }
+    }
+
+    async fn prepare_home(&self, agent_id: &AgentId, stamp: Stamp) -> Option<Input> {
+        let home = self.home_of(agent_id).await?;
+        let result = self.ports.home.prepare(agent_id, &home).await;
+        Some(Input::HomePrepared { stamp, result })
+    }
+
+    async fn remove_home(&self, agent_id: &AgentId, stamp: Stamp) -> Option<Input> {
+        let home = self.home_of(agent_id).await?;
+        let result = self.ports.home.remove(agent_id, &home).await;
+        Some(Input::HomeRemoved { stamp, result })
+    }
+
+    async fn home_of(&self, agent_id: &AgentId) -> Option<String> {
+        let id = agent_id.clone();
+        let found = self.readers.read(move |reader| reader.agent(&id)).await;
+        match found {
+            Ok(found) => found.map(|(_, agent)| agent.agent_home),
+            Err(error) => {
+                tracing::error!(%agent_id, %error, "an agent could not be read; the next boot tries again");
+                None
+            }
+        }
+    }
+
+    async fn run_tool(
+        &self,
+        agent_id: &AgentId,
+        tool_name: &str,
+        action: HostAction,
+        workspace: WorkspaceEntry,
+        cancel: CancellationToken,
+    ) -> (ToolEnvelope, u64) {
+        let began = self.ports.clock.elapsed();
+        let Some(agent_home) = self.home_of(agent_id).await else {
+            let error = ToolError::new(
+                ToolErrorKind::ToolExecutionFailed,
+                "the agent could not be read; not run",
+            );
+            return (ToolEnvelope::failure(tool_name, error.retryable()), 0);
+        };
+        let HostAction::ExecCommand(command) = action;
+        let context = CommandContext {
+            agent_id: agent_id.clone(),
+            agent_home,
+            workspace,
+        };
+        // A command outlives the drain's patience only as "stopped with the host", which is then on record.
+        let stop = cancel.child_token();
+        let _stop_at_halt = halt_with(&self.halted, &stop);
+        let envelope = match self.ports.command.run(context, command.clone(), stop).await {
+            Ok(output) => holon_tools::exec_command::completed(&command, &output),
+            Err(failure) => holon_tools::exec_command::failed(&command, &failure),
+        };
+        let took = self.ports.clock.elapsed().saturating_sub(began);
+        (
+            envelope,
+            u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        )
+    }
+
+    /// Removes what is left of an agent whose home is gone. Resumable: a boot in between begins again at the home.
+    pub(super) async fn remove_rows(&self, agent_id: &AgentId) {
+        loop {
+            let id = agent_id.clone();
+            let removal = self
+                .writer
+                .write(0, move |tx| match tx.agent(&id)? {
+                    Some((no, _)) => tx.remove_agent_rows(no, REMOVAL_STEP),
+                    None => Ok(Removal::Done),
+                })
+                .await;
+            match removal {
+                Ok(Removal::Done) => break,
+                Ok(Removal::More) => {}
+                Err(error) => {
+                    tracing::error!(%agent_id, %error, "an agent's rows could not be removed; the next boot goes on");
+                    break;
+                }
+            }
+        }
+        self.removed.send_modify(|count| *count += 1);
+    }
+}
+
+/// Cancels `stop` when `halted` is; ends with the returned guard.
+fn halt_with(halted: &CancellationToken, stop: &CancellationToken) -> tokio_util::sync::DropGuard {
+    let over = CancellationToken::new();
+    let (halted, stop, ended) = (halted.clone(), stop.clone(), over.clone());
+    tokio::spawn(async move {
+        tokio::select! {
+            () = halted.cancelled() => stop.cancel(),
+            () = ended.cancelled() => {}
+        }
+    });
+    over.drop_guard()
+}

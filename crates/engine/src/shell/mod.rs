@@ -1,0 +1,286 @@
+//! The shell: the only async code of the engine. It performs effects and brings their outcomes back; it decides nothing.
+//!
+//! Work leaves a commit through a hook that runs after COMMIT, so it does not depend on any caller still waiting.
+//! An effect whose outcome cannot be written yet is kept and tried again; a stale outcome is dropped by the kernel.
+
+mod due;
+mod effect;
+mod round;
+mod upkeep;
+
+use crate::error::Error;
+use crate::kernel::{HandleResult, Kernel, Refusal, Work};
+use crate::ports::Ports;
+use holon_core::input::NewAgent;
+use holon_core::{Input, Rejection, Reply};
+use holon_domain::AgentId;
+use holon_domain::effect::{EffectId, EffectRecord};
+use holon_store::{Readers, WriteError, Writer};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Everything a running host shares. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Shell(Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) writer: Writer,
+    pub(crate) readers: Readers,
+    pub(crate) kernel: Kernel,
+    pub(crate) ports: Ports,
+    pub(crate) event_budget_bytes: u64,
+    runtime: tokio::runtime::Handle,
+    running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
+    tasks: TaskTracker,
+    /// Wakes the due loop when an earlier time was set.
+    due_set: Notify,
+    /// Counts removed agents, for those who wait for one.
+    removed: watch::Sender<u64>,
+    /// Cancelled when the host goes down: nothing new is begun.
+    draining: CancellationToken,
+    /// Cancelled when the drain has taken long enough.
+    halted: CancellationToken,
+}
+
+impl std::ops::Deref for Shell {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Shell {
+    pub(crate) fn new(
+        writer: Writer,
+        readers: Readers,
+        kernel: Kernel,
+        ports: Ports,
+        event_budget_bytes: u64,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            writer,
+            readers,
+            kernel,
+            ports,
+            event_budget_bytes,
+            runtime: tokio::runtime::Handle::current(),
+            running: Mutex::default(),
+            tasks: TaskTracker::new(),
+            due_set: Notify::new(),
+            removed: watch::channel(0).0,
+            draining: CancellationToken::new(),
+            halted: CancellationToken::new(),
+        }))
+    }
+
+    /// Hands one input to the writer and answers after its commit.
+    pub(crate) async fn submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
+        let (shell, id) = (self.clone(), agent_id.clone());
+        let bytes = input_bytes(&input);
+        let handled = self
+            .writer
+            .write(bytes, move |tx| -> HandleResult {
+                let mut entropy = shell.ports.entropy.source();
+                let now = shell.ports.clock.now();
+                let handled = shell
+                    .kernel
+                    .handle(tx, &id, input.clone(), now, entropy.as_mut())?;
+                if let Ok(handled) = &handled {
+                    shell.dispatch_after(tx, handled.work.clone());
+                }
+                Ok(handled)
+            })
+            .await;
+        match handled {
+            Ok(Ok(handled)) => Ok(handled.reply),
+            Ok(Err(refusal)) => Err(refused(agent_id, refusal)),
+            Err(error) => Err(write_failed(error)),
+        }
+    }
+
+    /// Makes an agent and answers after its commit.
+    pub(crate) async fn create(&self, new: NewAgent) -> Result<(), Error> {
+        let shell = self.clone();
+        let agent_id = new.identity.agent_id.clone();
+        let made = self
+            .writer
+            .write(0, move |tx| {
+                let mut entropy = shell.ports.entropy.source();
+                let work = shell.kernel.create(
+                    tx,
+                    new.clone(),
+                    shell.ports.clock.now(),
+                    entropy.as_mut(),
+                )?;
+                shell.dispatch_after(tx, work);
+                Ok(())
+            })
+            .await;
+        made.map_err(|error| match error {
+            WriteError::Store(holon_store::Error::AgentExists { .. }) => Error::AgentConflict {
+                agent_id,
+                reason: "the name is taken".to_owned(),
+            },
+            other => write_failed(other),
+        })
+    }
+
+    fn dispatch_after(&self, tx: &mut holon_store::Tx<'_>, work: Work) {
+        let shell = self.clone();
+        tx.after_commit(Box::new(move || shell.dispatch(work)));
+    }
+
+    /// Begins what a commit asked for. Runs on the writer's thread, so it only starts things.
+    fn dispatch(&self, work: Work) {
+        for key in work.closed {
+            if let Some(token) = self.lock_running().remove(&key) {
+                token.cancel();
+            }
+        }
+        if work.due.is_some() {
+            self.due_set.notify_one();
+        }
+        // What is not begun now stays open in the store, and the next boot begins it.
+        if self.draining.is_cancelled() {
+            return;
+        }
+        for effect in work.effects {
+            self.begin(effect);
+        }
+        if let Some(agent_id) = work.unfinished {
+            let shell = self.clone();
+            self.spawn(async move { shell.settle(&agent_id, Input::Continue).await });
+        }
+    }
+
+    fn begin(&self, effect: EffectRecord) {
+        let token = CancellationToken::new();
+        self.lock_running()
+            .insert((effect.agent_id.clone(), effect.id), token.clone());
+        let shell = self.clone();
+        self.spawn(async move { shell.perform(effect, token).await });
+    }
+
+    pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn_on(future, &self.runtime);
+    }
+
+    fn lock_running(
+        &self,
+    ) -> std::sync::MutexGuard<'_, HashMap<(AgentId, EffectId), CancellationToken>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings an outcome home. It is not given up while there is a way to write it: a full disk is waited out.
+    pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) {
+        let mut pause_ms = 50;
+        loop {
+            let error = match self.submit(agent_id, input.clone()).await {
+                Ok(Reply::RowsMayGo) => return self.remove_rows(agent_id).await,
+                Ok(Reply::Admitted { .. } | Reply::Done | Reply::Unchanged) => return,
+                Err(error) => error,
+            };
+            match error {
+                Error::DiskFull | Error::Overloaded | Error::CommitUnknown => {}
+                Error::Internal { message } if !matches!(input, Input::GiveUp { .. }) => {
+                    tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
+                    let give_up = Input::GiveUp { message };
+                    return Box::pin(self.settle(agent_id, give_up)).await;
+                }
+                Error::ShuttingDown | Error::AgentNotFound { .. } => return,
+                other => {
+                    return tracing::error!(%agent_id, error = %other, "an outcome could not be written");
+                }
+            }
+            if self.halted.is_cancelled() {
+                return;
+            }
+            self.pause(pause_ms).await;
+            pause_ms = (pause_ms * 2).min(1_000);
+        }
+    }
+
+    pub(crate) async fn pause(&self, millis: u64) {
+        let until = self.ports.clock.now().plus_millis(millis);
+        tokio::select! {
+            () = self.ports.clock.sleep_until(until) => {}
+            () = self.halted.cancelled() => {}
+        }
+    }
+}
+
+/// What an input weighs in a batch.
+fn input_bytes(input: &Input) -> usize {
+    match input {
+        Input::Admit(ingress) => match &ingress.body {
+            holon_domain::message::Body::Text { text }
+            | holon_domain::message::Body::Brief { text, .. } => text.len(),
+            holon_domain::message::Body::Json { .. } => 4_096,
+        },
+        Input::Configure { .. }
+        | Input::HomePrepared { .. }
+        | Input::HomeRemoved { .. }
+        | Input::RoundAnswered { .. }
+        | Input::RoundFailed { .. }
+        | Input::ToolFinished { .. }
+        | Input::DueCame { .. }
+        | Input::Start
+        | Input::Stop
+        | Input::Delete
+        | Input::Recover { .. }
+        | Input::GiveUp { .. }
+        | Input::Continue => 4_096,
+    }
+}
+
+fn refused(agent_id: &AgentId, refusal: Refusal) -> Error {
+    let agent_id = agent_id.clone();
+    let rejection = match refusal {
+        Refusal::NotFound => return Error::AgentNotFound { agent_id },
+        Refusal::NoModel => return Error::NoModel,
+        Refusal::Rejected(rejection) => rejection,
+    };
+    let message = rejection.to_string();
+    match rejection {
+        Rejection::Stopped => Error::AgentStopped { agent_id },
+        Rejection::Deleting => Error::AgentDeleting { agent_id },
+        Rejection::QueueFull => Error::QueueFull { agent_id },
+        Rejection::TooLarge { .. } => Error::TooLarge { message },
+        Rejection::EmptyBody => Error::Rejected {
+            code: "empty_message",
+            message,
+        },
+        Rejection::KindOriginMismatch => Error::Rejected {
+            code: "kind_origin_mismatch",
+            message,
+        },
+        Rejection::KindNotPublic => Error::Rejected {
+            code: "kind_not_allowed",
+            message,
+        },
+        Rejection::PriorityNotPublic => Error::Rejected {
+            code: "priority_not_allowed",
+            message,
+        },
+    }
+}
+
+pub(crate) fn write_failed(error: WriteError) -> Error {
+    match error {
+        WriteError::Overloaded => Error::Overloaded,
+        WriteError::DiskFull => Error::DiskFull,
+        WriteError::CommitUnknown => Error::CommitUnknown,
+        WriteError::Closed => Error::ShuttingDown,
+        WriteError::Panicked { message } => Error::Internal { message },
+        WriteError::Store(holon_store::Error::Contradiction { what }) => {
+            Error::Internal { message: what }
+        }
+        WriteError::Store(error) => Error::Storage {
+            message: error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,359 @@
+//! One model round: load what the turn has said so far, build the request, ask, and stamp the answer.
+//!
+//! Nothing is remembered between rounds: each request is rebuilt from the store, so going on after a restart is the
+//! same code as going on after a tool call. What the request held is named in its outcome and consumed there.
+
+use super::Shell;
+use holon_core::input::{ContextSize, RoundTiming};
+use holon_core::{Input, RoundAnswer, Stamp};
+use holon_domain::agent::AgentRecord;
+use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
+use holon_domain::message::MessageEnvelope;
+use holon_domain::model::{
+    ConversationItem, ModelFailure, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock,
+};
+use holon_domain::queue::QueueEntry;
+use holon_domain::tool::ToolSpec;
+use holon_domain::{AgentId, limits};
+use holon_prompt::{Built, FrameInput, HistoryItem};
+use holon_store::Reader;
+use std::collections::HashMap;
+use tokio_util::sync::CancellationToken;
+
+/// What a request is built from, as one read saw it.
+struct TurnContext {
+    agent: AgentRecord,
+    entries: Vec<LogEntry>,
+    messages: HashMap<u64, MessageEnvelope>,
+    history: Vec<HistoryItem>,
+    /// The turn's frame texts, from its second round on.
+    kept: Option<(FrameRecord, String, String)>,
+    /// Operator messages that wait to enter the turn.
+    queued: Vec<QueueEntry>,
+}
+
+impl Shell {
+    /// Asks the model. No outcome means: the turn is over, or the host goes down and asks again at its next boot.
+    pub(super) async fn call_model(
+        &self,
+        agent_id: &AgentId,
+        turn_index: u64,
+        stamp: Stamp,
+        cancel: CancellationToken,
+    ) -> Option<Input> {
+        let began = self.ports.clock.elapsed();
+        let id = agent_id.clone();
+        let context = match self
+            .readers
+            .read(move |reader| load(reader, &id, turn_index))
+            .await
+        {
+            Ok(context) => context?,
+            Err(error) => return Some(self.context_failed(stamp, &error)),
+        };
+        let tools = holon_tools::catalog(context.agent.identity.profile_preset);
+        let prepared = Prepared::new(&context, tools)?;
+        let build_ms = self.millis_since(began);
+        let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
+        let request = prepared.request.clone();
+        let reply = tokio::select! {
+            reply = self.ask(request, cancel.clone()) => reply,
+            () = cancel.cancelled() => return None,
+            () = self.draining.cancelled() => return None,
+        };
+        let timing = RoundTiming {
+            context_build_ms: build_ms,
+            started_at,
+            completed_at: self.ports.clock.now(),
+            provider_ms: self.millis_since(asked),
+        };
+        Some(match reply {
+            Ok(reply) => {
+                let answer = prepared.answer(&context, reply, timing);
+                Input::RoundAnswered {
+                    stamp,
+                    answer: Box::new(answer),
+                }
+            }
+            Err(failure) => Input::RoundFailed {
+                stamp,
+                failure,
+                timing,
+            },
+        })
+    }
+
+    async fn ask(
+        &self,
+        request: ModelRequest,
+        cancel: CancellationToken,
+    ) -> Result<ModelReply, ModelFailure> {
+        if request.model.is_none() {
+            return Err(ModelFailure {
+                kind: ModelFailureKind::ModelUnavailable,
+                message:
+                    "no model is configured; choose one with HOLON_MODEL or --model PROVIDER/MODEL"
+                        .to_owned(),
+                retry_after_ms: None,
+                usage: None,
+                diagnostics: None,
+            });
+        }
+        self.ports.model.call(request, cancel).await
+    }
+
+    fn context_failed(&self, stamp: Stamp, error: &holon_store::Error) -> Input {
+        let now = self.ports.clock.now();
+        let failure = ModelFailure {
+            kind: ModelFailureKind::ServerError,
+            message: format!("the turn's context could not be read: {error}"),
+            retry_after_ms: None,
+            usage: None,
+            diagnostics: None,
+        };
+        let timing = RoundTiming {
+            context_build_ms: 0,
+            started_at: now,
+            completed_at: now,
+            provider_ms: 0,
+        };
+        Input::RoundFailed {
+            stamp,
+            failure,
+            timing,
+        }
+    }
+
+    pub(super) fn millis_since(&self, began: std::time::Duration) -> u64 {
+        let took = self.ports.clock.elapsed().saturating_sub(began);
+        u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Reads everything a request needs in one transaction. None when the turn is over.
+fn load(
+    reader: &Reader<'_>,
+    agent_id: &AgentId,
+    turn_index: u64,
+) -> Result<Option<TurnContext>, holon_store::Error> {
+    let Some((no, agent)) = reader.agent(agent_id)? else {
+        return Ok(None);
+    };
+    let Some(turn) = agent
+        .open_turn
+        .clone()
+        .filter(|turn| turn.turn_index == turn_index)
+    else {
+        return Ok(None);
+    };
+    let entries: Vec<LogEntry> = reader
+        .turn_entries(no, turn.first_entry)?
+        .into_iter()
+        .map(|(_, entry)| entry)
+        .collect();
+    let mut messages = HashMap::new();
+    for seq in entries.iter().filter_map(message_of) {
+        if let Some(entry) = reader.message(no, seq)? {
+            messages.insert(seq, entry.envelope);
+        }
+    }
+    let kept = match entries.iter().find_map(frame_of) {
+        Some(frame) => match (
+            reader.blob(&frame.stable)?,
+            reader.blob(&frame.agent_scoped)?,
+        ) {
+            (Some(stable), Some(agent_scoped)) => Some((frame.clone(), stable, agent_scoped)),
+            (Some(_) | None, Some(_) | None) => None,
+        },
+        None => None,
+    };
+    let history = reader
+        .history(no, turn.first_entry, limits::RECENT_MESSAGES)?
+        .into_iter()
+        .map(|item| HistoryItem {
+            message: item.message,
+            answer: item.answer,
+        })
+        .collect();
+    let queued = reader.interjections(no, limits::INTERJECTIONS_PER_ROUND)?;
+    Ok(Some(TurnContext {
+        agent,
+        entries,
+        messages,
+        history,
+        kept,
+        queued,
+    }))
+}
+
+const fn message_of(entry: &LogEntry) -> Option<u64> {
+    match entry {
+        LogEntry::IncomingMessage { message_seq } | LogEntry::Interjection { message_seq, .. } => {
+            Some(*message_seq)
+        }
+        LogEntry::Frame(_)
+        | LogEntry::AssistantRound { .. }
+        | LogEntry::ToolResult { .. }
+        | LogEntry::ContinuationPrompt { .. }
+        | LogEntry::RuntimeFailure { .. } => None,
+    }
+}
+
+const fn frame_of(entry: &LogEntry) -> Option<&FrameRecord> {
+    match entry {
+        LogEntry::Frame(frame) => Some(frame),
+        LogEntry::IncomingMessage { .. }
+        | LogEntry::Interjection { .. }
+        | LogEntry::AssistantRound { .. }
+        | LogEntry::ToolResult { .. }
+        | LogEntry::ContinuationPrompt { .. }
+        | LogEntry::RuntimeFailure { .. } => None,
+    }
+}
+
+/// A request and the facts its answer will be recorded with.
+struct Prepared {
+    request: ModelRequest,
+    built: Built,
+    boundary: InterjectionBoundary,
+}
+
+impl Prepared {
+    fn new(context: &TurnContext, tools: Vec<ToolSpec>) -> Option<Self> {
+        let turn = context.agent.open_turn.as_ref()?;
+        let input = FrameInput {
+            agent: &context.agent,
+            model: &turn.model,
+            current: context.messages.get(&turn.message_seq)?,
+            history: &context.history,
+            now: turn.started_at,
+            tools: &tools,
+        };
+        let built = match &context.kept {
+            Some((_, stable, agent_scoped)) => holon_prompt::rebuild(&input, stable, agent_scoped),
+            None => holon_prompt::build(&input),
+        };
+        let request = ModelRequest {
+            model: turn.model.clone(),
+            round: turn.rounds + 1,
+            frame: built.frame.clone(),
+            conversation: conversation(context),
+            tools,
+            max_output_tokens: limits::MAX_OUTPUT_TOKENS,
+            prior_rounds: context
+                .agent
+                .totals
+                .model_rounds
+                .saturating_sub(u64::from(turn.rounds)),
+        };
+        Some(Self {
+            request,
+            built,
+            boundary: boundary(&context.entries, turn.rounds),
+        })
+    }
+
+    fn answer(self, context: &TurnContext, reply: ModelReply, timing: RoundTiming) -> RoundAnswer {
+        let preset = context.agent.identity.profile_preset;
+        let intents = reply
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                ReplyBlock::Call(call) => {
+                    Some(holon_tools::interpret(&call.name, &call.input, preset))
+                }
+                ReplyBlock::Text { .. } | ReplyBlock::Reasoning { .. } => None,
+            })
+            .collect();
+        let (stable, agent_scoped) = (
+            holon_prompt::hash(&self.built.stable),
+            holon_prompt::hash(&self.built.agent_scoped),
+        );
+        let cache = &self.built.frame.cache;
+        RoundAnswer {
+            intents,
+            interjected: context.queued.clone(),
+            boundary: self.boundary,
+            context: ContextSize {
+                sections: self.built.sections,
+                context_chars: self
+                    .built
+                    .frame
+                    .context_blocks
+                    .iter()
+                    .map(|block| block.text.len())
+                    .sum(),
+                system_chars: self.built.frame.system_prompt.len(),
+            },
+            frame: FrameRecord {
+                prompt_cache_key: cache.prompt_cache_key.clone(),
+                context_fingerprint: cache.context_fingerprint.clone(),
+                stable: stable.clone(),
+                agent_scoped: agent_scoped.clone(),
+                history_end: None,
+            },
+            kept: vec![
+                (stable, self.built.stable),
+                (agent_scoped, self.built.agent_scoped),
+            ],
+            reply,
+            timing,
+        }
+    }
+}
+
+/// What was said since the frame, then what waits to be said.
+fn conversation(context: &TurnContext) -> Vec<ConversationItem> {
+    let model_ref = context
+        .agent
+        .open_turn
+        .as_ref()
+        .map(|turn| turn.model.to_string())
+        .unwrap_or_default();
+    let said = context.entries.iter().filter_map(|entry| match entry {
+        LogEntry::AssistantRound {
+            blocks, timeline, ..
+        } => Some(ConversationItem::Assistant {
+            model_ref: timeline
+                .winning_model_ref
+                .clone()
+                .unwrap_or_else(|| model_ref.clone()),
+            blocks: blocks.clone(),
+        }),
+        LogEntry::ToolResult {
+            call_id, envelope, ..
+        } => Some(ConversationItem::ToolResult {
+            call_id: call_id.clone(),
+            content: holon_tools::receipt(envelope),
+            is_error: envelope.error().is_some(),
+        }),
+        LogEntry::Interjection { message_seq, .. } => {
+            context.messages.get(message_seq).map(interjected)
+        }
+        LogEntry::ContinuationPrompt { text, .. } => {
+            Some(ConversationItem::User { text: text.clone() })
+        }
+        LogEntry::IncomingMessage { .. } | LogEntry::Frame(_) | LogEntry::RuntimeFailure { .. } => {
+            None
+        }
+    });
+    let waiting = context
+        .queued
+        .iter()
+        .map(|entry| interjected(&entry.envelope));
+    said.chain(waiting).collect()
+}
+
+fn interjected(message: &MessageEnvelope) -> ConversationItem {
+    ConversationItem::User {
+        text: holon_prompt::interjection_text(message),
+    }
+}
+
+fn boundary(entries: &[LogEntry], rounds: u32) -> InterjectionBoundary {
+    match (rounds, entries.last()) {
+        (0, _) => InterjectionBoundary::BeforeProviderRequest,
+        (_, Some(LogEntry::ToolResult { .. })) => InterjectionBoundary::AfterToolResults,
+        (_, _) => InterjectionBoundary::AfterProviderRound,
+    }
+}

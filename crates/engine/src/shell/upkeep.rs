@@ -1,0 +1,148 @@
+//! Boot, upkeep and going down: recovery of what a dead process left, retention, the bounded drain.
+
+use super::Shell;
+use super::due::futures_join;
+use crate::error::Error;
+use holon_core::Input;
+use holon_domain::effect::EffectRecord;
+use holon_domain::{AgentId, limits};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// Agents recovered together, so that their commits are shared.
+const RECOVERED_TOGETHER: usize = 256;
+/// Pause between two looks at the size of the audit log.
+const RETENTION_PAUSE_MS: u64 = 60_000;
+/// What a drain gives tool calls it had to stop, to put that on record.
+const LAST_WORDS_MS: u64 = 2_000;
+
+impl Shell {
+    /// Settles what the last process left open: every agent with something due, not only the default one.
+    /// Called once, after all ports are bound and before anything else is admitted.
+    pub(crate) async fn recover(&self, clean_exit: bool) -> Result<(), Error> {
+        let left = self
+            .writer
+            .write(0, |tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)))
+            .await;
+        let (agents, effects) = left.map_err(super::write_failed)?;
+        let mut by_agent: HashMap<AgentId, Vec<EffectRecord>> = HashMap::new();
+        for effect in effects {
+            by_agent
+                .entry(effect.agent_id.clone())
+                .or_default()
+                .push(effect);
+        }
+        for group in agents.chunks(RECOVERED_TOGETHER) {
+            let recoveries = group.iter().map(|agent_id| {
+                let open_effects = by_agent.remove(agent_id).unwrap_or_default();
+                self.recover_one(
+                    agent_id.clone(),
+                    Input::Recover {
+                        clean_exit,
+                        open_effects,
+                    },
+                )
+            });
+            futures_join(recoveries.collect::<Vec<_>>()).await;
+        }
+        Ok(())
+    }
+
+    async fn recover_one(&self, agent_id: AgentId, input: Input) {
+        holon_store::fault::hit("recover.agent");
+        self.settle(&agent_id, input).await;
+    }
+
+    /// Keeps the audit log within its budget for as long as the host runs.
+    pub(crate) async fn run_retention_loop(self) {
+        while !self.draining.is_cancelled() {
+            self.trim_events().await;
+            let until = self.ports.clock.now().plus_millis(RETENTION_PAUSE_MS);
+            tokio::select! {
+                () = self.ports.clock.sleep_until(until) => {}
+                () = self.draining.cancelled() => {}
+            }
+        }
+    }
+
+    async fn trim_events(&self) {
+        loop {
+            let budget = self.event_budget_bytes;
+            let trimmed = self
+                .writer
+                .write(0, move |tx| {
+                    tx.trim_events(
+                        budget,
+                        limits::EVENTS_KEPT_PER_AGENT,
+                        limits::RETENTION_STEP,
+                    )
+                })
+                .await;
+            match trimmed {
+                Ok(0) => return,
+                Ok(removed) => {
+                    tracing::info!(removed, "old events were removed to stay within the budget")
+                }
+                Err(error) => return tracing::warn!(%error, "old events could not be removed"),
+            }
+            if self.draining.is_cancelled() {
+                return;
+            }
+        }
+    }
+
+    /// After an unclean exit, has the file checked in the background and says what was found.
+    pub(crate) async fn check_after_crash(self) {
+        match self.readers.quick_check().await {
+            Ok(findings) if findings.is_empty() => {
+                tracing::info!("the database passed its check after an unclean exit")
+            }
+            Ok(findings) => tracing::error!(
+                ?findings,
+                "the database is damaged; stop the host and restore a backup"
+            ),
+            Err(error) => {
+                tracing::warn!(%error, "the database could not be checked after an unclean exit")
+            }
+        }
+    }
+
+    /// Goes down: nothing new begins, model calls are let go, tool calls get their time, then the store is closed.
+    /// Bounded, and no agent is stopped by it.
+    pub(crate) async fn drain(&self) -> Result<(), Error> {
+        self.draining.cancel();
+        self.tasks.close();
+        if !self.tasks_end_within(limits::DRAIN_MS).await {
+            self.halted.cancel();
+            if !self.tasks_end_within(LAST_WORDS_MS).await {
+                tracing::warn!("some work did not end in time; the next start takes it up");
+            }
+        }
+        self.halted.cancel();
+        self.writer.close().await.map_err(|error| Error::Storage {
+            message: error.to_string(),
+        })
+    }
+
+    async fn tasks_end_within(&self, millis: u64) -> bool {
+        tokio::time::timeout(Duration::from_millis(millis), self.tasks.wait())
+            .await
+            .is_ok()
+    }
+
+    /// Waits until an agent's rows are gone.
+    pub(crate) async fn wait_removed(&self, agent_id: &AgentId) {
+        let mut removed = self.removed.subscribe();
+        loop {
+            let id = agent_id.clone();
+            match self.readers.read(move |reader| reader.agent(&id)).await {
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return,
+            }
+            tokio::select! {
+                changed = removed.changed() => if changed.is_err() { return },
+                () = self.draining.cancelled() => return,
+            }
+        }
+    }
+}
