@@ -1,0 +1,20 @@
+//! The rules of the core, as tables and as properties.
+//!
+//! `world` is a small model of the store that applies decisions and refuses what no store could write;
+//! `make` builds inputs, `states` builds agents in named states, `render` prints steps for the tables.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod admission;
+mod assessment;
+mod continuation;
+mod lifecycle;
+mod make;
+mod pacing;
+mod random;
+mod recovery;
+mod render;
+mod states;
+mod transitions;
+mod turns;
+mod world;

@@ -1,0 +1,267 @@
+//! Inputs and their parts.
+
+use crate::world::World;
+use holon_core::admission::Ingress;
+use holon_core::input::{ContextSize, NewAgent, RoundTiming};
+use holon_core::{Input, RoundAnswer, Stamp};
+use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::intent::{ExecCommand, HostAction, Intent};
+use holon_domain::log::{FrameRecord, InterjectionBoundary};
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+};
+use holon_domain::model::{
+    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ReplyBlock, RequestedCall, StopReason,
+};
+use holon_domain::queue::QueueEntry;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, Timestamp, WorkspaceId};
+use serde_json::json;
+
+/// When every test begins.
+pub(crate) const T0: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+pub(crate) fn agent_id() -> AgentId {
+    AgentId::parse("ada").expect("a good name")
+}
+
+pub(crate) fn model(text: &str) -> ModelRef {
+    ModelRef::parse(text).expect("a model reference")
+}
+
+pub(crate) fn workspace(name: &str) -> WorkspaceEntry {
+    WorkspaceEntry {
+        workspace_id: WorkspaceId::from_stored(format!("ws-{name}")),
+        ..WorkspaceEntry::agent_home(&format!("/projects/{name}"))
+    }
+}
+
+pub(crate) fn new_agent() -> NewAgent {
+    NewAgent {
+        identity: AgentIdentity {
+            agent_id: agent_id(),
+            kind: AgentKind::Named,
+            visibility: Visibility::Public,
+            ownership: Ownership::SelfOwned,
+            profile_preset: ProfilePreset::PublicNamed,
+            lineage_parent_agent_id: None,
+            temporary: false,
+        },
+        agent_home: "/home/ada".to_owned(),
+        workspace: WorkspaceEntry::agent_home("/home/ada"),
+        model: None,
+    }
+}
+
+pub(crate) fn temporary_agent() -> NewAgent {
+    let mut new = new_agent();
+    new.identity.temporary = true;
+    new
+}
+
+/// An operator's prompt through the control plane.
+pub(crate) fn prompt(priority: Priority) -> Ingress {
+    Ingress::operator_prompt(
+        "do this".to_owned(),
+        priority,
+        DeliverySurface::HttpControlPrompt,
+        AdmissionContext::ControlAuthenticated,
+    )
+}
+
+pub(crate) fn bounded_prompt(max_rounds: u32) -> Ingress {
+    Ingress {
+        max_rounds: Some(max_rounds),
+        ..prompt(Priority::Normal)
+    }
+}
+
+/// Something from outside, with or without words.
+pub(crate) fn channel_event(words: &str, priority: Priority) -> Ingress {
+    Ingress {
+        kind: MessageKind::ChannelEvent,
+        origin: Origin::Channel {
+            channel_id: "town-square".to_owned(),
+            sender_id: None,
+        },
+        body: Body::text(words),
+        delivery_surface: DeliverySurface::HttpPublicEnqueue,
+        admission_context: AdmissionContext::PublicUnauthenticated,
+        ..prompt(priority)
+    }
+}
+
+pub(crate) fn admit(ingress: Ingress) -> Input {
+    Input::Admit(Box::new(ingress))
+}
+
+/// What a model answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    pub(crate) words: &'static str,
+    pub(crate) calls: Vec<(&'static str, Result<Intent, ToolError>)>,
+    pub(crate) stop: StopReason,
+    /// Queued messages its request held.
+    pub(crate) interjected: Vec<QueueEntry>,
+}
+
+impl Said {
+    pub(crate) fn words(words: &'static str) -> Self {
+        Self {
+            words,
+            calls: Vec::new(),
+            stop: StopReason::EndTurn,
+            interjected: Vec::new(),
+        }
+    }
+
+    pub(crate) fn calls(calls: Vec<(&'static str, Result<Intent, ToolError>)>) -> Self {
+        Self {
+            calls,
+            stop: StopReason::ToolUse,
+            ..Self::words("let me see")
+        }
+    }
+
+    pub(crate) fn cut_off(self) -> Self {
+        Self {
+            stop: StopReason::MaxOutputTokens,
+            ..self
+        }
+    }
+
+    pub(crate) fn after(self, interjected: Vec<QueueEntry>) -> Self {
+        Self {
+            interjected,
+            ..self
+        }
+    }
+
+    pub(crate) fn answer(self, at: Timestamp) -> RoundAnswer {
+        let words = ReplyBlock::Text {
+            text: self.words.to_owned(),
+        };
+        let calls = self.calls.iter().map(|(name, _)| {
+            ReplyBlock::Call(RequestedCall {
+                provider_id: None,
+                name: (*name).to_owned(),
+                input: json!({ "cmd": "true" }),
+            })
+        });
+        RoundAnswer {
+            reply: ModelReply {
+                blocks: std::iter::once(words).chain(calls).collect(),
+                stop_reason: self.stop,
+                usage: TokenUsage::new(10, 2),
+            },
+            intents: self.calls.into_iter().map(|(_, intent)| intent).collect(),
+            interjected: self.interjected,
+            boundary: InterjectionBoundary::AfterProviderRound,
+            frame: FrameRecord {
+                prompt_cache_key: "key".to_owned(),
+                context_fingerprint: "print".to_owned(),
+                stable: "s".to_owned(),
+                agent_scoped: "a".to_owned(),
+                history_end: None,
+            },
+            kept: vec![("s".to_owned(), "stable words".to_owned())],
+            context: ContextSize::default(),
+            timing: timing(at),
+        }
+    }
+
+    /// The input of this answer to the open effect.
+    pub(crate) fn to(self, world: &World) -> Input {
+        self.stamped(world.stamp().expect("a model is asked"), world.now)
+    }
+
+    pub(crate) fn stamped(self, stamp: Stamp, at: Timestamp) -> Input {
+        Input::RoundAnswered {
+            stamp,
+            answer: Box::new(self.answer(at)),
+        }
+    }
+}
+
+pub(crate) fn timing(at: Timestamp) -> RoundTiming {
+    RoundTiming {
+        context_build_ms: 1,
+        started_at: at,
+        completed_at: at,
+        provider_ms: 5,
+    }
+}
+
+pub(crate) fn exec() -> (&'static str, Result<Intent, ToolError>) {
+    let command = ExecCommand {
+        cmd: "true".to_owned(),
+        workdir: None,
+        shell: None,
+        login: false,
+        timeout_ms: 1_000,
+        max_output_tokens: 100,
+    };
+    (
+        "ExecCommand",
+        Ok(Intent::Host(HostAction::ExecCommand(command))),
+    )
+}
+
+pub(crate) fn sleep(duration_ms: Option<u64>) -> (&'static str, Result<Intent, ToolError>) {
+    let reason = Some("nothing to do".to_owned());
+    (
+        "Sleep",
+        Ok(Intent::Sleep {
+            reason,
+            duration_ms,
+        }),
+    )
+}
+
+pub(crate) fn enqueue(priority: Priority) -> (&'static str, Result<Intent, ToolError>) {
+    let text = "look again".to_owned();
+    ("Enqueue", Ok(Intent::Enqueue { text, priority }))
+}
+
+pub(crate) fn agent_get() -> (&'static str, Result<Intent, ToolError>) {
+    ("AgentGet", Ok(Intent::AgentGet))
+}
+
+pub(crate) fn misunderstood() -> (&'static str, Result<Intent, ToolError>) {
+    let error = ToolError::new(ToolErrorKind::InvalidToolInput, "cmd is missing");
+    ("ExecCommand", Err(error))
+}
+
+pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Input {
+    Input::RoundFailed {
+        stamp,
+        failure: ModelFailure {
+            kind,
+            message: "the provider said no".to_owned(),
+            retry_after_ms: None,
+            usage: None,
+            diagnostics: None,
+        },
+        timing: timing(at),
+    }
+}
+
+pub(crate) fn tool_ok(stamp: Stamp) -> Input {
+    Input::ToolFinished {
+        stamp,
+        envelope: ToolEnvelope::success("ExecCommand", "exit 0", json!({ "exit_status": 0 })),
+        duration_ms: 7,
+    }
+}
+
+pub(crate) fn home_prepared(stamp: Stamp, result: Result<(), &str>) -> Input {
+    let result = result.map_err(str::to_owned);
+    Input::HomePrepared { stamp, result }
+}
+
+pub(crate) fn home_removed(stamp: Stamp, result: Result<(), &str>) -> Input {
+    let result = result.map_err(str::to_owned);
+    Input::HomeRemoved { stamp, result }
+}

@@ -1,0 +1,165 @@
+//! Steps as short text, for tables.
+
+use crate::world::{Sent, World};
+use holon_core::Reply;
+use holon_domain::Timestamp;
+use holon_domain::decision::Fact;
+use holon_domain::effect::Effect;
+use holon_domain::log::LogEntry;
+use holon_domain::timer::Due;
+use holon_domain::turn::Phase;
+use serde::Serialize;
+
+/// The stored spelling of an enum without data.
+pub(crate) fn spelled(value: impl Serialize) -> String {
+    let value = serde_json::to_value(value).expect("serialises");
+    value.as_str().expect("a plain word").to_owned()
+}
+
+/// One input and what it led to.
+pub(crate) fn row(name: &str, sent: &Sent, world: &World) -> String {
+    let answer = match &sent.reply {
+        Ok(reply) => reply_text(reply),
+        Err(refused) => format!("refused: {refused}"),
+    };
+    let rows: Vec<String> = sent
+        .facts
+        .iter()
+        .filter_map(|fact| fact_text(fact, world.now))
+        .collect();
+    let events: Vec<&str> = sent
+        .facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::EventRecorded { event, .. } => Some(event.kind()),
+            _ => None,
+        })
+        .collect();
+    let mut text = format!("{name}\n    {answer}; {}\n", standing(world));
+    for (title, parts) in [
+        ("rows", rows.join(", ")),
+        ("events", grouped(&events).join(", ")),
+    ] {
+        if !parts.is_empty() {
+            text += &format!("    {title}: {parts}\n");
+        }
+    }
+    text
+}
+
+fn grouped(events: &[&str]) -> Vec<String> {
+    let runs = events.chunk_by(|left, right| left == right);
+    runs.map(|run| match run {
+        [one] => (*one).to_owned(),
+        _ => format!("{} x{}", run[0], run.len()),
+    })
+    .collect()
+}
+
+fn reply_text(reply: &Reply) -> String {
+    match reply {
+        Reply::Admitted { message_seq, .. } => format!("admitted as {message_seq}"),
+        Reply::Done => "done".to_owned(),
+        Reply::Unchanged => "unchanged".to_owned(),
+        Reply::RowsMayGo => "rows may go".to_owned(),
+    }
+}
+
+/// Where the agent stands: only what is not usual.
+pub(crate) fn standing(world: &World) -> String {
+    let agent = &world.agent;
+    let mut parts = vec![spelled(agent.lifecycle)];
+    if let Some(turn) = &agent.open_turn {
+        let phase = match turn.phase {
+            Phase::CallingModel { effect } => format!("calls model ({effect})"),
+            Phase::BackingOff { due, .. } => format!("backs off ({due})"),
+            Phase::RunningTool {
+                call_index, effect, ..
+            } => format!("runs call {call_index} ({effect})"),
+        };
+        parts.push(format!(
+            "turn {} after {} rounds {phase}",
+            turn.turn_index, turn.rounds
+        ));
+    }
+    if let Some(effect) = agent.home_effect {
+        parts.push(format!("home ({effect})"));
+    }
+    if let Some(rest) = &agent.rest {
+        parts.push(rest.wake.map_or("rests".to_owned(), |wake| {
+            format!("rests until {}", from_now(wake.at, world.now))
+        }));
+    }
+    if let Some(pace) = &agent.pace {
+        parts.push(format!("paced until {}", from_now(pace.at, world.now)));
+    }
+    if world.queue().pending > 0 {
+        parts.push(format!("{} queued", world.queue().pending));
+    }
+    parts.push(format!("generation {}", agent.generation));
+    parts.join(", ")
+}
+
+fn from_now(at: Timestamp, now: Timestamp) -> String {
+    format!("{:+}ms", at.as_millis() - now.as_millis())
+}
+
+fn fact_text(fact: &Fact, now: Timestamp) -> Option<String> {
+    Some(match fact {
+        Fact::MessageAdmitted(entry) => format!(
+            "+message {} {} {}",
+            entry.seq,
+            spelled(entry.envelope.kind),
+            spelled(entry.envelope.priority)
+        ),
+        Fact::MessageMoved { seq, from, to } => {
+            format!("message {seq} {}>{}", spelled(from), spelled(to))
+        }
+        Fact::MessageSettled { seq, brief } => format!("message {seq} settled by brief {brief}"),
+        Fact::LogAppended { entry, .. } => format!("log {}", entry_text(entry)),
+        Fact::BriefWritten { seq, row } => format!("brief {seq} {}", spelled(row.kind)),
+        Fact::EventRecorded { .. } | Fact::BlobKept { .. } => return None,
+        Fact::EffectOpened { id, effect, .. } => format!("+effect {id} {}", effect_text(effect)),
+        Fact::EffectClosed { id } => format!("-effect {id}"),
+        Fact::DueSet { id, at, due } => {
+            format!("+due {id} {} {}", due_text(due), from_now(*at, now))
+        }
+        Fact::DueCleared { id } => format!("-due {id}"),
+    })
+}
+
+fn effect_text(effect: &Effect) -> String {
+    match effect {
+        Effect::CallModel { attempt, .. } => format!("call_model try {attempt}"),
+        Effect::PrepareHome | Effect::RunTool { .. } | Effect::RemoveHome => {
+            effect.name().to_owned()
+        }
+    }
+}
+
+fn due_text(due: &Due) -> &'static str {
+    match due {
+        Due::RestOver { .. } => "rest_over",
+        Due::BackoffOver { .. } => "backoff_over",
+        Due::PaceOver => "pace_over",
+    }
+}
+
+fn entry_text(entry: &LogEntry) -> String {
+    match entry {
+        LogEntry::IncomingMessage { message_seq } => format!("incoming_message {message_seq}"),
+        LogEntry::Frame(_) => "frame".to_owned(),
+        LogEntry::Interjection { message_seq, .. } => format!("interjection {message_seq}"),
+        LogEntry::AssistantRound { round, .. } => format!("assistant_round {round}"),
+        LogEntry::ToolResult { envelope, .. } => {
+            let came_to = envelope
+                .error()
+                .map_or("ok".to_owned(), |error| error.kind.to_string());
+            format!("tool_result {came_to}")
+        }
+        LogEntry::ContinuationPrompt { .. } => "continuation_prompt".to_owned(),
+        LogEntry::RuntimeFailure {
+            failure_artifact, ..
+        } => format!("runtime_failure {}", failure_artifact.kind),
+    }
+}

@@ -1,0 +1,264 @@
+//! Every state by every input: what is answered, what is written, where the agent stands then.
+//!
+//! A row of these tables is a promise. The core's own check holds after each of them.
+
+use crate::make::{self, Said};
+use crate::world::World;
+use crate::{render, states};
+use holon_core::{Input, Stamp};
+use holon_domain::message::Priority;
+use holon_domain::model::ModelFailureKind;
+use holon_domain::queue::QueueStatus;
+use holon_domain::timer::Due;
+
+/// Every input, by name, as it would reach this world.
+fn inputs(world: &World) -> Vec<(&'static str, Input)> {
+    let mut all = ingress();
+    all.extend(outcomes(world));
+    all.extend(times(world));
+    all.extend(commands());
+    all
+}
+
+fn ingress() -> Vec<(&'static str, Input)> {
+    let prompt = |priority| make::admit(make::prompt(priority));
+    let outside = |words| make::admit(make::channel_event(words, Priority::Normal));
+    vec![
+        ("admit: operator prompt", prompt(Priority::Normal)),
+        (
+            "admit: operator prompt, interject",
+            prompt(Priority::Interject),
+        ),
+        (
+            "admit: channel event with words",
+            outside("it is raining on the square"),
+        ),
+        ("admit: channel event without words", outside("")),
+    ]
+}
+
+/// Outcomes, stamped with the open effect whatever it is, and then with stale stamps.
+fn outcomes(world: &World) -> Vec<(&'static str, Input)> {
+    let now = world.now;
+    let stamp = world.stamp().unwrap_or(Stamp {
+        effect: 99,
+        generation: world.agent.generation,
+    });
+    let older = Stamp {
+        generation: stamp.generation - 1,
+        ..stamp
+    };
+    let other = Stamp {
+        effect: stamp.effect + 50,
+        ..stamp
+    };
+    let interjections = world
+        .in_status(QueueStatus::Queued)
+        .into_iter()
+        .filter(|entry| entry.envelope.may_interject())
+        .cloned()
+        .collect();
+    let words = || Said::words("here you are");
+    let answered = |said: Said| said.stamped(stamp, now);
+    vec![
+        ("home prepared", make::home_prepared(stamp, Ok(()))),
+        (
+            "home not prepared",
+            make::home_prepared(stamp, Err("disk full")),
+        ),
+        ("home removed", make::home_removed(stamp, Ok(()))),
+        (
+            "home not removed",
+            make::home_removed(stamp, Err("disk gone")),
+        ),
+        ("answer: words", answered(words())),
+        (
+            "answer: words, its request held the interjections",
+            answered(words().after(interjections)),
+        ),
+        ("answer: nothing", answered(Said::words(""))),
+        (
+            "answer: two commands",
+            answered(Said::calls(vec![make::exec(), make::exec()])),
+        ),
+        (
+            "answer: calls the kernel settles itself",
+            answered(Said::calls(vec![
+                make::agent_get(),
+                make::enqueue(Priority::Next),
+                make::misunderstood(),
+            ])),
+        ),
+        (
+            "answer: sleep alone for a minute",
+            answered(Said::calls(vec![make::sleep(Some(60_000))])),
+        ),
+        (
+            "answer: sleep alone without an end",
+            answered(Said::calls(vec![make::sleep(None)])),
+        ),
+        (
+            "answer: sleep beside a command",
+            answered(Said::calls(vec![make::sleep(None), make::exec()])),
+        ),
+        ("answer: words, cut off", answered(words().cut_off())),
+        (
+            "answer: a command, cut off",
+            answered(Said::calls(vec![make::exec()]).cut_off()),
+        ),
+        (
+            "answer, stale generation",
+            words().stamped(older, now),
+        ),
+        ("answer, another effect", words().stamped(other, now)),
+        (
+            "model failed: server error",
+            make::failed(ModelFailureKind::ServerError, stamp, now),
+        ),
+        (
+            "model failed: auth",
+            make::failed(ModelFailureKind::Auth, stamp, now),
+        ),
+        (
+            "model failed: context length",
+            make::failed(ModelFailureKind::ContextLengthExceeded, stamp, now),
+        ),
+        (
+            "model failed, stale generation",
+            make::failed(ModelFailureKind::Auth, older, now),
+        ),
+        ("tool finished", make::tool_ok(stamp)),
+        ("tool finished, stale generation", make::tool_ok(older)),
+    ]
+}
+
+fn times(world: &World) -> Vec<(&'static str, Input)> {
+    let stale = |due| Input::DueCame {
+        id: 77,
+        planned_at: world.now,
+        due,
+    };
+    let awaited = world
+        .first_due()
+        .map(|input| ("due came: the one waited for", input));
+    let nobody = vec![
+        (
+            "due came: a rest nobody waits for",
+            stale(Due::RestOver { reason: None }),
+        ),
+        (
+            "due came: a back-off nobody waits for",
+            stale(Due::BackoffOver { turn_index: 1 }),
+        ),
+        ("due came: a pace nobody waits for", stale(Due::PaceOver)),
+    ];
+    awaited.into_iter().chain(nobody).collect()
+}
+
+fn commands() -> Vec<(&'static str, Input)> {
+    vec![
+        (
+            "configure",
+            Input::Configure {
+                workspace: Some(make::workspace("other")),
+                model: Some(make::model("scripted/other")),
+            },
+        ),
+        ("start", Input::Start),
+        ("stop", Input::Stop),
+        ("delete", Input::Delete),
+        (
+            "give up",
+            Input::GiveUp {
+                message: "a rule was broken".to_owned(),
+            },
+        ),
+        ("continue", Input::Continue),
+    ]
+}
+
+fn table(state: fn() -> World) -> String {
+    let start = state();
+    let mut text = format!("FROM {}\n", render::standing(&start));
+    let mut add = |name: &str, send: &dyn Fn(&mut World) -> crate::world::Sent| {
+        let mut world = state();
+        world.advance(1_000);
+        let sent = send(&mut world);
+        assert_eq!(world.violations(), [], "after {name}");
+        text += "\n";
+        text += &render::row(name, &sent, &world);
+    };
+    for (name, input) in inputs(&start) {
+        add(name, &|world| {
+            if let Input::DueCame { planned_at, .. } = &input {
+                world.now = world.now.max(*planned_at);
+            }
+            world.send(input.clone())
+        });
+    }
+    add("recover after a clean exit", &|world| world.recover(true));
+    add("recover after an unclean exit", &|world| {
+        world.recover(false)
+    });
+    text
+}
+
+#[test]
+fn a_booting_agent() {
+    insta::assert_snapshot!(table(states::booting));
+}
+
+#[test]
+fn an_idle_agent() {
+    insta::assert_snapshot!(table(states::idle));
+}
+
+#[test]
+fn an_agent_with_a_queue() {
+    insta::assert_snapshot!(table(states::with_queue));
+}
+
+#[test]
+fn an_agent_that_calls_its_model() {
+    insta::assert_snapshot!(table(states::calling_model));
+}
+
+#[test]
+fn an_agent_that_calls_its_model_while_an_interjection_waits() {
+    insta::assert_snapshot!(table(states::calling_model_with_interjection));
+}
+
+#[test]
+fn an_agent_that_backs_off() {
+    insta::assert_snapshot!(table(states::backing_off));
+}
+
+#[test]
+fn an_agent_that_runs_a_tool() {
+    insta::assert_snapshot!(table(states::running_tool));
+}
+
+#[test]
+fn an_agent_that_rests_until_a_time() {
+    insta::assert_snapshot!(table(|| states::resting(Some(60_000))));
+}
+
+#[test]
+fn an_agent_that_rests_until_something_arrives() {
+    insta::assert_snapshot!(table(|| states::resting(None)));
+}
+
+#[test]
+fn an_agent_that_is_paced() {
+    insta::assert_snapshot!(table(states::paced));
+}
+
+#[test]
+fn a_stopped_agent() {
+    insta::assert_snapshot!(table(states::stopped));
+}
+
+#[test]
+fn an_agent_that_is_being_removed() {
+    insta::assert_snapshot!(table(states::deleting));
+}
