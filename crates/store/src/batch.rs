@@ -409,3 +409,6 @@ impl<T, F: FnMut(&mut Tx<'_>) -> Result<T, Error>> Member for Single<'_, T, F> {
             Some(verdict.and_then(|()| self.value.take().ok_or(WriteError::CommitUnknown)));
     }
 }
+
+#[cfg(test)]
+mod tests;

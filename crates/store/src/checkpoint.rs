@@ -6,9 +6,8 @@
 
 use crate::db::Db;
 use crate::open;
-use rusqlite::Connection;
 use rusqlite::wal::CheckpointMode;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, mpsc};
 
@@ -67,10 +66,9 @@ impl Checkpointer {
 }
 
 /// One checkpoint on a connection of its own, which is not kept: it would hold a file that may be replaced.
-fn copy(path: &PathBuf) {
+fn copy(path: &Path) {
     match open::reopen(path) {
         Ok(conn) => {
-            let conn: Connection = conn;
             report(&conn.wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE));
         }
         Err(error) => tracing::warn!(%error, "no checkpoint: the store cannot be opened"),

@@ -124,7 +124,7 @@ impl Error {
     }
 
     /// A broken constraint means that a fact does not fit the rows; any other error stays what it is.
-    pub(crate) fn as_contradiction(self, fact: &holon_domain::decision::Fact) -> Self {
+    pub(crate) fn into_contradiction(self, fact: &holon_domain::decision::Fact) -> Self {
         if self.primary() == Some(rusqlite::ffi::SQLITE_CONSTRAINT) {
             let fact = holon_domain::text::preview(&format!("{fact:?}"), FACT_PREVIEW_BYTES);
             return Self::contradiction(format!("{self}: {fact}"));

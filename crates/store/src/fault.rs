@@ -28,6 +28,10 @@ mod armed {
 
     static POINTS: OnceLock<Mutex<Points>> = OnceLock::new();
 
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a build for crash tests only, armed from outside the process"
+    )]
     fn read_environment() -> Mutex<Points> {
         let at = std::env::var("HOLON_CRASH_AT")
             .ok()

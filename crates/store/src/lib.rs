@@ -19,11 +19,15 @@ mod inbox;
 mod log;
 mod migrate;
 mod open;
+#[cfg(test)]
+mod plans;
 mod queue;
 mod reader;
 mod readers;
 mod retention;
 mod row;
+#[cfg(test)]
+mod samples;
 mod transcript;
 mod tx;
 mod writer;

@@ -64,7 +64,7 @@ pub(crate) fn readable(path: &Path) -> Result<Connection, Error> {
 pub(crate) fn memory() -> Result<Connection, Error> {
     check_library()?;
     let conn = Connection::open_in_memory()?;
-    lay_out(&conn, MEMORY_EPOCH, 0)?;
+    lay_out(&conn, MEMORY_EPOCH)?;
     configure(&conn)?;
     Ok(conn)
 }
@@ -111,16 +111,12 @@ fn configure(conn: &Connection) -> Result<(), Error> {
 }
 
 /// Writes the schema and what is noted once, into an empty database.
-fn lay_out(conn: &Connection, epoch: &str, created_at: i64) -> Result<(), Error> {
+fn lay_out(conn: &Connection, epoch: &str) -> Result<(), Error> {
     // Has to come before the first table, or it takes a rewrite of the whole file later.
     conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}"))?;
     migrate::run(conn, migrate::MIGRATIONS)?;
-    let rows = [
-        ("epoch", epoch),
-        ("created_at", &created_at.to_string()),
-        ("clean_exit", "1"),
-    ];
+    let rows = [("epoch", epoch), ("created_at", "0"), ("clean_exit", "1")];
     for (key, value) in rows {
         conn.execute(
             "INSERT INTO meta (key, value) VALUES (?1, ?2)",
@@ -159,7 +155,12 @@ fn create(path: &Path) -> Result<(), Error> {
     fault::hit("store_draft_made");
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn)?;
-    lay_out(&conn, &random_epoch()?, now_millis())?;
+    lay_out(&conn, &random_epoch()?)?;
+    // For people only, so the database's own clock will do.
+    conn.execute(
+        "UPDATE meta SET value = CAST(unixepoch() * 1000 AS TEXT) WHERE key = 'created_at'",
+        [],
+    )?;
     conn.execute_batch("PRAGMA journal_mode = WAL")?;
     conn.close().map_err(|(_, error)| Error::from(error))?;
     File::open(&draft)
@@ -192,15 +193,6 @@ fn random_epoch() -> Result<String, Error> {
         getrandom::u64().map_err(fail)?,
     );
     Ok(format!("{high:016x}{low:016x}"))
-}
-
-/// The one look at the wall clock: when the store was made, for people.
-fn now_millis() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since
-        .ok()
-        .and_then(|age| i64::try_from(age.as_millis()).ok())
-        .unwrap_or(0)
 }
 
 /// Looks at the first bytes before SQLite does, so that what is not ours stays exactly as it is.

@@ -100,7 +100,7 @@ impl<'a> Tx<'a> {
         let mut after = before;
         for fact in &decision.facts {
             self.write(no, fact, &mut after)
-                .map_err(|error| error.as_contradiction(fact))?;
+                .map_err(|error| error.into_contradiction(fact))?;
         }
         let counted = decision.agent.counters.events;
         if after.newest_event != counted {

@@ -1,0 +1,405 @@
+//! The rules of a batch, with commits that fail on demand and a disk that is full at every position.
+
+use super::{CommitFault, Member};
+use crate::db::Db;
+use crate::error::{Error, WriteError};
+use crate::row::AgentNo;
+use crate::samples::{Scribe, id};
+use crate::tx::Tx;
+use rusqlite::ffi::{SQLITE_FULL, SQLITE_IOERR_FSYNC};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+type Answers = Rc<RefCell<Vec<(usize, Result<(), WriteError>)>>>;
+type Run<'a> = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), Error> + 'a>;
+
+/// A member that writes its answer beside its number.
+struct Told<'a> {
+    number: usize,
+    run: Run<'a>,
+    answers: Answers,
+}
+
+impl Member for Told<'_> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        (self.run)(tx)
+    }
+    fn answer(&mut self, verdict: Result<(), WriteError>) {
+        self.answers.borrow_mut().push((self.number, verdict));
+    }
+}
+
+/// Runs the closures as one batch and answers what each was told, in the order of the members.
+fn batch(db: &mut Db, runs: Vec<Run<'_>>) -> Vec<Result<(), WriteError>> {
+    let answers: Answers = Rc::default();
+    let mut members: std::collections::VecDeque<Box<dyn Member + '_>> = runs
+        .into_iter()
+        .enumerate()
+        .map(|(number, run)| {
+            Box::new(Told {
+                number,
+                run,
+                answers: Rc::clone(&answers),
+            }) as Box<dyn Member + '_>
+        })
+        .collect();
+    while !members.is_empty() {
+        db.run_batch(&mut || members.pop_front());
+    }
+    let mut told = answers.take();
+    told.sort_by_key(|(number, _)| *number);
+    told.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// Admits `text` to the agent `name`, which is created when it is missing.
+fn admit(name: &'static str, text: String) -> Run<'static> {
+    Box::new(move |tx| {
+        let (no, mut scribe) = match tx.agent(&id(name))? {
+            Some((no, record)) => (no, Scribe::from(record)),
+            None => {
+                let scribe = Scribe::new(name);
+                (tx.create_agent(&scribe.record)?, scribe)
+            }
+        };
+        tx.apply(no, &scribe.admit(&text).decide())
+    })
+}
+
+fn refuse() -> Run<'static> {
+    Box::new(|tx| {
+        tx.create_agent(&Scribe::new("ghost").record)?;
+        Err(Error::Refused {
+            reason: "on purpose".to_owned(),
+        })
+    })
+}
+
+fn messages(db: &Db, name: &str) -> u64 {
+    let found = db.reader().agent(&id(name)).expect("reads");
+    found.map_or(0, |(no, _)| db.reader().queue(no).expect("reads").pending)
+}
+
+fn file_db() -> (tempfile::TempDir, Db) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let db = Db::open(&directory.path().join("s.sqlite3")).expect("opens");
+    (directory, db)
+}
+
+#[test]
+fn a_member_that_fails_is_undone_and_the_others_share_one_commit() {
+    let mut db = Db::in_memory().expect("opens");
+    let told = batch(
+        &mut db,
+        vec![admit("a", "1".into()), refuse(), admit("a", "2".into())],
+    );
+    let refused = WriteError::Store(Error::Refused {
+        reason: "on purpose".to_owned(),
+    });
+    assert_eq!(told, [Ok(()), Err(refused), Ok(())]);
+    assert_eq!((messages(&db, "a"), db.commits()), (2, 1));
+    assert_eq!(db.reader().agent(&id("ghost")), Ok(None));
+}
+
+#[test]
+fn a_batch_in_which_everything_fails_makes_no_commit() {
+    let mut db = Db::in_memory().expect("opens");
+    assert!(
+        batch(&mut db, vec![refuse(), refuse()])
+            .iter()
+            .all(Result::is_err)
+    );
+    assert_eq!(db.commits(), 0);
+    assert!(db.conn.is_autocommit());
+}
+
+#[test]
+fn a_write_that_only_reads_is_not_counted_as_a_commit() {
+    let mut db = Db::in_memory().expect("opens");
+    assert_eq!(db.write(|tx| tx.next_due()), Ok(None));
+    assert_eq!(db.commits(), 0);
+}
+
+#[test]
+fn a_panic_undoes_one_member_and_is_answered_with_its_words() {
+    let mut db = Db::in_memory().expect("opens");
+    let mut first = admit("b", "lost".into());
+    let panics: Run<'_> = Box::new(move |tx| {
+        first(tx)?;
+        panic!("a broken rule");
+    });
+    let told = batch(
+        &mut db,
+        vec![admit("a", "1".into()), panics, admit("a", "2".into())],
+    );
+    assert_eq!(
+        told,
+        [
+            Ok(()),
+            Err(WriteError::Panicked {
+                message: "a broken rule".to_owned()
+            }),
+            Ok(())
+        ]
+    );
+    assert_eq!((messages(&db, "a"), messages(&db, "b")), (2, 0));
+}
+
+#[test]
+fn hooks_run_in_order_after_the_commit_and_only_for_members_that_hold() {
+    let mut db = Db::in_memory().expect("opens");
+    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let hooked = |number: u8, fails: Option<Error>| -> Run<'static> {
+        let order = Arc::clone(&order);
+        let mut write = admit("a", "x".into());
+        Box::new(move |tx| {
+            let order = Arc::clone(&order);
+            tx.after_commit(Box::new(move || order.lock().expect("a lock").push(number)));
+            write(tx)?;
+            fails.clone().map_or(Ok(()), Err)
+        })
+    };
+    let refused = Error::Refused {
+        reason: String::new(),
+    };
+    let told = batch(
+        &mut db,
+        vec![hooked(1, None), hooked(2, Some(refused)), hooked(3, None)],
+    );
+    assert!(told[0].is_ok() && told[1].is_err() && told[2].is_ok());
+    assert_eq!(*order.lock().expect("a lock"), [1, 3]);
+}
+
+#[test]
+fn a_hook_that_panics_takes_nothing_from_the_others() {
+    let mut db = Db::in_memory().expect("opens");
+    let ran = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&ran);
+    let outcome = db.write(|tx| {
+        tx.after_commit(Box::new(|| panic!("a bad hook")));
+        let seen = Arc::clone(&seen);
+        tx.after_commit(Box::new(move || {
+            seen.fetch_add(1, Ordering::Relaxed);
+        }));
+        Ok(7)
+    });
+    assert_eq!((outcome, ran.load(Ordering::Relaxed)), (Ok(7), 1));
+}
+
+#[test]
+fn news_goes_out_once_per_agent_and_commit_with_the_newest_position() {
+    let mut db = Db::in_memory().expect("opens");
+    let mut news = db.subscribe();
+    batch(
+        &mut db,
+        vec![
+            admit("a", "1".into()),
+            admit("b", "1".into()),
+            admit("a", "2".into()),
+            refuse(),
+        ],
+    );
+    let mut heard = Vec::new();
+    while let Ok(notice) = news.try_recv() {
+        heard.push((notice.agent_id.to_string(), notice.newest_seq));
+    }
+    assert_eq!(heard, [("a".to_owned(), 2), ("b".to_owned(), 1)]);
+}
+
+/// Pages the database may grow to from now on.
+fn set_page_limit(db: &Db, more: u64) {
+    let pages: u64 = db
+        .conn
+        .query_row("PRAGMA page_count", [], |row| row.get(0))
+        .expect("counts");
+    db.conn
+        .execute_batch(&format!("PRAGMA max_page_count = {}", pages + more))
+        .expect("sets");
+}
+
+#[test]
+fn a_disk_that_is_full_for_one_member_at_any_position_fails_that_member_alone() {
+    const MEMBERS: usize = 5;
+    for position in 0..MEMBERS {
+        let (_directory, mut db) = file_db();
+        assert_eq!(batch(&mut db, vec![admit("a", "first".into())]), [Ok(())]);
+        set_page_limit(&db, 64);
+        let runs = || -> Vec<Run<'static>> {
+            let text = |number| {
+                if number == position {
+                    "x".repeat(1 << 20)
+                } else {
+                    "small".to_owned()
+                }
+            };
+            (0..MEMBERS)
+                .map(|number| admit("a", text(number)))
+                .collect()
+        };
+        let told = batch(&mut db, runs());
+        for (number, answer) in told.iter().enumerate() {
+            let expected = if number == position {
+                Err(WriteError::DiskFull)
+            } else {
+                Ok(())
+            };
+            assert_eq!(
+                *answer, expected,
+                "member {number} with the large one at {position}"
+            );
+        }
+        assert_eq!(
+            messages(&db, "a"),
+            MEMBERS as u64,
+            "the first and all but one"
+        );
+        set_page_limit(&db, 1 << 16);
+        assert_eq!(
+            batch(&mut db, runs()),
+            vec![Ok(()); MEMBERS],
+            "there is space again"
+        );
+        assert_eq!(messages(&db, "a"), 2 * MEMBERS as u64);
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_transaction_and_members_before_it_are_run_again() {
+    let (_directory, mut db) = file_db();
+    assert_eq!(batch(&mut db, vec![admit("a", "first".into())]), [Ok(())]);
+    set_page_limit(&db, 64);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    let mut write = admit("a", "small".into());
+    let small: Run<'_> = Box::new(move |tx| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        write(tx)
+    });
+    let told = batch(&mut db, vec![small, admit("a", "x".repeat(1 << 20))]);
+    assert_eq!(told, [Ok(()), Err(WriteError::DiskFull)]);
+    assert_eq!(
+        runs.load(Ordering::Relaxed),
+        2,
+        "its first run went with the transaction"
+    );
+    assert_eq!(messages(&db, "a"), 2, "and left nothing behind");
+}
+
+#[test]
+fn a_member_that_ends_the_transaction_itself_harms_nobody() {
+    let (_directory, mut db) = file_db();
+    let rogue: Run<'_> = Box::new(|tx| {
+        tx.reader().end_transaction_for_test();
+        Err(Error::Refused {
+            reason: "gone".to_owned(),
+        })
+    });
+    let told = batch(
+        &mut db,
+        vec![admit("a", "1".into()), rogue, admit("a", "2".into())],
+    );
+    assert!(told[0].is_ok() && told[1].is_err() && told[2].is_ok());
+    assert_eq!(messages(&db, "a"), 2);
+}
+
+#[test]
+fn a_commit_that_failed_and_does_not_hold_is_made_again_member_by_member() {
+    for code in [SQLITE_FULL, SQLITE_IOERR_FSYNC] {
+        let (_directory, mut db) = file_db();
+        db.faults.extend([CommitFault::Fails(code)]);
+        let told = batch(
+            &mut db,
+            vec![admit("a", "1".into()), refuse(), admit("a", "2".into())],
+        );
+        assert!(told[0].is_ok() && told[1].is_err() && told[2].is_ok());
+        assert_eq!((messages(&db, "a"), db.commits()), (2, 2));
+    }
+}
+
+#[test]
+fn a_member_whose_commit_finds_no_space_twice_is_told_so_and_the_rest_goes_on() {
+    let (_directory, mut db) = file_db();
+    let full = CommitFault::Fails(SQLITE_FULL);
+    db.faults.extend([full, full, CommitFault::Works]);
+    let told = batch(
+        &mut db,
+        vec![admit("a", "1".into()), admit("a", "2".into())],
+    );
+    assert_eq!(told, [Err(WriteError::DiskFull), Ok(())]);
+    assert_eq!(messages(&db, "a"), 1);
+    assert_eq!(
+        batch(&mut db, vec![admit("a", "3".into())]),
+        [Ok(())],
+        "no wedged state is left"
+    );
+}
+
+#[test]
+fn a_commit_whose_sync_failed_twice_is_answered_as_unknown() {
+    let (_directory, mut db) = file_db();
+    let failed = CommitFault::Fails(SQLITE_IOERR_FSYNC);
+    db.faults.extend([failed, failed]);
+    assert_eq!(
+        batch(&mut db, vec![admit("a", "1".into())]),
+        [Err(WriteError::CommitUnknown)]
+    );
+    assert_eq!(batch(&mut db, vec![admit("a", "1".into())]), [Ok(())]);
+    assert_eq!(messages(&db, "a"), 1);
+}
+
+#[test]
+fn a_commit_that_holds_but_reports_failure_is_answered_as_written_once() {
+    let (_directory, mut db) = file_db();
+    let mut news = db.subscribe();
+    db.faults
+        .extend([CommitFault::HoldsButFails(SQLITE_IOERR_FSYNC)]);
+    let told = batch(
+        &mut db,
+        vec![admit("a", "1".into()), admit("a", "2".into())],
+    );
+    assert_eq!(told, [Ok(()), Ok(())]);
+    assert_eq!((messages(&db, "a"), db.commits()), (2, 1));
+    assert_eq!(news.try_recv().map(|notice| notice.newest_seq), Ok(2));
+    assert!(news.try_recv().is_err());
+}
+
+#[test]
+fn a_failed_commit_without_an_event_to_look_for_is_unknown() {
+    let (_directory, mut db) = file_db();
+    db.faults.extend([CommitFault::Fails(SQLITE_FULL)]);
+    let outcome = db.write(|tx| tx.create_agent(&Scribe::new("a").record));
+    assert_eq!(outcome, Err(WriteError::CommitUnknown));
+    assert_eq!(outcome_after(&mut db), Ok(AgentNo(1)));
+}
+
+fn outcome_after(db: &mut Db) -> Result<AgentNo, WriteError> {
+    db.write(|tx| tx.create_agent(&Scribe::new("a").record))
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_again_answers_unknown_and_works_once_it_can() {
+    let (directory, mut db) = file_db();
+    let (here, away) = (
+        directory.path().join("s.sqlite3"),
+        directory.path().join("away"),
+    );
+    assert_eq!(batch(&mut db, vec![admit("a", "1".into())]), [Ok(())]);
+    std::fs::rename(&here, &away).expect("moves");
+    db.faults.extend([CommitFault::Fails(SQLITE_IOERR_FSYNC)]);
+    assert_eq!(
+        batch(&mut db, vec![admit("a", "2".into())]),
+        [Err(WriteError::CommitUnknown)]
+    );
+    let told = batch(&mut db, vec![admit("a", "3".into())]);
+    assert!(
+        matches!(
+            told.as_slice(),
+            [Err(WriteError::Store(Error::File { .. }))]
+        ),
+        "{told:?}"
+    );
+    std::fs::rename(&away, &here).expect("moves back");
+    assert_eq!(batch(&mut db, vec![admit("a", "4".into())]), [Ok(())]);
+    assert_eq!(messages(&db, "a"), 2);
+}

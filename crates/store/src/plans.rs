@@ -1,0 +1,121 @@
+//! Query plans: no statement of a hot path reads a whole table or sorts one.
+
+use crate::db::Db;
+use crate::{agents, briefs, delete, effects, events, log, queue, retention, transcript};
+
+/// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
+/// is not the table's own key.
+const HOT: &[(&str, Option<&str>)] = &[
+    (agents::BY_ID, Some("sqlite_autoindex_agents_1")),
+    (agents::ID_OF, None),
+    (agents::TALLY, None),
+    (agents::UPDATE, None),
+    (agents::UPDATE_INDEXED, None),
+    (queue::HEAD, Some("messages_queue")),
+    (queue::ONE, None),
+    (queue::INTERJECTIONS, Some("messages_queue")),
+    (queue::STANDING, None),
+    (queue::MOVE, None),
+    (queue::SETTLE, None),
+    (queue::OUTCOME, None),
+    (log::ONE, None),
+    (log::FROM, None),
+    (log::TAKEN, Some("log_messages")),
+    (log::BLOB, None),
+    (transcript::BACKWARD, None),
+    (briefs::ONE, None),
+    (briefs::NEWEST, None),
+    (events::ASCENDING, None),
+    (events::DESCENDING, None),
+    (events::EXISTS, None),
+    (effects::CLOSE, None),
+    (effects::HAS, None),
+    (effects::CLEAR, Some("due_by_id")),
+    (effects::DUE, None),
+    (effects::NEXT_DUE, None),
+    (retention::BYTES, None),
+    (retention::REMOVE, None),
+    (retention::MOVE_BOUNDARY, None),
+];
+
+/// Statements of boot and of the background, which may walk an index that holds only what they want.
+const BY_PARTIAL_INDEX: &[(&str, &str)] = &[
+    (agents::ATTENTION, "agents_attention"),
+    (retention::HELD, "agents_holding"),
+    (retention::HOLDERS, "agents_holding"),
+];
+
+fn plan(db: &Db, sql: &str) -> Vec<String> {
+    let mut statement = db
+        .conn
+        .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+        .expect("prepares");
+    let unbound = vec![None::<i64>; statement.parameter_count()];
+    let rows = statement
+        .query_map(rusqlite::params_from_iter(unbound), |row| row.get(3))
+        .expect("explains");
+    rows.collect::<Result<_, _>>().expect("reads")
+}
+
+#[test]
+fn no_hot_statement_scans_or_sorts() {
+    let db = Db::in_memory().expect("opens");
+    for (sql, index) in HOT {
+        let plan = plan(&db, sql);
+        let bad = plan
+            .iter()
+            .any(|line| line.contains("SCAN") || line.contains("TEMP B-TREE"));
+        assert!(!bad && !plan.is_empty(), "{sql}\n{plan:#?}");
+        if let Some(index) = index {
+            assert!(
+                plan.iter().any(|line| line.contains(index)),
+                "{sql} uses {index}\n{plan:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn background_statements_walk_only_the_index_of_what_they_want() {
+    let db = Db::in_memory().expect("opens");
+    for (sql, index) in BY_PARTIAL_INDEX {
+        let plan = plan(&db, sql);
+        assert!(
+            plan.iter().all(|line| line.contains(index)),
+            "{sql}\n{plan:#?}"
+        );
+    }
+}
+
+#[test]
+fn deletion_finds_its_rows_by_key() {
+    let db = Db::in_memory().expect("opens");
+    for (table, sql) in delete::RULES {
+        let plan = plan(&db, sql);
+        assert!(
+            !plan.iter().any(|line| line.contains("SCAN")),
+            "{table}\n{plan:#?}"
+        );
+    }
+}
+
+#[test]
+fn every_table_with_rows_of_agents_says_how_they_are_deleted() {
+    let db = Db::in_memory().expect("opens");
+    let sql = "SELECT t.name FROM sqlite_schema t, pragma_table_info(t.name) c \
+               WHERE t.type = 'table' AND c.name = 'agent_no' ORDER BY t.name";
+    let mut statement = db.conn.prepare(sql).expect("prepares");
+    let tables: Vec<String> = statement
+        .query_map([], |row| row.get(0))
+        .expect("lists")
+        .map(Result::unwrap)
+        .collect();
+    let mut ruled: Vec<&str> = delete::RULES.iter().map(|(table, _)| *table).collect();
+    assert_eq!(
+        ruled.last(),
+        Some(&"agents"),
+        "the agent's own row goes last"
+    );
+    ruled.sort_unstable();
+    assert_eq!(tables, ruled);
+}

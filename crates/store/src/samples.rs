@@ -1,0 +1,217 @@
+//! Records for tests: an agent, its messages, and decisions with positions counted as `core` counts them.
+//!
+//! Shared by the unit tests and, by path, by the integration tests, which each use their own part of it.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use holon_domain::agent::{
+    AgentIdentity, AgentKind, AgentRecord, Counters, Lifecycle, Ownership, ProfilePreset, Totals,
+    Visibility,
+};
+use holon_domain::authority::{AuthorityClass, TrustLevel};
+use holon_domain::brief::{BriefKind, BriefRow, BriefText};
+use holon_domain::continuation::TriggerKind;
+use holon_domain::decision::{Decision, Fact};
+use holon_domain::effect::Effect;
+use holon_domain::event::{Event, MaxOutputTokensRecovery};
+use holon_domain::log::LogEntry;
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
+};
+use holon_domain::queue::{QueueEntry, QueueStatus};
+use holon_domain::timer::Due;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, BriefId, MessageId, Timestamp, WorkspaceId};
+
+/// A moment, `millis` after some start.
+pub(crate) fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(1_794_700_000_000 + millis)
+}
+
+/// A name.
+pub(crate) fn id(name: &str) -> AgentId {
+    AgentId::parse_stored(name).expect("a safe name")
+}
+
+/// A runnable, public agent without history.
+pub(crate) fn agent(name: &str) -> AgentRecord {
+    AgentRecord {
+        identity: AgentIdentity {
+            agent_id: id(name),
+            kind: AgentKind::Named,
+            visibility: Visibility::Public,
+            ownership: Ownership::SelfOwned,
+            profile_preset: ProfilePreset::PublicNamed,
+            lineage_parent_agent_id: None,
+            temporary: false,
+        },
+        created_at: at(0),
+        lifecycle: Lifecycle::Runnable,
+        generation: 1,
+        counters: Counters::default(),
+        home_effect: None,
+        open_turn: None,
+        rest: None,
+        agent_home: format!("/home/{name}"),
+        workspace: WorkspaceEntry::agent_home(&format!("/home/{name}")),
+        model_override: None,
+        totals: Totals::default(),
+        self_caused_turns: 0,
+        pace: None,
+        last_turn: None,
+        last_failure: None,
+        last_wake_reason: None,
+        last_brief_at: None,
+    }
+}
+
+/// An operator prompt.
+pub(crate) fn envelope(
+    agent: &AgentId,
+    number: u64,
+    priority: Priority,
+    text: &str,
+) -> MessageEnvelope {
+    MessageEnvelope {
+        id: MessageId::from_stored(format!("msg_{number}")),
+        agent_id: agent.clone(),
+        created_at: at(0),
+        kind: MessageKind::OperatorPrompt,
+        origin: Origin::Operator { actor_id: None },
+        trust: TrustLevel::TrustedOperator,
+        authority_class: AuthorityClass::OperatorInstruction,
+        priority,
+        trigger_kind: TriggerKind::OperatorInput,
+        work_item_id: None,
+        task_id: None,
+        source_refs: std::collections::BTreeMap::new(),
+        body: Body::text(text),
+        metadata: None,
+        delivery_surface: DeliverySurface::HttpControlPrompt,
+        admission_context: AdmissionContext::ControlAuthenticated,
+        correlation_id: None,
+        causation_id: None,
+    }
+}
+
+/// Writes decisions of one agent, taking positions from its counters as `core` does.
+#[derive(Debug, Clone)]
+pub(crate) struct Scribe {
+    pub(crate) record: AgentRecord,
+    facts: Vec<Fact>,
+}
+
+impl Scribe {
+    pub(crate) fn new(name: &str) -> Self {
+        Self::from(agent(name))
+    }
+
+    pub(crate) fn from(record: AgentRecord) -> Self {
+        Self {
+            record,
+            facts: Vec::new(),
+        }
+    }
+
+    /// The decision so far; the next one starts after it.
+    pub(crate) fn decide(&mut self) -> Decision {
+        Decision {
+            agent: self.record.clone(),
+            facts: std::mem::take(&mut self.facts),
+            more: false,
+        }
+    }
+
+    pub(crate) fn fact(&mut self, fact: Fact) -> &mut Self {
+        self.facts.push(fact);
+        self
+    }
+
+    pub(crate) fn event(&mut self) -> &mut Self {
+        self.record.counters.events += 1;
+        let seq = self.record.counters.events;
+        let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
+            turn_index: seq,
+            attempt: 1,
+        });
+        self.fact(Fact::EventRecorded {
+            seq,
+            at: at(0),
+            event,
+        })
+    }
+
+    /// A message of a given band, with its event.
+    pub(crate) fn admit_as(&mut self, priority: Priority, text: &str) -> &mut Self {
+        self.record.counters.messages += 1;
+        let seq = self.record.counters.messages;
+        let envelope = envelope(&self.record.identity.agent_id, seq, priority, text);
+        let entry = QueueEntry {
+            seq,
+            status: QueueStatus::Queued,
+            max_rounds: None,
+            envelope,
+        };
+        self.fact(Fact::MessageAdmitted(entry)).event()
+    }
+
+    pub(crate) fn admit(&mut self, text: &str) -> &mut Self {
+        self.admit_as(Priority::Normal, text)
+    }
+
+    pub(crate) fn shift(&mut self, seq: u64, from: QueueStatus, to: QueueStatus) -> &mut Self {
+        self.fact(Fact::MessageMoved { seq, from, to })
+    }
+
+    pub(crate) fn log(&mut self, turn_index: u64, entry: LogEntry) -> &mut Self {
+        self.record.counters.log += 1;
+        let seq = self.record.counters.log;
+        self.fact(Fact::LogAppended {
+            seq,
+            turn_index,
+            at: at(0),
+            entry,
+        })
+    }
+
+    pub(crate) fn brief(&mut self, text: BriefText) -> &mut Self {
+        self.record.counters.briefs += 1;
+        let seq = self.record.counters.briefs;
+        let row = BriefRow {
+            id: BriefId::from_stored(format!("brief_{seq}")),
+            kind: BriefKind::Result,
+            created_at: at(0),
+            text,
+            workspace_id: WorkspaceId::from_stored("agent_home"),
+            related_message_id: None,
+            settles: Vec::new(),
+            turn_index: 1,
+        };
+        self.fact(Fact::BriefWritten { seq, row })
+    }
+
+    pub(crate) fn open_effect(&mut self) -> &mut Self {
+        self.record.counters.effects += 1;
+        let (id, generation) = (self.record.counters.effects, self.record.generation);
+        self.fact(Fact::EffectOpened {
+            id,
+            generation,
+            at: at(0),
+            effect: Effect::PrepareHome,
+        })
+    }
+
+    pub(crate) fn set_due(&mut self, at: Timestamp) -> &mut Self {
+        self.record.counters.effects += 1;
+        let id = self.record.counters.effects;
+        self.fact(Fact::DueSet {
+            id,
+            at,
+            due: Due::RestOver { reason: None },
+        })
+    }
+}
+
+/// An entry that took a message up.
+pub(crate) const fn took(message_seq: u64) -> LogEntry {
+    LogEntry::IncomingMessage { message_seq }
+}
