@@ -1,14 +1,22 @@
 //! The reference pages, made from code so that they cannot be wrong about it.
 //!
-//! Each page has one generator; `cargo xtask docs` writes them and `cargo xtask tidy` refuses stale ones.
+//! Each page has one generator; `cargo xtask docs` writes them all. `cargo xtask tidy` refuses stale ones,
+//! except the page of commands, which needs the built program and is checked after the tests.
 
+mod cli;
 mod events;
 mod limits;
 mod rust;
 mod settings;
+mod tools;
 
 use crate::Failure;
 use crate::repo::{Generated, Repo};
+
+/// The page of commands, if the program has any.
+pub(crate) fn commands(repo: &Repo) -> Result<Option<Generated>, Failure> {
+    cli::generate(repo)
+}
 
 /// Every page that can be made from the sources.
 pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
@@ -18,6 +26,7 @@ pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
         page("events", &events::render(&event_source)?),
         page("limits", &limits::render(&limit_source)?),
         page("settings", &settings::render()),
+        page("tools", &tools::render()),
     ])
 }
 

@@ -14,12 +14,12 @@ mod steps;
 mod tidy;
 
 use finding::Finding;
-use repo::Repo;
+use repo::{Generated, Repo};
 use std::process::ExitCode;
 
 /// What people read when they ask, or when they ask for something else.
 const USAGE: &str = "\
-cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, simulation
+cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, commands page, simulation
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
 cargo xtask docs    write docs/reference afresh
 cargo xtask bans    write every clippy.toml afresh";
@@ -34,8 +34,8 @@ fn main() -> ExitCode {
     let outcome = match command.as_slice() {
         ["test"] => steps::run_all(&repo),
         ["tidy"] => tidy::check(&repo).map(|findings| report(&findings)),
-        ["docs"] => write_all(&repo, docs::pages(&repo)),
-        ["bans"] => write_all(&repo, Ok(bans::files(&repo))),
+        ["docs"] => write_pages(&repo),
+        ["bans"] => write_all(&repo, &bans::files(&repo)),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)
@@ -63,14 +63,18 @@ fn report(findings: &[Finding]) -> ExitCode {
     }
 }
 
+/// The pages made from sources first, so that they are written even while the program does not build.
+fn write_pages(repo: &Repo) -> Result<ExitCode, Failure> {
+    write_all(repo, &docs::pages(repo)?)?;
+    let commands: Vec<Generated> = docs::commands(repo)?.into_iter().collect();
+    write_all(repo, &commands)
+}
+
 /// Writes generated files, those that differ.
-fn write_all(
-    repo: &Repo,
-    files: Result<Vec<repo::Generated>, Failure>,
-) -> Result<ExitCode, Failure> {
-    for file in files? {
+fn write_all(repo: &Repo, files: &[Generated]) -> Result<ExitCode, Failure> {
+    for file in files {
         if repo.read(&file.path).ok().as_deref() != Some(&file.content) {
-            repo.write(&file)?;
+            repo.write(file)?;
             println!("wrote {}", file.path);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::metadata::Metadata;
 use crate::repo::Repo;
-use crate::{Failure, report, tidy};
+use crate::{Failure, docs, report, tidy};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,9 +40,10 @@ pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
         timed("tests", || tests(repo)),
         timed("doctests", || doctests(repo)),
         timed("rustdoc", || rustdoc(repo)),
+        timed("commands page", || commands_page(repo)),
         timed("simulation", || simulation(repo)),
     ];
-    println!("\n{:<12} {:<8} seconds", "step", "outcome");
+    println!("\n{:<14} {:<8} seconds", "step", "outcome");
     for step in &done {
         let word = match step.outcome {
             Outcome::Passed => "passed",
@@ -50,13 +51,13 @@ pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
             Outcome::Absent => "none yet",
         };
         println!(
-            "{:<12} {word:<8} {:7.1}",
+            "{:<14} {word:<8} {:7.1}",
             step.name,
             step.took.as_secs_f64()
         );
     }
     println!(
-        "{:<12} {:<8} {:7.1}",
+        "{:<14} {:<8} {:7.1}",
         "all",
         "",
         started.elapsed().as_secs_f64()
@@ -167,6 +168,14 @@ fn rustdoc(repo: &Repo) -> Result<Outcome, Failure> {
         ])
         .env("RUSTDOCFLAGS", "-D warnings");
     run(repo, command)
+}
+
+fn commands_page(repo: &Repo) -> Result<Outcome, Failure> {
+    let Some(page) = docs::commands(repo)? else {
+        return Ok(Outcome::Absent);
+    };
+    let findings = tidy::stale(repo, vec![page], "cargo xtask docs");
+    Ok(passed(report(&findings) == ExitCode::SUCCESS))
 }
 
 fn simulation(repo: &Repo) -> Result<Outcome, Failure> {

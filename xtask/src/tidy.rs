@@ -72,7 +72,7 @@ fn code_map(repo: &Repo) -> Result<Vec<Finding>, Failure> {
 }
 
 /// Generated files that are not what would be generated now.
-fn stale(repo: &Repo, files: Vec<Generated>, command: &str) -> Vec<Finding> {
+pub(crate) fn stale(repo: &Repo, files: Vec<Generated>, command: &str) -> Vec<Finding> {
     files
         .into_iter()
         .filter(|file| repo.read(&file.path).ok().as_deref() != Some(&file.content))
