@@ -6,6 +6,7 @@
 
 mod error;
 mod placeholder;
+mod reading;
 mod router;
 mod script;
 mod scripted;

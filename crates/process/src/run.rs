@@ -153,9 +153,11 @@ async fn explain(error: &io::Error, shell: &str, spec: &CommandSpec) -> CommandF
                 "shell {shell} does not exist; leave the shell out to use {DEFAULT_SHELL}, or name an installed one"
             )
         }
+        // Also what a search for a bare name ends with when one directory on the way is closed to us.
         io::ErrorKind::PermissionDenied => {
             format!(
-                "shell {shell} may not be executed, or {cwd} not entered; check their permissions"
+                "shell {shell} may not be executed or was not found, or {cwd} may not be entered; \
+                 check their permissions, or leave the shell out to use {DEFAULT_SHELL}"
             )
         }
         io::ErrorKind::ArgumentListTooLong => {

@@ -175,7 +175,9 @@ async fn words_put_in_during_the_turn_count_as_input() {
 #[tokio::test(start_paused = true)]
 async fn a_delayed_round_answers_after_its_delay() {
     let stage = Stage::with(&json!({ "rounds": [{ "text": "late", "delay_ms": 60_000 }] }));
-    let within = async |ms| tokio::time::timeout(Duration::from_millis(ms), stage.call(&request(0, 1))).await;
+    let within = async |ms| {
+        tokio::time::timeout(Duration::from_millis(ms), stage.call(&request(0, 1))).await
+    };
     assert!(within(59_999).await.is_err());
     assert_eq!(text_of(&within(60_001).await.unwrap().unwrap()), "late");
 }
