@@ -1,1 +1,34 @@
-//! HTTP, event streams, unix socket and authentication.
+//! The control plane's server: HTTP over TCP and a unix socket, event streams, and who is let in.
+//!
+//! Owns listeners, limits of requests, authentication and the translation between wire and engine.
+//! Decides nothing about agents: every handler is one call on the engine's doors. Reads are served by routes that
+//! hold only the reading door, so looking at an agent cannot wake it.
+//! Invariant: a request reaches a handler only through the gate at the router's root, which denies by default.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")
+)]
+
+mod body;
+mod door;
+mod error;
+mod extract;
+mod frame;
+mod gate;
+mod hosts;
+mod listen;
+mod refusal;
+mod route;
+mod router;
+mod serve;
+mod sse;
+mod state;
+mod token;
+
+pub use door::{Act, Look};
+pub use error::Error;
+pub use listen::bind_unix;
+pub use router::{PUBLIC, routes};
+pub use serve::{ServerConfig, serve};
+pub use token::Token;

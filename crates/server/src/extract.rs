@@ -1,0 +1,61 @@
+//! What handlers take from the path and the query. Both refuse what they do not know.
+
+use crate::refusal::Refusal;
+use axum::extract::{FromRequestParts, Path, Query};
+use axum::http::request::Parts;
+use holon_domain::AgentId;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// The agent a path names.
+pub(crate) struct AgentPath(pub(crate) AgentId);
+
+impl<S: Send + Sync> FromRequestParts<S> for AgentPath {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|error| Refusal::bad_request("invalid_agent_id", error.body_text()))?;
+        Ok(Self(
+            AgentId::parse_stored(&text).map_err(holon_engine::Error::from)?,
+        ))
+    }
+}
+
+/// The query, read into a type that names every parameter there is.
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Refusal> {
+        Query::try_from_uri(&parts.uri)
+            .map(|Query(params)| Self(params))
+            .map_err(|error| Refusal::bad_request("invalid_query", error.body_text()))
+    }
+}
+
+/// The query of a route that takes none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoParams {}
+
+/// The query of a list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitParams {
+    pub(crate) limit: Option<u64>,
+}
+
+/// A limit within its bounds.
+pub(crate) fn limit(asked: Option<u64>, default: u64, max: u64) -> Result<u64, Refusal> {
+    match asked {
+        None => Ok(default),
+        Some(limit) if (1..=max).contains(&limit) => Ok(limit),
+        Some(limit) => Err(Refusal::bad_request(
+            "invalid_limit",
+            format!("limit {limit} is not between 1 and {max}"),
+        )),
+    }
+}

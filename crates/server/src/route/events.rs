@@ -1,0 +1,102 @@
+//! Events of an agent: pages and streams.
+
+use crate::extract::{AgentPath, Params, limit};
+use crate::refusal::Refusal;
+use crate::sse::{self, StreamRequest};
+use crate::state::{Connection, ReadState};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use axum::{Extension, Json};
+use holon_api::event::PageOf;
+use holon_api::{EventsPage, PageOrder, Projection};
+use holon_domain::feed::EventQuery;
+use holon_domain::limits::{EVENT_PAGE, EVENT_PAGE_MAX};
+use serde::Deserialize;
+
+/// Query of a page.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PageParams {
+    before_seq: Option<u64>,
+    after_seq: Option<u64>,
+    limit: Option<u64>,
+    order: Option<PageOrder>,
+    projection: Option<Projection>,
+}
+
+/// Query of a stream.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StreamParams {
+    after_seq: Option<u64>,
+    limit: Option<u64>,
+    projection: Option<Projection>,
+}
+
+/// `GET /agents/{id}/events`.
+pub(crate) async fn page(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(params): Params<PageParams>,
+) -> Result<Json<EventsPage>, Refusal> {
+    let limit = limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?;
+    let order = params.order.unwrap_or_default();
+    let query = EventQuery {
+        before_seq: params.before_seq,
+        after_seq: params.after_seq,
+        limit,
+        order: order.into(),
+    };
+    let page = state.reads.events(&agent_id, query).await?;
+    let of = PageOf {
+        agent_id: &agent_id,
+        epoch: state.reads.epoch(),
+        order,
+        limit,
+        projection: params.projection.unwrap_or_default(),
+    };
+    EventsPage::new(of, &page).map(Json).map_err(|error| {
+        Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            error.to_string(),
+        )
+    })
+}
+
+/// `GET /agents/{id}/events/stream`.
+pub(crate) async fn stream(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(params): Params<StreamParams>,
+    connection: Option<Extension<Connection>>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let request = StreamRequest {
+        agent_id,
+        cursor: cursor(params.after_seq, &headers)?,
+        limit: limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?,
+        projection: params.projection.unwrap_or_default(),
+        connection: connection.map(|Extension(connection)| connection),
+    };
+    sse::open(&state, request).await
+}
+
+/// The query wins: it is what the caller wrote, while the header may be a browser-like client's memory.
+fn cursor(after_seq: Option<u64>, headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
+    if after_seq.is_some() {
+        return Ok(after_seq);
+    }
+    let Some(value) = headers.get("last-event-id") else {
+        return Ok(None);
+    };
+    let seq = value
+        .to_str()
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    seq.map(Some).ok_or_else(|| {
+        Refusal::bad_request("invalid_cursor", "Last-Event-ID is not a number")
+            .hint("send the id of the last event, or leave the header out to get new events only")
+    })
+}

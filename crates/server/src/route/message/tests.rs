@@ -1,0 +1,148 @@
+//! The labels each door gives, and what the public one refuses.
+
+use super::*;
+
+fn judged(json: &str) -> Result<Ingress, String> {
+    let request: EnqueueRequest = serde_json::from_str(json).unwrap();
+    public_ingress(request).map_err(|refusal| refusal.into_body().code.unwrap())
+}
+
+#[test]
+fn an_enqueued_message_is_public_whoever_sends_it() {
+    let ingress = judged(r#"{"text":"hello"}"#).unwrap();
+    assert_eq!(ingress.kind, MessageKind::WebhookEvent);
+    assert_eq!(
+        ingress.origin,
+        Origin::Webhook {
+            source: "http".into(),
+            event_type: None
+        }
+    );
+    assert_eq!(ingress.priority, Priority::Normal);
+    assert_eq!(ingress.body, Body::text("hello"));
+    assert_eq!(ingress.delivery_surface, DeliverySurface::HttpPublicEnqueue);
+    assert_eq!(
+        ingress.admission_context,
+        AdmissionContext::PublicUnauthenticated
+    );
+}
+
+#[test]
+fn kind_and_origin_follow_from_each_other() {
+    let from_origin =
+        judged(r#"{"json":{"a":1},"origin":{"kind":"channel","channel_id":"irc"}}"#).unwrap();
+    assert_eq!(from_origin.kind, MessageKind::ChannelEvent);
+    let from_kind =
+        judged(r#"{"body":{"type":"text","text":"x"},"kind":"channel_event"}"#).unwrap();
+    assert_eq!(
+        from_kind.origin,
+        Origin::Channel {
+            channel_id: "http".into(),
+            sender_id: None
+        }
+    );
+}
+
+#[test]
+fn what_the_public_may_not_send_is_refused_by_code() {
+    for (json, code) in [
+        (
+            r#"{"text":"x","trust":"trusted_operator"}"#,
+            "authority_not_accepted",
+        ),
+        (
+            r#"{"text":"x","authority_class":"operator_instruction"}"#,
+            "authority_not_accepted",
+        ),
+        (
+            r#"{"text":"x","kind":"operator_prompt"}"#,
+            "kind_not_allowed",
+        ),
+        (r#"{"text":"x","kind":"system_tick"}"#, "kind_not_allowed"),
+        (
+            r#"{"text":"x","kind":"callback_event"}"#,
+            "kind_not_allowed",
+        ),
+        (r#"{"text":"x","kind":"control"}"#, "kind_not_allowed"),
+        (
+            r#"{"text":"x","priority":"interject"}"#,
+            "priority_not_allowed",
+        ),
+        (
+            r#"{"text":"x","origin":{"kind":"operator"}}"#,
+            "origin_not_accepted",
+        ),
+        (
+            r#"{"text":"x","origin":{"kind":"system","subsystem":"timer"}}"#,
+            "origin_not_accepted",
+        ),
+        (
+            r#"{"text":"x","kind":"webhook_event","origin":{"kind":"channel","channel_id":"irc"}}"#,
+            "origin_mismatch",
+        ),
+        (
+            r#"{"body":{"type":"brief","text":"x"}}"#,
+            "body_not_allowed",
+        ),
+        (r"{}", "missing_content"),
+        (r#"{"text":"x","json":1}"#, "ambiguous_content"),
+        (
+            r#"{"text":"x","body":{"type":"text","text":"x"}}"#,
+            "ambiguous_content",
+        ),
+        (
+            r#"{"json":1,"body":{"type":"brief","text":"x"}}"#,
+            "ambiguous_content",
+        ),
+    ] {
+        assert_eq!(judged(json).err().as_deref(), Some(code), "{json}");
+    }
+}
+
+#[test]
+fn only_channel_and_webhook_events_pass_of_all_kinds() {
+    let passed: Vec<MessageKind> = MessageKind::ALL
+        .into_iter()
+        .filter(|kind| public_origin(*kind).is_ok())
+        .collect();
+    assert_eq!(
+        passed,
+        [MessageKind::ChannelEvent, MessageKind::WebhookEvent]
+    );
+}
+
+#[test]
+fn a_prompt_is_the_operators_and_interjects_unless_it_says_otherwise() {
+    let request: PromptRequest = serde_json::from_str(r#"{"text":"go"}"#).unwrap();
+    let ingress = prompt_ingress(request).unwrap();
+    assert_eq!(ingress.kind, MessageKind::OperatorPrompt);
+    assert_eq!(
+        ingress.origin,
+        Origin::Operator {
+            actor_id: Some("control".into())
+        }
+    );
+    assert_eq!(ingress.priority, Priority::Interject);
+    assert_eq!(ingress.delivery_surface, DeliverySurface::HttpControlPrompt);
+    assert_eq!(
+        ingress.admission_context,
+        AdmissionContext::ControlAuthenticated
+    );
+    let request: PromptRequest =
+        serde_json::from_str(r#"{"text":"go","priority":"background","max_turns":3}"#).unwrap();
+    let ingress = prompt_ingress(request).unwrap();
+    assert_eq!(
+        (ingress.priority, ingress.max_rounds),
+        (Priority::Background, Some(3))
+    );
+}
+
+#[test]
+fn a_bound_of_no_rounds_is_refused() {
+    let request: PromptRequest = serde_json::from_str(r#"{"text":"go","max_turns":0}"#).unwrap();
+    let refusal = prompt_ingress(request).map(|_| ()).unwrap_err();
+    assert_eq!(
+        refusal.into_body().code.as_deref(),
+        Some("invalid_max_turns")
+    );
+}

@@ -1,0 +1,8 @@
+//! The handlers, by subject. Each is one call on a door between two translations.
+
+pub(crate) mod agent;
+pub(crate) mod events;
+pub(crate) mod message;
+pub(crate) mod read;
+pub(crate) mod run;
+pub(crate) mod runtime;

@@ -1,0 +1,94 @@
+//! Looking at agents: list, status, briefs, transcript; by name or, without one, the default agent.
+
+use crate::extract::{AgentPath, LimitParams, NoParams, Params, limit};
+use crate::refusal::Refusal;
+use crate::state::ReadState;
+use axum::Json;
+use axum::extract::State;
+use holon_domain::AgentId;
+use holon_domain::brief::BriefRecord;
+use holon_domain::limits::LIST_PAGE_MAX;
+use holon_domain::summary::{AgentListEntry, AgentSummary};
+use holon_domain::transcript::TranscriptEntry;
+
+/// Briefs an answer holds when the caller does not say.
+const BRIEFS: u64 = 20;
+/// Transcript entries an answer holds when the caller does not say.
+const TRANSCRIPT: u64 = 50;
+
+/// `GET /agents/list`.
+pub(crate) async fn list(
+    State(state): State<ReadState>,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<Vec<AgentListEntry>>, Refusal> {
+    Ok(Json(state.reads.agents().await?))
+}
+
+/// `GET /agents/{id}/status`.
+pub(crate) async fn status(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<AgentSummary>, Refusal> {
+    Ok(Json(state.reads.status(&agent_id).await?))
+}
+
+/// `GET /status`.
+pub(crate) async fn default_status(
+    State(state): State<ReadState>,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<AgentSummary>, Refusal> {
+    Ok(Json(state.reads.status(&state.host.default_agent).await?))
+}
+
+/// `GET /agents/{id}/briefs`.
+pub(crate) async fn briefs(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(params): Params<LimitParams>,
+) -> Result<Json<Vec<BriefRecord>>, Refusal> {
+    briefs_of(&state, &agent_id, &params).await
+}
+
+/// `GET /briefs`.
+pub(crate) async fn default_briefs(
+    State(state): State<ReadState>,
+    Params(params): Params<LimitParams>,
+) -> Result<Json<Vec<BriefRecord>>, Refusal> {
+    briefs_of(&state, &state.host.default_agent, &params).await
+}
+
+async fn briefs_of(
+    state: &ReadState,
+    agent_id: &AgentId,
+    params: &LimitParams,
+) -> Result<Json<Vec<BriefRecord>>, Refusal> {
+    let limit = limit(params.limit, BRIEFS, LIST_PAGE_MAX)?;
+    Ok(Json(state.reads.briefs(agent_id, limit).await?))
+}
+
+/// `GET /agents/{id}/transcript`.
+pub(crate) async fn transcript(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(params): Params<LimitParams>,
+) -> Result<Json<Vec<TranscriptEntry>>, Refusal> {
+    transcript_of(&state, &agent_id, &params).await
+}
+
+/// `GET /transcript`.
+pub(crate) async fn default_transcript(
+    State(state): State<ReadState>,
+    Params(params): Params<LimitParams>,
+) -> Result<Json<Vec<TranscriptEntry>>, Refusal> {
+    transcript_of(&state, &state.host.default_agent, &params).await
+}
+
+async fn transcript_of(
+    state: &ReadState,
+    agent_id: &AgentId,
+    params: &LimitParams,
+) -> Result<Json<Vec<TranscriptEntry>>, Refusal> {
+    let limit = limit(params.limit, TRANSCRIPT, LIST_PAGE_MAX)?;
+    Ok(Json(state.reads.transcript(agent_id, limit).await?))
+}

@@ -1,0 +1,95 @@
+//! One request, one answer: the caller waits until the outcome is on disk.
+
+use super::agent::{chosen, model, workspace};
+use super::message::max_rounds;
+use crate::body::JsonBody;
+use crate::extract::{NoParams, Params};
+use crate::refusal::Refusal;
+use crate::state::ActState;
+use axum::Json;
+use axum::extract::State;
+use holon_domain::message::AdmissionContext;
+use holon_domain::run::RunOnceResponse;
+use holon_engine::request::RunRequest;
+
+/// `POST /control/run`.
+pub(crate) async fn run(
+    State(state): State<ActState>,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<holon_api::RunRequest>,
+) -> Result<Json<RunOnceResponse>, Refusal> {
+    Ok(Json(state.acts.run_once(translate(request)?).await?))
+}
+
+fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
+    let agent_id = match (request.agent_id, request.create_agent) {
+        (None, true) => {
+            return Err(
+                Refusal::bad_request("invalid_request", "create_agent needs an agent_id")
+                    .hint("name the agent, or leave create_agent out for a temporary one"),
+            );
+        }
+        (Some(agent_id), true) => Some(chosen(&agent_id)?),
+        (agent_id, false) => agent_id,
+    };
+    Ok(RunRequest {
+        text: request.text,
+        agent_id,
+        create_agent: request.create_agent,
+        model: model(request.model.as_deref())?,
+        max_rounds: max_rounds(request.max_turns)?,
+        workspace: workspace(request.workspace_root, request.cwd)?,
+        admission_context: AdmissionContext::ControlAuthenticated,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(json: &str) -> Option<String> {
+        translate(serde_json::from_str(json).unwrap())
+            .err()
+            .and_then(|refusal| refusal.into_body().code)
+    }
+
+    #[test]
+    fn a_run_carries_everything_to_the_engine() {
+        let json = r#"{"text":"go","agent_id":"dev","create_agent":true,"model":"scripted/a/b.json",
+                       "max_turns":4,"workspace_root":"/srv/project","cwd":"src"}"#;
+        let run = translate(serde_json::from_str(json).unwrap()).unwrap();
+        assert_eq!(
+            (run.text.as_str(), run.create_agent, run.max_rounds),
+            ("go", true, Some(4))
+        );
+        assert_eq!(run.agent_id.unwrap().as_str(), "dev");
+        assert_eq!(run.model.unwrap().to_string(), "scripted/a/b.json");
+        assert_eq!(
+            run.workspace.workspace_root.unwrap().to_str(),
+            Some("/srv/project")
+        );
+        assert_eq!(
+            run.admission_context,
+            AdmissionContext::ControlAuthenticated
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_by_code() {
+        for (json, code) in [
+            (r#"{"text":"go","create_agent":true}"#, "invalid_request"),
+            (
+                r#"{"text":"go","agent_id":"tmp_x","create_agent":true}"#,
+                "invalid_agent_id",
+            ),
+            (r#"{"text":"go","model":"nonsense"}"#, "invalid_model"),
+            (r#"{"text":"go","max_turns":0}"#, "invalid_max_turns"),
+            (
+                r#"{"text":"go","workspace_root":"relative/path"}"#,
+                "invalid_workspace",
+            ),
+        ] {
+            assert_eq!(refused(json).as_deref(), Some(code), "{json}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The host itself: root, health, handshake, shutdown.
+
+use crate::body::OptionalJson;
+use crate::extract::{NoParams, Params};
+use crate::gate::Caller;
+use crate::state::{ActState, ReadState, Transport};
+use axum::extract::State;
+use axum::{Extension, Json};
+use holon_api::{
+    AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, Root, RuntimeInfo, ShutdownResponse,
+};
+use serde::Deserialize;
+
+/// What this build's control plane can do, for clients that ask before they try.
+const CAPABILITIES: [&str; 5] = [
+    "agents.list",
+    "agents.status",
+    "agents.events",
+    "agents.control",
+    "control.run",
+];
+
+/// A body with nothing in it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
+
+/// `GET /`.
+pub(crate) async fn root(
+    State(state): State<ReadState>,
+    Params(NoParams {}): Params<NoParams>,
+) -> Json<Root> {
+    Json(Root {
+        ok: true,
+        default_agent: state.host.default_agent.clone(),
+    })
+}
+
+/// `GET /healthz`.
+pub(crate) async fn health(Params(NoParams {}): Params<NoParams>) -> Json<Health> {
+    Json(Health::live())
+}
+
+/// `GET /handshake`.
+pub(crate) async fn handshake(
+    State(state): State<ReadState>,
+    Extension(caller): Extension<Caller>,
+    Params(NoParams {}): Params<NoParams>,
+) -> Json<Handshake> {
+    let mode = match state.transport {
+        Transport::Tcp => AuthMode::Bearer,
+        Transport::Unix => AuthMode::Local,
+    };
+    let (capabilities, runtime) = match caller {
+        Caller::Stranger => (None, None),
+        Caller::Known => (
+            Some(CAPABILITIES.map(String::from).to_vec()),
+            Some(runtime_info(&state)),
+        ),
+    };
+    Json(Handshake {
+        ok: true,
+        protocol: ProtocolInfo::current(),
+        auth: AuthInfo::of(mode),
+        capabilities,
+        runtime,
+    })
+}
+
+fn runtime_info(state: &ReadState) -> RuntimeInfo {
+    RuntimeInfo {
+        default_agent: state.host.default_agent.clone(),
+        home_dir: state.host.home_dir.clone(),
+        listen: state.host.listen.clone(),
+        epoch: state.reads.epoch().to_owned(),
+    }
+}
+
+/// `POST /control/runtime/shutdown`. The answer goes out while the host drains.
+pub(crate) async fn shutdown(
+    State(state): State<ActState>,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> Json<ShutdownResponse> {
+    (state.host.on_shutdown_request)();
+    Json(ShutdownResponse {
+        ok: true,
+        pid: state.host.pid,
+        home_dir: state.host.home_dir.clone(),
+        shutdown_requested: true,
+    })
+}

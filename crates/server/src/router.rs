@@ -1,0 +1,147 @@
+//! The route table and the layers around it. The table is the router: a route that is not in it does not exist,
+//! and tests go through the same table.
+
+use crate::gate::{Gate, guard};
+use crate::refusal::Refusal;
+use crate::route::{agent, events, message, read, run, runtime};
+use crate::state::{ActState, ReadState};
+use axum::Router;
+use axum::extract::{MatchedPath, Request};
+use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodRouter, get, post};
+use futures_util::FutureExt as _;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+/// What strangers may ask. Everything else needs the token or the socket.
+pub const PUBLIC: [&str; 2] = ["/healthz", "/handshake"];
+
+struct Route<S> {
+    method: Method,
+    path: &'static str,
+    handler: MethodRouter<S>,
+}
+
+fn getting<S: Clone + Send + Sync + 'static>(
+    path: &'static str,
+    handler: MethodRouter<S>,
+) -> Route<S> {
+    Route {
+        method: Method::GET,
+        path,
+        handler,
+    }
+}
+
+fn posting<S: Clone + Send + Sync + 'static>(
+    path: &'static str,
+    handler: MethodRouter<S>,
+) -> Route<S> {
+    Route {
+        method: Method::POST,
+        path,
+        handler,
+    }
+}
+
+/// Routes that look. They are not given the acting door.
+fn read_routes() -> Vec<Route<ReadState>> {
+    vec![
+        getting("/", get(runtime::root)),
+        getting("/healthz", get(runtime::health)),
+        getting("/handshake", get(runtime::handshake)),
+        getting("/agents/list", get(read::list)),
+        getting("/agents/{id}/status", get(read::status)),
+        getting("/agents/{id}/briefs", get(read::briefs)),
+        getting("/agents/{id}/transcript", get(read::transcript)),
+        getting("/agents/{id}/events", get(events::page)),
+        getting("/agents/{id}/events/stream", get(events::stream)),
+        getting("/status", get(read::default_status)),
+        getting("/briefs", get(read::default_briefs)),
+        getting("/transcript", get(read::default_transcript)),
+    ]
+}
+
+/// Routes that act.
+fn act_routes() -> Vec<Route<ActState>> {
+    vec![
+        posting("/enqueue", post(message::default_enqueue)),
+        posting("/agents/{id}/enqueue", post(message::enqueue)),
+        posting("/control/agents/{id}/create", post(agent::create)),
+        posting("/control/agents/{id}/prompt", post(message::prompt)),
+        posting("/control/agents/{id}/control", post(agent::control)),
+        posting("/control/run", post(run::run)),
+        posting("/control/runtime/shutdown", post(runtime::shutdown)),
+    ]
+}
+
+/// Every route there is, as method and path pattern.
+#[must_use]
+pub fn routes() -> Vec<(Method, &'static str)> {
+    let reads = read_routes()
+        .into_iter()
+        .map(|route| (route.method, route.path));
+    let acts = act_routes()
+        .into_iter()
+        .map(|route| (route.method, route.path));
+    reads.chain(acts).collect()
+}
+
+/// The router of one listener.
+pub(crate) fn router(gate: Gate, reads: ReadState, acts: ActState) -> Router {
+    mount(read_routes())
+        .with_state(reads)
+        .merge(mount(act_routes()).with_state(acts))
+        .fallback(not_found)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(Arc::new(gate), guard))
+        .layer(middleware::from_fn(envelop))
+}
+
+fn mount<S: Clone + Send + Sync + 'static>(routes: Vec<Route<S>>) -> Router<S> {
+    routes.into_iter().fold(Router::new(), |router, route| {
+        router.route(route.path, route.handler)
+    })
+}
+
+async fn not_found() -> Refusal {
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        "route_not_found",
+        "there is no such route",
+    )
+}
+
+async fn wrong_method(method: Method) -> Refusal {
+    Refusal::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        format!("{method} is not possible here"),
+    )
+    .hint("see the Allow header")
+}
+
+/// The outermost layer: a fault in one handler is one bad answer, and no answer is kept by a cache.
+async fn envelop(request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    // The pattern, not the path: paths may come to hold capabilities, and logs must not.
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let path = path.as_ref().map_or("(none)", MatchedPath::as_str);
+    let mut response = AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!(%method, path, "a handler panicked");
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal fault; the request was given up")
+            .hint("whether it took effect is not known; look at the agent's status before trying again")
+            .into_response()
+    });
+    tracing::debug!(%method, path, status = response.status().as_u16(), "request");
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        HeaderName::from_static("x-content-type-options"),
+        HeaderValue::from_static("nosniff"),
+    );
+    response
+}

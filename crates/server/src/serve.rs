@@ -1,0 +1,120 @@
+//! Serving: one router per listener, one drain for all.
+
+use crate::door::{Act, Look};
+use crate::error::Error;
+use crate::gate::Gate;
+use crate::hosts::AllowedHosts;
+use crate::listen::{self, Ends, Listener};
+use crate::router::router;
+use crate::state::{ActState, Host, ReadState, Transport};
+use crate::token::Token;
+use holon_domain::AgentId;
+use holon_domain::limits::{DRAIN_MS, STREAMS};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// What the server is given: listeners that are bound already, and what it may say about the host.
+#[derive(Debug)]
+pub struct ServerConfig {
+    /// The agent that is meant when none is named.
+    pub default_agent: AgentId,
+    /// Where the host keeps its state, as it is shown.
+    pub home_dir: String,
+    /// The host's process.
+    pub pid: u32,
+    /// Bound, if TCP is served.
+    pub tcp: Option<TcpListener>,
+    /// Bound, if the unix socket is served; see [`crate::bind_unix`].
+    pub unix: Option<UnixListener>,
+    /// The control token.
+    pub token: Token,
+    /// Names and addresses, beside loopback and the bound one, that requests may be addressed to.
+    pub allowed_hosts: Vec<String>,
+}
+
+/// Serves until `shutdown` is cancelled; then takes nothing new, ends streams, lets requests finish for a bounded
+/// time, and returns. `on_shutdown_request` is called when a client asks the host to go down.
+///
+/// # Errors
+/// When there is nothing to listen on, or a listener is broken from the start.
+pub async fn serve(
+    config: ServerConfig,
+    reads: impl Look,
+    acts: impl Act,
+    shutdown: CancellationToken,
+    on_shutdown_request: Arc<dyn Fn() + Send + Sync>,
+) -> Result<(), Error> {
+    let bound = config
+        .tcp
+        .as_ref()
+        .map(TcpListener::local_addr)
+        .transpose()
+        .map_err(Error::LocalAddress)?;
+    let tcp = config.tcp.map(|tcp| (Transport::Tcp, Listener::Tcp(tcp)));
+    let unix = config
+        .unix
+        .map(|unix| (Transport::Unix, Listener::Unix(unix)));
+    if tcp.is_none() && unix.is_none() {
+        return Err(Error::NoListener);
+    }
+    let hosts = AllowedHosts::new(bound, &config.allowed_hosts);
+    let tasks = TaskTracker::new();
+    let host = Arc::new(Host {
+        default_agent: config.default_agent,
+        home_dir: config.home_dir,
+        pid: config.pid,
+        listen: bound.map(|addr| addr.to_string()),
+        streams: Arc::new(Semaphore::new(STREAMS)),
+        shutdown: shutdown.clone(),
+        tasks: tasks.clone(),
+        on_shutdown_request,
+    });
+    let (reads, acts): (Arc<dyn Look>, Arc<dyn Act>) = (Arc::new(reads), Arc::new(acts));
+    let ends = Ends {
+        drain: shutdown,
+        kill: CancellationToken::new(),
+    };
+    for (transport, listener) in tcp.into_iter().chain(unix) {
+        let gate = Gate {
+            transport,
+            token: config.token.clone(),
+            hosts: hosts.clone(),
+        };
+        let read_state = ReadState {
+            host: Arc::clone(&host),
+            reads: Arc::clone(&reads),
+            transport,
+        };
+        let act_state = ActState {
+            host: Arc::clone(&host),
+            acts: Arc::clone(&acts),
+        };
+        let router = router(gate, read_state, act_state);
+        tasks.spawn(listen::accept(
+            listener,
+            router,
+            tasks.clone(),
+            ends.clone(),
+        ));
+    }
+    ends.drain.cancelled().await;
+    drain(&tasks, &ends.kill).await;
+    Ok(())
+}
+
+/// Waits for what is under way, then for what had to be cut off.
+async fn drain(tasks: &TaskTracker, kill: &CancellationToken) {
+    tasks.close();
+    if tokio::time::timeout(Duration::from_millis(DRAIN_MS), tasks.wait())
+        .await
+        .is_err()
+    {
+        tracing::warn!(open = tasks.len(), "connections are cut off");
+        kill.cancel();
+        tasks.wait().await;
+    }
+}

@@ -1,0 +1,51 @@
+//! What handlers are given: facts about the host, and one door each.
+
+use crate::door::{Act, Look};
+use holon_domain::AgentId;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How a request came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// From anywhere; a token shows who it is.
+    Tcp,
+    /// From the same user on this machine; the listener has checked that.
+    Unix,
+}
+
+/// Facts and bounds all routes share.
+pub(crate) struct Host {
+    pub(crate) default_agent: AgentId,
+    pub(crate) home_dir: String,
+    pub(crate) pid: u32,
+    pub(crate) listen: Option<String>,
+    /// One permit per open stream.
+    pub(crate) streams: Arc<Semaphore>,
+    /// Cancelled when the host goes down: streams end, connections drain.
+    pub(crate) shutdown: CancellationToken,
+    /// Everything that must have ended before the server has.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) on_shutdown_request: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// What a route that reads is given.
+#[derive(Clone)]
+pub(crate) struct ReadState {
+    pub(crate) host: Arc<Host>,
+    pub(crate) reads: Arc<dyn Look>,
+    pub(crate) transport: Transport,
+}
+
+/// What a route that acts is given.
+#[derive(Clone)]
+pub(crate) struct ActState {
+    pub(crate) host: Arc<Host>,
+    pub(crate) acts: Arc<dyn Act>,
+}
+
+/// The connection a request came on; cancelled to close it at once.
+#[derive(Debug, Clone)]
+pub(crate) struct Connection(pub(crate) CancellationToken);

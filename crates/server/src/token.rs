@@ -1,0 +1,83 @@
+//! The control token: compared in constant time, shown to nobody.
+
+use crate::error::Error;
+use subtle::ConstantTimeEq as _;
+
+/// The secret that admits a caller over TCP. Its value appears in no output of `Debug`, no log and no answer.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// 128 random bits in base 64 take this many characters.
+    pub const MIN_LEN: usize = 22;
+
+    /// Checks that the secret is long enough and can stand in a header.
+    ///
+    /// # Errors
+    /// When it is not, or cannot.
+    pub fn new(secret: impl Into<String>) -> Result<Self, Error> {
+        let secret = secret.into();
+        let sendable = secret.bytes().all(|byte| byte.is_ascii_graphic());
+        if secret.len() >= Self::MIN_LEN && sendable {
+            Ok(Self(secret))
+        } else {
+            Err(Error::WeakToken)
+        }
+    }
+
+    /// Whether this is the secret. The time it takes tells nothing but the length.
+    #[must_use]
+    pub(crate) fn matches(&self, offered: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(offered).into()
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(hidden)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdefghijkl";
+
+    #[test]
+    fn only_the_whole_secret_matches() {
+        let token = Token::new(SECRET).unwrap();
+        assert!(token.matches(SECRET.as_bytes()));
+        for wrong in [
+            "",
+            "0123456789abcdefghijk",
+            "0123456789abcdefghijkL",
+            "0123456789abcdefghijkl ",
+        ] {
+            assert!(!token.matches(wrong.as_bytes()), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn short_or_unsendable_secrets_are_refused() {
+        for weak in [
+            "",
+            "hunter2",
+            "0123456789 bcdefghijkl",
+            "0123456789äbcdefghijkl",
+        ] {
+            assert!(
+                matches!(Token::new(weak), Err(Error::WeakToken)),
+                "{weak:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_secret_is_not_in_its_debug_form() {
+        assert_eq!(
+            format!("{:?}", Token::new(SECRET).unwrap()),
+            "Token(hidden)"
+        );
+    }
+}
