@@ -11,7 +11,7 @@ use holon_domain::agent::{
 use holon_domain::brief::BriefRecord;
 use holon_domain::feed::{EventPage, EventQuery, FeedNotice};
 use holon_domain::model::ModelRef;
-use holon_domain::queue::QueueView;
+use holon_domain::queue::{MessageSeq, QueueView};
 use holon_domain::run::RunOnceResponse;
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::transcript::TranscriptEntry;
@@ -105,6 +105,21 @@ impl Reads {
     ) -> Result<Vec<TranscriptEntry>, Error> {
         self.of(agent_id, move |reader, no, _| {
             reader.transcript(no, page(limit))
+        })
+        .await
+    }
+
+    /// The brief that settled a message of the operator's, once there is one.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn outcome(
+        &self,
+        agent_id: &AgentId,
+        message_seq: MessageSeq,
+    ) -> Result<Option<BriefRecord>, Error> {
+        self.of(agent_id, move |reader, no, _| {
+            reader.outcome(no, message_seq)
         })
         .await
     }

@@ -1,0 +1,97 @@
+//! `cargo xtask bench`: what the runtime costs, as JSON on stdout.
+//!
+//! Baseline and subject alternate in one run, and the baseline writes the very rows the runtime writes, bare. Figures
+//! of two runs on a shared machine are not comparable; ratios inside one run are. Never part of a test.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the figures go to stdout, progress to stderr"
+)]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures"
+)]
+
+mod admission;
+mod bare;
+mod disk;
+mod served;
+mod stats;
+mod wire;
+mod world;
+
+use serde_json::{Map, Value};
+use std::error::Error;
+use std::path::PathBuf;
+use world::Model;
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let holon = PathBuf::from(
+        arguments
+            .next()
+            .ok_or("usage: holon-bench PATH_OF_HOLON [ROW...]")?,
+    );
+    let wanted: Vec<String> = arguments.collect();
+    let mut report = Map::new();
+    for row in ROWS {
+        if wanted.is_empty() || wanted.iter().any(|name| row.contains(name.as_str())) {
+            eprintln!("measuring {row}");
+            report.insert(
+                (*row).to_owned(),
+                measure(row, &holon)
+                    .await
+                    .map_err(|error| format!("{row}: {error}"))?,
+            );
+        }
+    }
+    println!("{}", serde_json::to_string_pretty(&Value::Object(report))?);
+    Ok(())
+}
+
+const ROWS: &[&str] = &[
+    "admission_1_caller",
+    "admission_16_callers",
+    "admission_64_callers",
+    "http_admission_1_client",
+    "http_admission_8_clients",
+    "http_admission_16_clients",
+    "http_admission_64_clients",
+    "turn_without_tools",
+    "turn_with_one_tool",
+    "message_100_and_10000",
+    "idle_agents_1",
+    "idle_agents_10000",
+    "disk_per_message",
+    "one_shot_run",
+    "event_to_32_subscribers",
+];
+
+async fn measure(
+    row: &str,
+    holon: &std::path::Path,
+) -> Result<Value, Box<dyn Error + Send + Sync>> {
+    let plain =
+        |result: Result<Value, Box<dyn Error>>| result.map_err(|error| error.to_string().into());
+    match row {
+        "admission_1_caller" => plain(admission::admission(1, 500).await),
+        "admission_16_callers" => plain(admission::admission(16, 1_600).await),
+        "admission_64_callers" => plain(admission::admission(64, 6_400).await),
+        "http_admission_1_client" => served::http_admission(holon, 1, 500).await,
+        "http_admission_8_clients" => served::http_admission(holon, 8, 1_600).await,
+        "http_admission_16_clients" => served::http_admission(holon, 16, 1_600).await,
+        "http_admission_64_clients" => served::http_admission(holon, 64, 3_200).await,
+        "turn_without_tools" => plain(admission::turns(Model::Text, 100).await),
+        "turn_with_one_tool" => plain(admission::turns(Model::OneTool, 100).await),
+        "message_100_and_10000" => plain(admission::history(10_000).await),
+        "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
+        "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,
+        "disk_per_message" => plain(disk::per_message(2_000).await),
+        "one_shot_run" => served::one_shot(holon, 30),
+        "event_to_32_subscribers" => served::subscribers(holon, 32, 200).await,
+        other => Err(format!("no such row: {other}").into()),
+    }
+}
