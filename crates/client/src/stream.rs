@@ -1,0 +1,217 @@
+//! A stream of events that survives its connection.
+//!
+//! It keeps a cursor: the last event it gave out. Whatever breaks, it comes back and continues after that event, so
+//! a reader sees every event once and in order, or an error. Give up is bounded: so many failures in a row.
+
+use crate::endpoint::Endpoint;
+use crate::error::Error;
+use crate::exchange::{Answer, Ask, Patience, ask};
+use crate::sse::{Frame, Parser};
+use holon_api::{ErrorBody, EventEnvelope, Gap};
+use holon_domain::AgentId;
+use holon_domain::limits::{STREAM_IDLE_MS, STREAM_RETRIES};
+use hyper::Method;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The first pause before coming back; doubles with each failure in a row.
+const PAUSE_BASE_MS: u64 = 250;
+/// The longest pause.
+const PAUSE_MAX_MS: u64 = 5_000;
+
+/// Events of one agent, as they come.
+#[derive(Debug)]
+pub struct EventStream {
+    endpoint: Endpoint,
+    agent_id: AgentId,
+    cursor: Option<u64>,
+    failures: u32,
+    open: Option<Open>,
+}
+
+/// A connection that delivers.
+#[derive(Debug)]
+struct Open {
+    answer: Answer,
+    parser: Parser,
+    ready: VecDeque<Frame>,
+}
+
+/// What a frame means here.
+enum Item {
+    Event(Box<EventEnvelope>),
+    /// The host ended the stream on purpose; the cursor is good.
+    ComeBack,
+    /// The host failed while it streamed.
+    Failed(Error),
+    /// Nothing this client knows.
+    Other,
+}
+
+impl EventStream {
+    pub(crate) const fn new(endpoint: Endpoint, agent_id: AgentId, cursor: Option<u64>) -> Self {
+        Self {
+            endpoint,
+            agent_id,
+            cursor,
+            failures: 0,
+            open: None,
+        }
+    }
+
+    /// The last event that was given out, or the position the stream began at; none before it is open.
+    #[must_use]
+    pub const fn cursor(&self) -> Option<u64> {
+        self.cursor
+    }
+
+    /// Opens the stream, so that what is committed from now on will be seen. `next` does it by itself; this is for
+    /// callers who must be listening before they act.
+    ///
+    /// # Errors
+    /// As `next`.
+    pub async fn open(&mut self) -> Result<(), Error> {
+        while self.open.is_none() || self.cursor.is_none() {
+            let step = self.advance().await;
+            self.settle(step).await?;
+        }
+        Ok(())
+    }
+
+    /// The next event. Comes back by itself when the connection breaks; may be dropped and called again.
+    ///
+    /// # Errors
+    /// When the host refuses (an old cursor, an unknown agent, a wrong token), or was not to be reached so many times
+    /// in a row.
+    pub async fn next(&mut self) -> Result<EventEnvelope, Error> {
+        loop {
+            if let Some(envelope) = self.take_ready()? {
+                return Ok(envelope);
+            }
+            let step = self.advance().await;
+            self.settle(step).await?;
+        }
+    }
+
+    /// One step towards the next event: connect, or take in more bytes.
+    async fn advance(&mut self) -> Result<(), Error> {
+        let Some(open) = &mut self.open else {
+            self.open = Some(self.connect().await?);
+            return Ok(());
+        };
+        match open.answer.chunk().await? {
+            None => {
+                self.open = None;
+                Err(Error::Interrupted {
+                    endpoint: self.endpoint.to_string(),
+                    reason: "the stream ended".into(),
+                })
+            }
+            Some(bytes) => {
+                let mut frames = Vec::new();
+                let taken = open.parser.push(&bytes, &mut frames);
+                open.ready.extend(frames);
+                // The opening frame carries a position and no event.
+                if self.cursor.is_none() {
+                    self.cursor = open.parser.last_id().and_then(|id| id.parse().ok());
+                }
+                taken.map_err(|error| open.answer.unexpected(error.to_string()))
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Open, Error> {
+        let target = match self.cursor {
+            Some(cursor) => format!("/agents/{}/events/stream?after_seq={cursor}", self.agent_id),
+            None => format!("/agents/{}/events/stream", self.agent_id),
+        };
+        let patience = Patience::Idle(Duration::from_millis(STREAM_IDLE_MS));
+        let answer = ask(
+            &self.endpoint,
+            Ask {
+                method: Method::GET,
+                target,
+                body: None,
+                patience,
+            },
+        )
+        .await?;
+        if !answer.is_stream() {
+            return Err(answer.unexpected("not an event stream".into()));
+        }
+        Ok(Open {
+            answer,
+            parser: Parser::new(),
+            ready: VecDeque::new(),
+        })
+    }
+
+    /// The next event that has arrived, if one has.
+    fn take_ready(&mut self) -> Result<Option<EventEnvelope>, Error> {
+        while let Some(open) = &mut self.open {
+            let Some(frame) = open.ready.pop_front() else {
+                return Ok(None);
+            };
+            match read(&frame).map_err(|error| open.answer.unexpected(error.to_string()))? {
+                Item::Event(envelope) => {
+                    self.failures = 0;
+                    // After a break the host may send again what was given out already.
+                    if self.cursor.is_none_or(|cursor| envelope.event_seq > cursor) {
+                        self.cursor = Some(envelope.event_seq);
+                        return Ok(Some(*envelope));
+                    }
+                }
+                Item::ComeBack => self.open = None,
+                Item::Failed(error) => {
+                    self.open = None;
+                    return Err(error);
+                }
+                Item::Other => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets a step stand, or waits before the next one, or gives up.
+    async fn settle(&mut self, step: Result<(), Error>) -> Result<(), Error> {
+        let Err(error) = step else { return Ok(()) };
+        self.open = None;
+        if !error.is_passing() || self.failures >= STREAM_RETRIES {
+            return Err(error);
+        }
+        let pause = PAUSE_BASE_MS
+            .saturating_mul(1 << self.failures.min(10))
+            .min(PAUSE_MAX_MS);
+        self.failures += 1;
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        Ok(())
+    }
+}
+
+fn read(frame: &Frame) -> Result<Item, serde_json::Error> {
+    if frame.event == Gap::EVENT {
+        return Ok(Item::ComeBack);
+    }
+    if frame.event == "error" {
+        let ErrorBody {
+            ok: _,
+            error,
+            code,
+            hint,
+            extra,
+        } = serde_json::from_str(&frame.data)?;
+        return Ok(Item::Failed(Error::Api {
+            status: 503,
+            code,
+            message: error,
+            hint,
+            extra,
+        }));
+    }
+    if frame.id.is_none() {
+        return Ok(Item::Other);
+    }
+    serde_json::from_str(&frame.data)
+        .map(Box::new)
+        .map(Item::Event)
+}
