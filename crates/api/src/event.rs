@@ -7,6 +7,12 @@ use holon_domain::{AgentId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+/// Header of a stream's answer: identity of the store its positions belong to.
+pub const EPOCH_HEADER: &str = "holon-epoch";
+
+/// Stream event by which the host says that it failed; its data is an [`crate::ErrorBody`].
+pub const STREAM_ERROR: &str = "error";
+
 /// How much of an event is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

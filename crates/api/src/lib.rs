@@ -4,11 +4,6 @@
 //! Records that exist in `domain` already (status, briefs, transcript, run answers) are sent as they are.
 //! Requests refuse fields they do not know; answers may grow fields, so readers must ignore what they do not know.
 
-#![cfg_attr(
-    test,
-    allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")
-)]
-
 pub mod agent;
 pub mod error;
 pub mod event;

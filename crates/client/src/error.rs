@@ -47,6 +47,14 @@ pub enum Error {
         /// What was unexpected.
         reason: String,
     },
+    /// The host came back with another store, so a cursor of the old one means nothing.
+    #[error(
+        "the store of the host at {endpoint} was replaced; read its status afresh and start a new stream"
+    )]
+    StoreReplaced {
+        /// Where.
+        endpoint: String,
+    },
     /// The token cannot be sent.
     #[error(
         "the control token holds characters that cannot be sent; read it again from run/control.token"
@@ -63,6 +71,7 @@ impl Error {
             Self::Unreachable { .. }
             | Self::Interrupted { .. }
             | Self::Protocol { .. }
+            | Self::StoreReplaced { .. }
             | Self::Token => None,
         }
     }
@@ -75,6 +84,7 @@ impl Error {
             Self::Unreachable { .. }
             | Self::Interrupted { .. }
             | Self::Protocol { .. }
+            | Self::StoreReplaced { .. }
             | Self::Token => None,
         }
     }
@@ -84,7 +94,7 @@ impl Error {
         match self {
             Self::Unreachable { .. } | Self::Interrupted { .. } => true,
             Self::Api { status, .. } => matches!(*status, 429 | 503),
-            Self::Protocol { .. } | Self::Token => false,
+            Self::Protocol { .. } | Self::StoreReplaced { .. } | Self::Token => false,
         }
     }
 

@@ -174,6 +174,14 @@ impl Answer {
         kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
     }
 
+    /// A header of the answer, if it is text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.response
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+    }
+
     pub(crate) fn unexpected(&self, reason: String) -> Error {
         Error::Protocol {
             endpoint: self.endpoint.clone(),

@@ -3,11 +3,6 @@
 //! Owns connecting, encoding, bounded reading and streams that come back by cursor. Decides nothing about agents,
 //! prints nothing, reads no file and no environment: where to connect and with which token are arguments.
 
-#![cfg_attr(
-    test,
-    allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")
-)]
-
 mod client;
 mod endpoint;
 mod error;

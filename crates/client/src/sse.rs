@@ -13,8 +13,17 @@ pub struct Frame {
     pub event: String,
     /// Its data lines, joined by line feeds.
     pub data: String,
-    /// The last id seen up to and with this frame.
+    /// The id it gives itself; a frame without one does not move the reader's position.
     pub id: Option<String>,
+}
+
+/// What an empty line completes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Something to read.
+    Frame(Frame),
+    /// An id without data: where the reader stands, and nothing to read.
+    Position(String),
 }
 
 /// Why bytes are no event stream.
@@ -39,7 +48,7 @@ pub struct Parser {
     event: String,
     data: String,
     has_data: bool,
-    last_id: Option<String>,
+    id: Option<String>,
 }
 
 impl Parser {
@@ -49,24 +58,18 @@ impl Parser {
         Self::default()
     }
 
-    /// The last id the stream gave, whether or not a frame with data carried it.
-    #[must_use]
-    pub fn last_id(&self) -> Option<&str> {
-        self.last_id.as_deref()
-    }
-
-    /// Takes the next bytes and puts the frames they complete into `frames`.
+    /// Takes the next bytes and puts what they complete into `pieces`.
     ///
     /// # Errors
     /// When the bytes are no event stream; the parser is of no more use then.
-    pub fn push(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ParseError> {
+    pub fn push(&mut self, bytes: &[u8], pieces: &mut Vec<Piece>) -> Result<(), ParseError> {
         for &byte in bytes {
             let belongs_to_return = byte == b'\n' && std::mem::take(&mut self.after_return);
             match byte {
                 b'\n' if belongs_to_return => {}
-                b'\n' => self.end_line(frames)?,
+                b'\n' => self.end_line(pieces)?,
                 b'\r' => {
-                    self.end_line(frames)?;
+                    self.end_line(pieces)?;
                     self.after_return = true;
                 }
                 other => {
@@ -81,7 +84,7 @@ impl Parser {
         Ok(())
     }
 
-    fn end_line(&mut self, frames: &mut Vec<Frame>) -> Result<(), ParseError> {
+    fn end_line(&mut self, pieces: &mut Vec<Piece>) -> Result<(), ParseError> {
         let line =
             String::from_utf8(std::mem::take(&mut self.line)).map_err(|_| ParseError::NotText)?;
         let line = if std::mem::replace(&mut self.started, true) {
@@ -90,7 +93,7 @@ impl Parser {
             line.strip_prefix('\u{feff}').unwrap_or(&line)
         };
         if line.is_empty() {
-            frames.extend(self.dispatch());
+            pieces.extend(self.dispatch());
             return Ok(());
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
@@ -108,24 +111,25 @@ impl Parser {
                 }
                 self.data.push_str(value);
             }
-            "id" if !value.contains('\0') => self.last_id = Some(value.to_owned()),
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
             _ => {}
         }
     }
 
-    /// The frame the empty line ends; none when it had no data.
-    fn dispatch(&mut self) -> Option<Frame> {
+    /// What the empty line ends; nothing after comments.
+    fn dispatch(&mut self) -> Option<Piece> {
         let event = std::mem::take(&mut self.event);
         let data = std::mem::take(&mut self.data);
-        std::mem::take(&mut self.has_data).then(|| Frame {
-            event: if event.is_empty() {
-                "message".to_owned()
-            } else {
-                event
-            },
-            data,
-            id: self.last_id.clone(),
-        })
+        let id = self.id.take();
+        if !std::mem::take(&mut self.has_data) {
+            return id.map(Piece::Position);
+        }
+        let event = if event.is_empty() {
+            "message".to_owned()
+        } else {
+            event
+        };
+        Some(Piece::Frame(Frame { event, data, id }))
     }
 }
 
@@ -133,33 +137,36 @@ impl Parser {
 mod tests {
     use super::*;
 
-    fn parse(chunks: &[&[u8]]) -> (Vec<Frame>, Option<String>) {
+    fn parse(chunks: &[&[u8]]) -> Vec<Piece> {
         let mut parser = Parser::new();
-        let mut frames = Vec::new();
+        let mut pieces = Vec::new();
         for chunk in chunks {
-            parser.push(chunk, &mut frames).unwrap();
+            parser.push(chunk, &mut pieces).unwrap();
         }
-        (frames, parser.last_id().map(str::to_owned))
+        pieces
     }
 
-    fn frame(event: &str, data: &str, id: Option<&str>) -> Frame {
-        Frame {
+    fn frame(event: &str, data: &str, id: Option<&str>) -> Piece {
+        Piece::Frame(Frame {
             event: event.into(),
             data: data.into(),
             id: id.map(str::to_owned),
-        }
+        })
     }
 
     const SAMPLE: &str = "retry: 1000\nid: 4\n\n: heartbeat\n\nid: 5\nevent: turn_started\ndata: {\"é\":1}\n\n\
                           event: gap\ndata: a\ndata:  b\n\ndata: last\nid: 9\n\n";
 
-    fn expected() -> (Vec<Frame>, Option<String>) {
-        let frames = vec![
+    fn expected() -> Vec<Piece> {
+        vec![
+            Piece::Position("4".into()),
             frame("turn_started", "{\"é\":1}", Some("5")),
-            frame("gap", "a\n b", Some("5")),
+            frame(
+                "gap", "a
+ b", None,
+            ),
             frame("message", "last", Some("9")),
-        ];
-        (frames, Some("9".into()))
+        ]
     }
 
     #[test]
@@ -185,29 +192,38 @@ mod tests {
     }
 
     #[test]
-    fn an_id_without_data_moves_the_cursor_and_gives_no_frame() {
+    fn an_id_without_data_is_a_position_and_comments_are_nothing() {
         assert_eq!(
-            parse(&[b"retry: 1000\nid: 42\n\n"]),
-            (Vec::new(), Some("42".into()))
+            parse(&[b"retry: 1000
+id: 42
+
+"]),
+            [Piece::Position("42".into())]
+        );
+        assert_eq!(
+            parse(&[b": heartbeat
+
+"]),
+            []
         );
     }
 
     #[test]
     fn an_unfinished_frame_is_not_given() {
-        assert_eq!(parse(&[b"id: 1\ndata: x\n"]).0, Vec::new());
+        assert_eq!(parse(&[b"id: 1\ndata: x\n"]), []);
     }
 
     #[test]
     fn comments_unknown_fields_and_a_byte_order_mark_are_passed_over() {
         let text = "\u{feff}data: x\n: data: y\nnonsense\nother: z\n\n";
-        assert_eq!(parse(&[text.as_bytes()]).0, [frame("message", "x", None)]);
+        assert_eq!(parse(&[text.as_bytes()]), [frame("message", "x", None)]);
     }
 
     #[test]
     fn an_empty_data_line_is_data() {
-        assert_eq!(parse(&[b"data\n\n"]).0, [frame("message", "", None)]);
+        assert_eq!(parse(&[b"data\n\n"]), [frame("message", "", None)]);
         assert_eq!(
-            parse(&[b"data:\ndata:\n\n"]).0,
+            parse(&[b"data:\ndata:\n\n"]),
             [frame("message", "\n", None)]
         );
     }
@@ -215,10 +231,10 @@ mod tests {
     #[test]
     fn a_line_without_end_is_refused_at_the_bound() {
         let mut parser = Parser::new();
-        let mut frames = Vec::new();
+        let mut pieces = Vec::new();
         let chunk = vec![b'x'; 1 << 20];
         let verdict = (0..9)
-            .map(|_| parser.push(&chunk, &mut frames))
+            .map(|_| parser.push(&chunk, &mut pieces))
             .find(Result::is_err);
         assert_eq!(verdict, Some(Err(ParseError::TooLarge)));
     }

@@ -6,7 +6,8 @@
 use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::exchange::{Answer, Ask, Patience, ask};
-use crate::sse::{Frame, Parser};
+use crate::sse::{Frame, Parser, Piece};
+use holon_api::event::{EPOCH_HEADER, STREAM_ERROR};
 use holon_api::{ErrorBody, EventEnvelope, Gap};
 use holon_domain::AgentId;
 use holon_domain::limits::{STREAM_IDLE_MS, STREAM_RETRIES};
@@ -25,6 +26,8 @@ pub struct EventStream {
     endpoint: Endpoint,
     agent_id: AgentId,
     cursor: Option<u64>,
+    /// The store the cursor belongs to, once known.
+    epoch: Option<String>,
     failures: u32,
     open: Option<Open>,
 }
@@ -35,16 +38,18 @@ struct Open {
     answer: Answer,
     parser: Parser,
     ready: VecDeque<Frame>,
+    /// Whether it has delivered anything before; the first bytes come with the opening and prove little.
+    delivered: bool,
 }
 
 /// What a frame means here.
 enum Item {
     Event(Box<EventEnvelope>),
-    /// The host ended the stream on purpose; the cursor is good.
+    /// The reader fell behind and was sent away; its cursor is good, or the host will say that it is not.
     ComeBack,
     /// The host failed while it streamed.
     Failed(Error),
-    /// Nothing this client knows.
+    /// A notice this client does not know.
     Other,
 }
 
@@ -54,6 +59,7 @@ impl EventStream {
             endpoint,
             agent_id,
             cursor,
+            epoch: None,
             failures: 0,
             open: None,
         }
@@ -81,14 +87,15 @@ impl EventStream {
     /// The next event. Comes back by itself when the connection breaks; may be dropped and called again.
     ///
     /// # Errors
-    /// When the host refuses (an old cursor, an unknown agent, a wrong token), or was not to be reached so many times
-    /// in a row.
+    /// When the host refuses (an old cursor, an unknown agent, a wrong token), has another store than before, or was
+    /// not to be reached so many times in a row.
     pub async fn next(&mut self) -> Result<EventEnvelope, Error> {
         loop {
-            if let Some(envelope) = self.take_ready()? {
-                return Ok(envelope);
-            }
-            let step = self.advance().await;
+            let step = match self.take_ready() {
+                Ok(Some(envelope)) => return Ok(envelope),
+                Ok(None) => self.advance().await,
+                Err(error) => Err(error),
+            };
             self.settle(step).await?;
         }
     }
@@ -99,28 +106,27 @@ impl EventStream {
             self.open = Some(self.connect().await?);
             return Ok(());
         };
-        match open.answer.chunk().await? {
-            None => {
-                self.open = None;
-                Err(Error::Interrupted {
-                    endpoint: self.endpoint.to_string(),
-                    reason: "the stream ended".into(),
-                })
-            }
-            Some(bytes) => {
-                let mut frames = Vec::new();
-                let taken = open.parser.push(&bytes, &mut frames);
-                open.ready.extend(frames);
-                // The opening frame carries a position and no event.
-                if self.cursor.is_none() {
-                    self.cursor = open.parser.last_id().and_then(|id| id.parse().ok());
-                }
-                taken.map_err(|error| open.answer.unexpected(error.to_string()))
+        let Some(bytes) = open.answer.chunk().await? else {
+            return Err(self.interrupted("the stream ended"));
+        };
+        if std::mem::replace(&mut open.delivered, true) {
+            self.failures = 0;
+        }
+        let mut pieces = Vec::new();
+        open.parser
+            .push(&bytes, &mut pieces)
+            .map_err(|error| open.answer.unexpected(error.to_string()))?;
+        for piece in pieces {
+            match piece {
+                Piece::Frame(frame) => open.ready.push_back(frame),
+                // Only a stream that began without a cursor learns it here.
+                Piece::Position(id) => self.cursor = self.cursor.or_else(|| id.parse().ok()),
             }
         }
+        Ok(())
     }
 
-    async fn connect(&self) -> Result<Open, Error> {
+    async fn connect(&mut self) -> Result<Open, Error> {
         let target = match self.cursor {
             Some(cursor) => format!("/agents/{}/events/stream?after_seq={cursor}", self.agent_id),
             None => format!("/agents/{}/events/stream", self.agent_id),
@@ -139,19 +145,27 @@ impl EventStream {
         if !answer.is_stream() {
             return Err(answer.unexpected("not an event stream".into()));
         }
+        let epoch = answer.header(EPOCH_HEADER).map(str::to_owned);
+        if self.epoch.is_some() && self.epoch != epoch {
+            return Err(Error::StoreReplaced {
+                endpoint: self.endpoint.to_string(),
+            });
+        }
+        self.epoch = epoch;
         Ok(Open {
             answer,
             parser: Parser::new(),
             ready: VecDeque::new(),
+            delivered: false,
         })
     }
 
     /// The next event that has arrived, if one has.
     fn take_ready(&mut self) -> Result<Option<EventEnvelope>, Error> {
-        while let Some(open) = &mut self.open {
-            let Some(frame) = open.ready.pop_front() else {
-                return Ok(None);
-            };
+        let Some(open) = &mut self.open else {
+            return Ok(None);
+        };
+        while let Some(frame) = open.ready.pop_front() {
             match read(&frame).map_err(|error| open.answer.unexpected(error.to_string()))? {
                 Item::Event(envelope) => {
                     self.failures = 0;
@@ -161,15 +175,19 @@ impl EventStream {
                         return Ok(Some(*envelope));
                     }
                 }
-                Item::ComeBack => self.open = None,
-                Item::Failed(error) => {
-                    self.open = None;
-                    return Err(error);
-                }
+                Item::ComeBack => return Err(self.interrupted("the reader fell behind")),
+                Item::Failed(error) => return Err(error),
                 Item::Other => {}
             }
         }
         Ok(None)
+    }
+
+    fn interrupted(&self, reason: &str) -> Error {
+        Error::Interrupted {
+            endpoint: self.endpoint.to_string(),
+            reason: reason.to_owned(),
+        }
     }
 
     /// Lets a step stand, or waits before the next one, or gives up.
@@ -189,29 +207,29 @@ impl EventStream {
 }
 
 fn read(frame: &Frame) -> Result<Item, serde_json::Error> {
-    if frame.event == Gap::EVENT {
-        return Ok(Item::ComeBack);
+    if frame.id.is_some() {
+        return serde_json::from_str(&frame.data)
+            .map(Box::new)
+            .map(Item::Event);
     }
-    if frame.event == "error" {
-        let ErrorBody {
-            ok: _,
-            error,
-            code,
-            hint,
-            extra,
-        } = serde_json::from_str(&frame.data)?;
-        return Ok(Item::Failed(Error::Api {
-            status: 503,
-            code,
-            message: error,
-            hint,
-            extra,
-        }));
-    }
-    if frame.id.is_none() {
-        return Ok(Item::Other);
-    }
-    serde_json::from_str(&frame.data)
-        .map(Box::new)
-        .map(Item::Event)
+    Ok(match frame.event.as_str() {
+        Gap::EVENT => Item::ComeBack,
+        STREAM_ERROR => {
+            let ErrorBody {
+                ok: _,
+                error,
+                code,
+                hint,
+                extra,
+            } = serde_json::from_str(&frame.data)?;
+            Item::Failed(Error::Api {
+                status: 503,
+                code,
+                message: error,
+                hint,
+                extra,
+            })
+        }
+        _ => Item::Other,
+    })
 }

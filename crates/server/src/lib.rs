@@ -5,11 +5,6 @@
 //! hold only the reading door, so looking at an agent cannot wake it.
 //! Invariant: a request reaches a handler only through the gate at the router's root, which denies by default.
 
-#![cfg_attr(
-    test,
-    allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")
-)]
-
 mod body;
 mod door;
 mod error;

@@ -120,7 +120,8 @@ pub(crate) async fn accept(listener: Listener, router: Router, tasks: TaskTracke
             Ok(None) => continue,
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                // A drain ends the pause, too.
+                drop(tokio::time::timeout(ACCEPT_PAUSE, ends.drain.cancelled()).await);
                 continue;
             }
         };

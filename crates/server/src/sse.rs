@@ -13,6 +13,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
+use holon_api::event::{EPOCH_HEADER, STREAM_ERROR};
 use holon_api::{EventEnvelope, Gap, Projection};
 use holon_domain::AgentId;
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, FeedNotice};
@@ -63,6 +64,7 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
+        (HeaderName::from_static(EPOCH_HEADER), state.reads.epoch()),
     ];
     Ok((headers, body).into_response())
 }
@@ -226,8 +228,8 @@ impl Pump {
 
     /// Until there is news of this agent. News that was lost counts as news.
     async fn wait(&self, news: &mut broadcast::Receiver<FeedNotice>) -> Result<(), End> {
-        let beat = tokio::time::sleep(Duration::from_millis(STREAM_HEARTBEAT_MS));
-        let mut beat = std::pin::pin!(beat);
+        let mut beat = tokio::time::interval(Duration::from_millis(STREAM_HEARTBEAT_MS));
+        beat.reset();
         loop {
             tokio::select! {
                 notice = news.recv() => match notice {
@@ -236,10 +238,7 @@ impl Pump {
                     Err(broadcast::error::RecvError::Lagged(_)) => return Ok(()),
                     Err(broadcast::error::RecvError::Closed) => return Err(End::Quiet),
                 },
-                () = &mut beat => {
-                    self.send(BytesMut::from(frame::HEARTBEAT)).await?;
-                    beat.set(tokio::time::sleep(Duration::from_millis(STREAM_HEARTBEAT_MS)));
-                }
+                _ = beat.tick() => self.send(BytesMut::from(frame::HEARTBEAT)).await?,
                 () = self.chunks.closed() => return Err(End::Quiet),
                 () = self.host.shutdown.cancelled() => return Err(End::Quiet),
             }
@@ -270,7 +269,7 @@ fn gap(gap: Gap) -> End {
 }
 
 fn failed(refusal: Refusal) -> End {
-    last("error", &refusal.into_body())
+    last(STREAM_ERROR, &refusal.into_body())
 }
 
 fn last(name: &str, data: &impl serde::Serialize) -> End {
