@@ -5,6 +5,7 @@
 //! all. Callers see typed facts and records, never a type of the database library.
 
 mod agents;
+mod audit;
 mod batch;
 mod briefs;
 mod checkpoint;
@@ -32,6 +33,7 @@ mod transcript;
 mod tx;
 mod writer;
 
+pub use audit::Outstanding;
 pub use db::Db;
 pub use effects::DueRow;
 pub use error::{Error, WriteError};

@@ -36,6 +36,10 @@ impl<'a> Reader<'a> {
         Self { conn }
     }
 
+    pub(crate) const fn conn(&self) -> &'a Connection {
+        self.conn
+    }
+
     /// An agent by name.
     ///
     /// # Errors

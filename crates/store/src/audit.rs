@@ -1,0 +1,49 @@
+//! Audit: what is outstanding for one agent, counted from the rows themselves and not from what is derived of them.
+//!
+//! For tests, the simulation and `doctor`; nothing on a hot path asks here.
+
+use crate::error::Error;
+use crate::reader::Reader;
+use crate::row::{AgentNo, all};
+use holon_domain::effect::EffectId;
+use holon_domain::queue::MessageSeq;
+use holon_domain::timer::DueId;
+
+const EFFECTS: &str = "SELECT id FROM effects WHERE agent_no = ?1 ORDER BY id";
+const DUE: &str = "SELECT id FROM due WHERE agent_no = ?1 ORDER BY id";
+const QUEUED: &str = "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 0 ORDER BY seq";
+const DEQUEUED: &str = "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 1 ORDER BY seq";
+const INTERJECTIONS: &str =
+    "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 0 AND interject = 1 ORDER BY seq";
+
+/// Everything of one agent that is not settled yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outstanding {
+    /// Its open effects.
+    pub effects: Vec<EffectId>,
+    /// Its due entries.
+    pub due: Vec<DueId>,
+    /// Messages that wait.
+    pub queued: Vec<MessageSeq>,
+    /// Of them, those that may enter a running turn.
+    pub interjections: Vec<MessageSeq>,
+    /// Messages a turn works on.
+    pub dequeued: Vec<MessageSeq>,
+}
+
+impl Reader<'_> {
+    /// Everything of one agent that is not settled yet, by its rows.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn outstanding(&self, no: AgentNo) -> Result<Outstanding, Error> {
+        let numbers = |sql| all(self.conn(), sql, [no.0], |row| Ok(row.get::<_, u64>(0)?));
+        Ok(Outstanding {
+            effects: numbers(EFFECTS)?,
+            due: numbers(DUE)?,
+            queued: numbers(QUEUED)?,
+            interjections: numbers(INTERJECTIONS)?,
+            dequeued: numbers(DEQUEUED)?,
+        })
+    }
+}
