@@ -7,6 +7,7 @@ use crate::draft::Draft;
 use crate::step::Rejection;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::{AuthorityClass, TrustLevel};
+use holon_domain::brief::BriefAttachment;
 use holon_domain::event::{Event, MessageAdmitted};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
@@ -119,8 +120,16 @@ fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
         return Err(Rejection::EmptyBody);
     }
     let body_bytes = match &ingress.body {
-        Body::Text { text } | Body::Brief { text, .. } => text.len(),
+        Body::Text { text } => text.len(),
         Body::Json { value } => value.to_string().len(),
+        Body::Brief {
+            title,
+            text,
+            attachments,
+        } => {
+            let beside: usize = attachments.iter().map(attachment_bytes).sum();
+            text.len() + title.as_ref().map_or(0, String::len) + beside
+        }
     };
     if body_bytes > limits::MESSAGE_BODY_BYTES {
         return Err(Rejection::TooLarge {
@@ -144,7 +153,15 @@ fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Public ingress may not claim to be the operator or the runtime, nor jump the queue.
+fn attachment_bytes(attachment: &BriefAttachment) -> usize {
+    let value = attachment
+        .value
+        .as_ref()
+        .map_or(0, |value| value.to_string().len());
+    attachment.name.len() + attachment.uri.as_ref().map_or(0, String::len) + value
+}
+
+/// Public ingress may not claim to be the operator or the runtime; only an operator's own prompt jumps the queue.
 fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
     if !kind_fits_origin(ingress.kind, &ingress.origin) {
         return Err(Rejection::KindOriginMismatch);
@@ -158,9 +175,6 @@ fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
         | AdmissionContext::ExternalTriggerCapability
         | AdmissionContext::SignedIntegration => false,
     };
-    if vouched {
-        return Ok(());
-    }
     let outside = match ingress.kind {
         MessageKind::ChannelEvent | MessageKind::WebhookEvent | MessageKind::CallbackEvent => true,
         MessageKind::OperatorPrompt
@@ -173,10 +187,12 @@ fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
         | MessageKind::BriefResult
         | MessageKind::InternalFollowup => false,
     };
-    if !outside {
+    if !vouched && !outside {
         return Err(Rejection::KindNotPublic);
     }
-    if ingress.priority == Priority::Interject {
+    let trusted_prompt = ingress.kind == MessageKind::OperatorPrompt
+        && authority_of(ingress) == AuthorityClass::OperatorInstruction;
+    if ingress.priority == Priority::Interject && !trusted_prompt {
         return Err(Rejection::PriorityNotPublic);
     }
     Ok(())
@@ -256,7 +272,9 @@ fn normalise(
 
 /// A binding out of metadata, for runtime-owned ingress only.
 fn bound_ref(ingress: &Ingress, key: &str) -> Option<String> {
-    if !ingress.delivery_surface.is_runtime_owned() {
+    let runtime_owned = ingress.delivery_surface.is_runtime_owned()
+        && ingress.admission_context == AdmissionContext::RuntimeOwned;
+    if !runtime_owned {
         return None;
     }
     metadata_text(ingress.metadata.as_ref(), key)

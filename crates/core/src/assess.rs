@@ -4,6 +4,7 @@
 //! Order of the reading, first match wins: removed or stopped; booting; a turn runs; a message is queued (at once, or
 //! after a pause when only the agent itself keeps itself busy); a rest with an end; a rest without one; nothing to do.
 
+use crate::lifecycle::home_is_missing;
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle, RestRecord};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
@@ -122,12 +123,19 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
     match next {
         Next::Stay => match agent.lifecycle {
             Lifecycle::Deleting => plain(Posture::Archived, "is being removed".into()),
+            Lifecycle::Stopped if home_is_missing(agent) => plain(
+                Posture::Archived,
+                "stopped because its home could not be made; a start tries again".into(),
+            ),
             Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => plain(
                 Posture::Archived,
                 "stopped by an operator; only a start lets it run again".into(),
             ),
         },
-        Next::Boot => plain(Posture::HasQueuedInput, "its home is being made".into()),
+        Next::Boot if queue.pending > 0 => {
+            plain(Posture::HasQueuedInput, "its home is being made".into())
+        }
+        Next::Boot => plain(Posture::Idle, "its home is being made".into()),
         Next::Turn => agent.open_turn.as_ref().map_or_else(
             || plain(Posture::Unknown, "a turn without a record".into()),
             turn_posture,
@@ -187,7 +195,7 @@ fn messages(count: u64) -> String {
 
 fn paced_reason(agent: &AgentRecord) -> String {
     format!(
-        "paced: the last {} turns were caused by nobody but the agent itself; any other message goes first",
+        "paced: the last {} turns were caused by nobody but the agent itself; any message that is not a background one goes first",
         agent.self_caused_turns
     )
 }

@@ -2,6 +2,7 @@
 //!
 //! The only place where an agent's sequences advance, so that every number is given out once and in order.
 
+use crate::assess::{Next, assess, is_self_caused};
 use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
@@ -50,10 +51,12 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn finish(self) -> Decision {
+        let takes = assess(&self.agent, &self.queue).next == Next::Take;
+        let more = self.queue_is_stale && takes;
         Decision {
             agent: self.agent,
             facts: self.facts,
-            more: self.queue_is_stale,
+            more,
         }
     }
 
@@ -102,6 +105,7 @@ impl<'a> Draft<'a> {
             .is_none_or(|head| entry.envelope.priority.rank() < head.envelope.priority.rank());
         self.queue.pending += 1;
         self.queue.interjections += u64::from(entry.envelope.may_interject());
+        self.agent.self_caused_queued += u64::from(is_self_caused(&entry.envelope));
         if outranks && !self.queue_is_stale {
             self.queue.head = Some(entry.clone());
         }
@@ -116,6 +120,10 @@ impl<'a> Draft<'a> {
             .queue
             .interjections
             .saturating_sub(u64::from(entry.envelope.may_interject()));
+        self.agent.self_caused_queued = self
+            .agent
+            .self_caused_queued
+            .saturating_sub(u64::from(is_self_caused(&entry.envelope)));
         self.queue.head = None;
         self.queue_is_stale = self.queue.pending > 0;
     }

@@ -4,8 +4,8 @@
 //! |---|---|---|---|---|
 //! | booting | unchanged | stopped | deleting | admitted, waits |
 //! | runnable | unchanged | stopped, its run aborted, its queue kept | deleting | admitted |
-//! | stopped | runnable, or booting if its home was never made | unchanged | deleting | refused |
-//! | deleting | refused | refused | unchanged | refused |
+//! | stopped | booting, and runnable once its home is there | unchanged | deleting | refused |
+//! | deleting | refused | refused | unchanged, or tried again if it failed | refused |
 
 use crate::draft::Draft;
 use crate::input::{HostFacts, NewAgent, Reply, Stamp};
@@ -21,6 +21,9 @@ use holon_domain::queue::QueueView;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{Entropy, RunId, Timestamp, limits, text};
+
+/// Kind of the failure to make a home.
+const HOME_NOT_MADE: &str = "home_not_made";
 
 /// Makes an agent: its row, its first event, and the effect that makes its home.
 #[must_use]
@@ -55,6 +58,7 @@ pub fn create(
         model_override: model,
         totals: Default::default(),
         self_caused_turns: 0,
+        self_caused_queued: 0,
         pace: None,
         last_turn: None,
         last_failure: None,
@@ -92,13 +96,24 @@ pub(crate) fn home_prepared(
     }
     draft.agent.home_effect = None;
     match result {
-        Ok(()) => draft.agent.lifecycle = Lifecycle::Runnable,
+        Ok(()) => {
+            draft.agent.lifecycle = Lifecycle::Runnable;
+            if home_is_missing(&draft.agent) {
+                draft.agent.last_failure = None;
+            }
+        }
         Err(reason) => {
-            home_failed(draft, "home_not_made", &reason);
+            home_failed(draft, HOME_NOT_MADE, &reason);
             apply_control(draft, "stop", Lifecycle::Stopped, None);
         }
     }
     Reply::Done
+}
+
+/// Whether the agent's last failure is that its home could not be made.
+pub(crate) fn home_is_missing(agent: &AgentRecord) -> bool {
+    let failure = agent.last_failure.as_ref();
+    failure.is_some_and(|failure| failure.failure_artifact.kind == HOME_NOT_MADE)
 }
 
 fn home_failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
@@ -135,7 +150,7 @@ pub(crate) fn home_removed(
     draft.agent.home_effect = None;
     match result {
         Ok(()) => Reply::RowsMayGo,
-        // The rows stay, so that the next boot tries again.
+        // The rows stay, so that the next boot or another delete tries again.
         Err(reason) => {
             home_failed(draft, "home_not_removed", &reason);
             Reply::Done
@@ -197,7 +212,12 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 
 pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     if draft.agent.lifecycle == Lifecycle::Deleting {
-        return Reply::Unchanged;
+        if draft.agent.home_effect.is_some() {
+            return Reply::Unchanged;
+        }
+        // The last try failed; who asks again wants another.
+        remove_home(draft);
+        return Reply::Done;
     }
     let aborted = release_all(draft, "removed before the answer was complete");
     apply_control(draft, "delete", Lifecycle::Deleting, aborted);

@@ -50,8 +50,8 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
         if let Phase::BackingOff { due, .. } = turn.phase {
             draft.clear_due(due);
         }
+        turn::close_unfinished(draft, &turn, &outcome_unknown(), &not_started());
         let summary = "the one-shot run ended with the process it ran in".to_owned();
-        draft.round = None;
         turn::fail(
             draft,
             turn,

@@ -7,7 +7,7 @@ use crate::admission::{self, Ingress};
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::turn;
-use holon_domain::agent::{Lifecycle, RestRecord, RestWake};
+use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted};
 use holon_domain::message::{
@@ -116,7 +116,7 @@ fn rest_over(
         return Reply::Unchanged;
     }
     wake.due = None;
-    let priority = self_caused_priority(draft.agent.self_caused_turns, Priority::Next);
+    let priority = self_caused_priority(&draft.agent, Priority::Next);
     let tick = Ingress {
         kind: MessageKind::SystemTick,
         origin: Origin::System {
@@ -157,9 +157,13 @@ fn pace_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
     }
 }
 
-/// The band of a message the agent causes itself: once it is paced, everybody else goes first.
-pub(crate) fn self_caused_priority(turns_in_a_row: u32, wanted: Priority) -> Priority {
-    if turns_in_a_row >= limits::UNPACED_TURNS {
+/// The band of a message the agent causes itself: one whose turn will have to wait lets everybody else go first.
+///
+/// Turns in a row and queued messages together never pass the unpaced number outside the background, so a head that
+/// is paced is always a background one.
+pub(crate) fn self_caused_priority(agent: &AgentRecord, wanted: Priority) -> Priority {
+    let ahead = agent.self_caused_queued + u64::from(agent.self_caused_turns);
+    if ahead >= u64::from(limits::UNPACED_TURNS) {
         Priority::Background
     } else {
         wanted

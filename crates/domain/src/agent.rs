@@ -206,6 +206,9 @@ pub struct AgentRecord {
     /// Turns in a row that nothing but the agent itself caused.
     #[serde(default)]
     pub self_caused_turns: u32,
+    /// How many queued messages nothing but the agent itself caused.
+    #[serde(default)]
+    pub self_caused_queued: u64,
     /// The pause before the next such turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,

@@ -31,6 +31,19 @@ impl TriggerKind {
         Self::InternalFollowup,
         Self::SystemTick,
     ];
+
+    /// The stored spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OperatorInput => "operator_input",
+            Self::TaskResult => "task_result",
+            Self::ExternalEvent => "external_event",
+            Self::TimerFire => "timer_fire",
+            Self::InternalFollowup => "internal_followup",
+            Self::SystemTick => "system_tick",
+        }
+    }
 }
 
 /// How the trigger relates to what the agent was doing.

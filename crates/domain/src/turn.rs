@@ -12,6 +12,7 @@ use crate::model::ModelRef;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::timer::DueId;
+use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
 /// Position in an agent's log; dense, first is 1.
@@ -81,6 +82,8 @@ pub struct OpenTurn {
     pub started_at: Timestamp,
     /// The model the turn asks.
     pub model: ModelRef,
+    /// Where its calls run: what was the agent's workspace when it began.
+    pub workspace: WorkspaceEntry,
     /// Operator messages its end settles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owes: Vec<Owed>,

@@ -1,7 +1,8 @@
 //! The calls of a round: run in order, one at a time. What the kernel can decide itself is decided in the commit;
 //! what needs the world becomes an effect. Every call gets exactly one result.
 
-use super::end::{self, Ending, Rest};
+use super::end;
+use super::ending::{Ending, Rest};
 use crate::admission::{self, Ingress};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundInHand, Stamp};
@@ -16,7 +17,7 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Phase};
+use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
 use holon_domain::{CallId, limits, text};
 use serde_json::json;
 
@@ -109,7 +110,7 @@ fn start_call(
         turn_index: turn.turn_index,
         call: call.clone(),
         action: action.clone(),
-        workspace: draft.agent.workspace.clone(),
+        workspace: turn.workspace.clone(),
     });
     turn.phase = Phase::RunningTool {
         round_entry,
@@ -133,17 +134,27 @@ pub(crate) fn tool_finished(
     if !draft.accept(stamp, awaited) {
         return Reply::Unchanged;
     }
-    let (Some(turn), Some(round)) = (draft.agent.open_turn.take(), draft.round.take()) else {
+    let Some(turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
-    let Phase::RunningTool { call_index, .. } = turn.phase else {
-        return Reply::Unchanged;
+    let round = draft.round.take();
+    let (Phase::RunningTool { call_index, .. }, Some(round)) = (&turn.phase, round) else {
+        // The round is not in the log where the turn says it is: nothing can be told to a model about its calls.
+        let summary = "the round whose calls ran is missing from the log".to_owned();
+        end::fail(
+            draft,
+            turn,
+            TerminalReason::RuntimeFault,
+            "runtime_fault",
+            summary,
+        );
+        return Reply::Done;
     };
+    let call_index = *call_index;
     if let Some((call, _)) = round.calls.get(call_index) {
         finish_call(draft, &turn, call, envelope, duration_ms);
     }
     run_calls(draft, turn, &round, call_index + 1);
-    draft.round = Some(round);
     Reply::Done
 }
 
@@ -300,6 +311,24 @@ fn described(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEnvelop
     }
 }
 
+fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError> {
+    let (message, hint) = if turn.followups >= limits::FOLLOWUPS_PER_TURN {
+        let max = limits::FOLLOWUPS_PER_TURN;
+        (
+            format!("one turn may queue at most {max} follow-ups"),
+            "fold the remaining work into one of them",
+        )
+    } else if draft.queue.pending >= limits::QUEUE_ENTRIES {
+        (
+            "the queue is full".to_owned(),
+            "do the work in this turn, or end the turn so that the queue drains",
+        )
+    } else {
+        return None;
+    };
+    Some(ToolError::new(ToolErrorKind::LimitReached, message).hint(hint))
+}
+
 fn follow_up(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
@@ -307,19 +336,8 @@ fn follow_up(
     words: &str,
     priority: Priority,
 ) -> ToolEnvelope {
-    if turn.followups >= limits::FOLLOWUPS_PER_TURN || draft.queue.pending >= limits::QUEUE_ENTRIES
-    {
-        let error = ToolError::new(
-            ToolErrorKind::LimitReached,
-            format!(
-                "one turn may queue at most {} follow-ups",
-                limits::FOLLOWUPS_PER_TURN
-            ),
-        );
-        return ToolEnvelope::failure(
-            &call.name,
-            error.hint("fold the remaining work into one of them"),
-        );
+    if let Some(error) = no_room_for_follow_up(draft, turn) {
+        return ToolEnvelope::failure(&call.name, error);
     }
     turn.followups += 1;
     // Only the operator interjects; what an agent asks itself stands in line.
@@ -328,7 +346,7 @@ fn follow_up(
     } else {
         priority
     };
-    let priority = self_caused_priority(draft.agent.self_caused_turns, wanted);
+    let priority = self_caused_priority(&draft.agent, wanted);
     let ingress = Ingress {
         kind: MessageKind::InternalFollowup,
         origin: Origin::System {

@@ -2,14 +2,18 @@
 //!
 //! States and what moves them (`Phase`): `CallingModel` by an answer or a failure, `BackingOff` by its due entry,
 //! `RunningTool` by a result. An input that does not fit the state is stale: it is recorded and dropped.
-//! `open` begins, `round` takes answers, `calls` runs tools, `end` closes with exactly one outcome.
+//! `open` begins, `round` takes answers and `failed` failures, `calls` runs tools, `end` closes with exactly one
+//! outcome, which `ending` describes.
 
 mod calls;
 mod end;
+mod ending;
+mod failed;
 mod open;
 mod round;
 
 pub(crate) use calls::{TOOL_ENQUEUE, close_unfinished, next_round, tool_finished};
 pub(crate) use end::{abort, fail, give_up};
+pub(crate) use failed::{backoff_over, round_failed};
 pub(crate) use open::open;
-pub(crate) use round::{backoff_over, round_answered, round_failed};
+pub(crate) use round::round_answered;

@@ -32,7 +32,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         ..
     } = entry;
 
-    draft.agent.last_wake_reason = Some(format!("{:?}", envelope.trigger_kind));
+    draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
     draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
         message_id: envelope.id.clone(),
         run_id: run_id.clone(),
@@ -67,6 +67,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         authority: envelope.authority_class,
         started_at: draft.now,
         model,
+        workspace: draft.agent.workspace.clone(),
         owes,
         first_entry,
         rounds: 0,

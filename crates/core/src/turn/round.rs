@@ -1,29 +1,26 @@
-//! A provider round: its answer becomes log entries and the next thing to wait for; its failure a pause or an end.
+//! A provider round that was answered: the answer becomes log entries and the next thing to wait for.
 //!
 //! What the request held (interjections) is consumed here, in the commit of its outcome, never before.
 
 use super::calls::{self, next_round, run_calls};
-use super::end::{self, Ending};
-use crate::attempt::{self, Disposition, MAX_ATTEMPTS};
+use super::end;
+use super::ending::Ending;
+use super::failed::{awaited_answer, close_timeline};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, RoundTiming, Stamp};
-use holon_domain::attempt::{AttemptOutcome, AttemptRecord, AttemptTimeline, TokenUsage};
+use holon_domain::attempt::{AttemptTimeline, TokenUsage};
 use holon_domain::block::{Block, Opaque, ToolCall, calls_of, text_of};
 use holon_domain::decision::Fact;
-use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, OperatorInterjectionAdmitted,
-    ProviderRetryScheduled, ProviderRoundCompleted, TurnContextBuilt,
+    ProviderRoundCompleted, TurnContextBuilt,
 };
 use holon_domain::intent::Intent;
 use holon_domain::log::{InterjectionBoundary, LogEntry};
-use holon_domain::model::{
-    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ReplyBlock, StopReason,
-};
+use holon_domain::model::{ModelRef, ModelReply, ReplyBlock, StopReason};
 use holon_domain::queue::{QueueEntry, QueueStatus};
-use holon_domain::timer::{Due, DueId};
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Owed, Phase, TerminalReason};
+use holon_domain::turn::{OpenTurn, Owed};
 use holon_domain::{CallId, limits, text};
 
 type PlannedCalls = Vec<(ToolCall, Result<Intent, ToolError>)>;
@@ -86,7 +83,8 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
         0
     };
     let has_calls = !round.calls.is_empty();
-    if has_calls && bound_reached {
+    // What asks for another round meets the bound; a rest ends the turn by itself.
+    if bound_reached && (cut_off || has_calls && !rests(round)) {
         let refusal = || round_bound_error(turn.rounds);
         calls::refuse_all(draft, &turn, round, refusal);
         let rounds = turn.rounds;
@@ -107,6 +105,11 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
         return next_round(draft, turn);
     }
     end::end(draft, turn, Ending::finished(round));
+}
+
+/// Whether the round is nothing but a call to rest.
+fn rests(round: &RoundInHand) -> bool {
+    matches!(round.calls.as_slice(), [(_, Ok(Intent::Sleep { .. }))])
 }
 
 fn truncated_error() -> ToolError {
@@ -143,13 +146,6 @@ fn ask_to_go_on(draft: &mut Draft<'_>, turn: OpenTurn, had_calls: bool) {
         );
     }
     next_round(draft, turn);
-}
-
-fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
-    match draft.agent.open_turn.as_ref().map(|turn| &turn.phase) {
-        Some(Phase::CallingModel { effect }) => Some(*effect),
-        Some(Phase::BackingOff { .. } | Phase::RunningTool { .. }) | None => None,
-    }
 }
 
 fn record_frame(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
@@ -248,8 +244,19 @@ fn mint_calls(
             }),
         })
         .collect();
-    let calls = calls_of(&blocks).cloned().zip(intents).collect();
+    let planned = intents
+        .into_iter()
+        .chain(std::iter::repeat_with(|| Err(not_interpreted())));
+    let calls = calls_of(&blocks).cloned().zip(planned).collect();
     (blocks, calls)
+}
+
+/// Every call gets a result, also one the shell said nothing about.
+fn not_interpreted() -> ToolError {
+    ToolError::new(
+        ToolErrorKind::ToolExecutionFailed,
+        "not run: the runtime could not say what this call asks for",
+    )
 }
 
 fn emit_round(
@@ -284,163 +291,4 @@ fn emit_round(
         text_char_count: words.chars().count(),
         tool_names: calls_of(blocks).map(|call| call.name.clone()).collect(),
     }));
-}
-
-fn attempt_record(turn: &OpenTurn, timing: RoundTiming, outcome: AttemptOutcome) -> AttemptRecord {
-    AttemptRecord {
-        provider: turn.model.provider().to_owned(),
-        model_ref: turn.model.to_string(),
-        attempt: tries_so_far(turn) + 1,
-        max_attempts: MAX_ATTEMPTS,
-        started_at: Some(timing.started_at),
-        completed_at: Some(timing.completed_at),
-        duration_ms: Some(timing.provider_ms),
-        failure_kind: None,
-        disposition: None,
-        outcome,
-        advanced_to_fallback: false,
-        backoff_ms: None,
-        token_usage: None,
-        transport_diagnostics: None,
-    }
-}
-
-fn tries_so_far(turn: &OpenTurn) -> u32 {
-    u32::try_from(turn.attempts.len()).unwrap_or(MAX_ATTEMPTS)
-}
-
-fn close_timeline(turn: &mut OpenTurn, timing: RoundTiming, usage: TokenUsage) -> AttemptTimeline {
-    let record = AttemptRecord {
-        token_usage: Some(usage),
-        ..attempt_record(turn, timing, AttemptOutcome::Succeeded)
-    };
-    turn.attempts.push(record);
-    let mut timeline = take_timeline(turn);
-    timeline.winning_model_ref = Some(turn.model.to_string());
-    timeline
-}
-
-fn take_timeline(turn: &mut OpenTurn) -> AttemptTimeline {
-    let attempts = std::mem::take(&mut turn.attempts);
-    let mut spent = TokenUsage::default();
-    let reported: Vec<TokenUsage> = attempts
-        .iter()
-        .filter_map(|attempt| attempt.token_usage)
-        .collect();
-    reported.iter().for_each(|usage| spent.add(*usage));
-    AttemptTimeline {
-        attempts,
-        requested_model_ref: turn.model.to_string(),
-        active_model_ref: Some(turn.model.to_string()),
-        winning_model_ref: None,
-        aggregated_token_usage: (!reported.is_empty()).then_some(spent),
-    }
-}
-
-/// A model failed.
-pub(crate) fn round_failed(
-    draft: &mut Draft<'_>,
-    stamp: Stamp,
-    failure: &ModelFailure,
-    timing: RoundTiming,
-) -> Reply {
-    let awaited = awaited_answer(draft);
-    if !draft.accept(stamp, awaited) {
-        return Reply::Unchanged;
-    }
-    let Some(mut turn) = draft.agent.open_turn.take() else {
-        return Reply::Unchanged;
-    };
-    let attempt = tries_so_far(&turn) + 1;
-    let verdict = attempt::judge(
-        failure.kind,
-        attempt,
-        failure.retry_after_ms,
-        draft.entropy.next(),
-    );
-    let outcome = match verdict {
-        Disposition::Retry { .. } => AttemptOutcome::Retrying,
-        Disposition::Exhausted => AttemptOutcome::RetriesExhausted,
-        Disposition::FailFast => AttemptOutcome::FailFastAborted,
-    };
-    let mut record = AttemptRecord {
-        failure_kind: Some(failure.kind.as_str().to_owned()),
-        disposition: Some(verdict.as_str().to_owned()),
-        token_usage: failure.usage,
-        transport_diagnostics: failure.diagnostics.clone(),
-        ..attempt_record(&turn, timing, outcome)
-    };
-    match verdict {
-        Disposition::Retry { backoff_ms } => {
-            record.backoff_ms = Some(backoff_ms);
-            turn.attempts.push(record);
-            back_off(draft, turn, failure, backoff_ms);
-        }
-        Disposition::Exhausted | Disposition::FailFast => {
-            turn.attempts.push(record);
-            let timeline = take_timeline(&mut turn);
-            let reason = match failure.kind {
-                ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
-                ModelFailureKind::Timeout
-                | ModelFailureKind::Connection
-                | ModelFailureKind::RateLimited
-                | ModelFailureKind::ServerError
-                | ModelFailureKind::Auth
-                | ModelFailureKind::InvalidRequest
-                | ModelFailureKind::InvalidResponse
-                | ModelFailureKind::UnsupportedTransport
-                | ModelFailureKind::ModelUnavailable => TerminalReason::ProviderFailed,
-            };
-            end::end(
-                draft,
-                turn,
-                Ending::provider_failed(reason, failure, timeline),
-            );
-        }
-    }
-    Reply::Done
-}
-
-fn back_off(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure, backoff_ms: u64) {
-    let until = draft.now.plus_millis(backoff_ms);
-    draft.event(Event::ProviderRetryScheduled(ProviderRetryScheduled {
-        turn_index: turn.turn_index,
-        round: turn.rounds + 1,
-        attempt: tries_so_far(&turn),
-        failure_kind: failure.kind.as_str().to_owned(),
-        error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
-        backoff_ms,
-        retry_at: until,
-    }));
-    let due = draft.set_due(
-        until,
-        Due::BackoffOver {
-            turn_index: turn.turn_index,
-        },
-    );
-    turn.phase = Phase::BackingOff { due, until };
-    draft.agent.open_turn = Some(turn);
-}
-
-/// The pause before the next try is over.
-pub(crate) fn backoff_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
-    let Some(turn) = draft.agent.open_turn.as_mut() else {
-        return Reply::Unchanged;
-    };
-    match turn.phase {
-        Phase::BackingOff { due, .. } if due == id => {
-            let (turn_index, attempt) = (turn.turn_index, tries_so_far(turn) + 1);
-            let effect = draft.open_effect(Effect::CallModel {
-                turn_index,
-                attempt,
-            });
-            if let Some(turn) = draft.agent.open_turn.as_mut() {
-                turn.phase = Phase::CallingModel { effect };
-            }
-            Reply::Done
-        }
-        Phase::BackingOff { .. } | Phase::CallingModel { .. } | Phase::RunningTool { .. } => {
-            Reply::Unchanged
-        }
-    }
 }

@@ -1,1 +1,416 @@
-//! x
+//! The door: provenance, bindings, sizes, order.
+
+use crate::render::spelled;
+use crate::world::World;
+use crate::{make, states};
+use holon_core::admission::{Ingress, authority_of, kind_fits_origin};
+use holon_core::{Rejection, Reply};
+use holon_domain::authority::AuthorityClass;
+use holon_domain::brief::{AttachmentKind, BriefAttachment};
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
+};
+use holon_domain::queue::QueueStatus;
+use holon_domain::{TaskId, TimerId, limits};
+use serde_json::json;
+
+const CONTEXTS: [AdmissionContext; 7] = [
+    AdmissionContext::PublicUnauthenticated,
+    AdmissionContext::ControlAuthenticated,
+    AdmissionContext::ExternalTriggerCapability,
+    AdmissionContext::LocalProcess,
+    AdmissionContext::RuntimeOwned,
+    AdmissionContext::OperatorTransportAuthenticated,
+    AdmissionContext::SignedIntegration,
+];
+
+fn origins() -> [(&'static str, Origin); 7] {
+    let text = str::to_owned;
+    [
+        ("operator", Origin::Operator { actor_id: None }),
+        (
+            "channel",
+            Origin::Channel {
+                channel_id: text("c"),
+                sender_id: None,
+            },
+        ),
+        (
+            "webhook",
+            Origin::Webhook {
+                source: text("ci"),
+                event_type: None,
+            },
+        ),
+        (
+            "callback",
+            Origin::Callback {
+                descriptor_id: text("trig_1"),
+                source: None,
+            },
+        ),
+        (
+            "timer",
+            Origin::Timer {
+                timer_id: TimerId::from_stored("timer_1"),
+            },
+        ),
+        (
+            "system",
+            Origin::System {
+                subsystem: text("test"),
+            },
+        ),
+        (
+            "task",
+            Origin::Task {
+                task_id: TaskId::from_stored("task_1"),
+            },
+        ),
+    ]
+}
+
+fn ingress(kind: MessageKind, origin: Origin, admission_context: AdmissionContext) -> Ingress {
+    Ingress {
+        kind,
+        origin,
+        admission_context,
+        ..make::prompt(Priority::Normal)
+    }
+}
+
+/// What the door makes of it: the authority of the message, or why it was refused.
+fn verdict(ingress: Ingress) -> Result<AuthorityClass, Rejection> {
+    let mut world = states::booting();
+    admitted(&mut world, ingress).map(|message| message.authority_class)
+}
+
+fn admitted(world: &mut World, ingress: Ingress) -> Result<MessageEnvelope, Rejection> {
+    let before = world.clone();
+    match world.send(make::admit(ingress)).reply {
+        Ok(Reply::Admitted { message_seq, .. }) => {
+            Ok(world.messages[&message_seq].entry.envelope.clone())
+        }
+        Ok(other) => panic!("admission answered {other:?}"),
+        Err(refused) => {
+            assert_eq!(world.agent, before.agent, "a refusal changes nothing");
+            Err(refused)
+        }
+    }
+}
+
+fn short(verdict: &Result<AuthorityClass, Rejection>) -> String {
+    match verdict {
+        Ok(class) => spelled(class),
+        Err(Rejection::KindNotPublic) => "refused: kind".to_owned(),
+        Err(Rejection::PriorityNotPublic) => "refused: priority".to_owned(),
+        Err(other) => format!("refused: {other}"),
+    }
+}
+
+fn grouped_by_verdict(judge: impl Fn(AdmissionContext) -> String) -> String {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for context in CONTEXTS {
+        let verdict = judge(context);
+        match groups.iter_mut().find(|(known, _)| *known == verdict) {
+            Some((_, contexts)) => contexts.push(spelled(context)),
+            None => groups.push((verdict, vec![spelled(context)])),
+        }
+    }
+    let lines = groups
+        .into_iter()
+        .map(|(verdict, contexts)| format!("    {verdict}: {}\n", contexts.join(", ")));
+    lines.collect()
+}
+
+#[test]
+fn authority_follows_from_the_door_the_origin_and_the_kind() {
+    let mut table = String::new();
+    for kind in MessageKind::ALL {
+        for (name, origin) in origins() {
+            if kind_fits_origin(kind, &origin) {
+                table += &format!("{} from {name}\n", spelled(kind));
+                table += &grouped_by_verdict(|context| {
+                    short(&verdict(ingress(kind, origin.clone(), context)))
+                });
+            }
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn only_a_trusted_operator_prompt_may_interject() {
+    let mut table = String::new();
+    for kind in MessageKind::ALL {
+        for (name, origin) in origins() {
+            if kind_fits_origin(kind, &origin) {
+                table += &format!("{} from {name}\n", spelled(kind));
+                table += &grouped_by_verdict(|context| {
+                    let ingress = Ingress {
+                        priority: Priority::Interject,
+                        ..ingress(kind, origin.clone(), context)
+                    };
+                    short(&verdict(ingress))
+                });
+            }
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn a_kind_that_its_origin_cannot_have_is_refused_at_every_door() {
+    for kind in MessageKind::ALL {
+        for (name, origin) in origins() {
+            if kind_fits_origin(kind, &origin) {
+                continue;
+            }
+            for context in CONTEXTS {
+                assert_eq!(
+                    verdict(ingress(kind, origin.clone(), context)),
+                    Err(Rejection::KindOriginMismatch),
+                    "{kind:?} from {name} as {context:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_door_raises_an_origin_above_its_ceiling() {
+    for (name, origin) in origins() {
+        for context in CONTEXTS {
+            let worth = authority_of(&ingress(MessageKind::ChannelEvent, origin.clone(), context));
+            assert!(
+                worth >= AuthorityClass::ceiling_of(&origin),
+                "{name} as {context:?}"
+            );
+        }
+    }
+}
+
+fn with_bindings(
+    kind: MessageKind,
+    origin: Origin,
+    delivery_surface: DeliverySurface,
+    admission_context: AdmissionContext,
+) -> Ingress {
+    Ingress {
+        delivery_surface,
+        metadata: Some(json!({
+            "work_item_id": "work_1",
+            "task_id": "task_9",
+            "waiting_intent_id": "wait_1",
+            "other": 3,
+        })),
+        ..ingress(kind, origin, admission_context)
+    }
+}
+
+#[test]
+fn only_runtime_owned_ingress_binds_a_work_item_or_a_task_out_of_metadata() {
+    let [operator, channel, _, _, timer, system, _] = origins().map(|(_, origin)| origin);
+    use AdmissionContext::{ControlAuthenticated, PublicUnauthenticated, RuntimeOwned};
+    use DeliverySurface::{
+        HttpControlPrompt, HttpPublicEnqueue, RuntimeSystem, TaskRejoin, TimerScheduler,
+    };
+    let cases = [
+        (
+            MessageKind::SystemTick,
+            &system,
+            RuntimeSystem,
+            RuntimeOwned,
+            true,
+        ),
+        (
+            MessageKind::SystemTick,
+            &system,
+            TaskRejoin,
+            RuntimeOwned,
+            true,
+        ),
+        (
+            MessageKind::TimerTick,
+            &timer,
+            TimerScheduler,
+            RuntimeOwned,
+            true,
+        ),
+        (
+            MessageKind::OperatorPrompt,
+            &operator,
+            HttpControlPrompt,
+            ControlAuthenticated,
+            false,
+        ),
+        (
+            MessageKind::ChannelEvent,
+            &channel,
+            HttpPublicEnqueue,
+            PublicUnauthenticated,
+            false,
+        ),
+        (
+            MessageKind::ChannelEvent,
+            &channel,
+            RuntimeSystem,
+            PublicUnauthenticated,
+            false,
+        ),
+    ];
+    for (kind, origin, surface, context, binds) in cases {
+        let mut world = states::booting();
+        let ingress = with_bindings(kind, origin.clone(), surface, context);
+        let metadata = ingress.metadata.clone();
+        let message = admitted(&mut world, ingress).expect("admitted");
+        let at = format!("{kind:?} through {surface:?} as {context:?}");
+        assert_eq!(message.work_item_id.is_some(), binds, "{at}");
+        assert_eq!(message.task_id.is_some(), binds, "{at}");
+        assert_eq!(message.metadata, metadata, "{at}: metadata stays as data");
+        assert_eq!(
+            message
+                .source_refs
+                .get("waiting_intent_id")
+                .map(String::as_str),
+            Some("wait_1"),
+            "{at}: provenance is kept for everyone"
+        );
+    }
+}
+
+#[test]
+fn a_task_or_timer_named_by_its_origin_wins_over_metadata() {
+    let [.., timer, _, task] = origins().map(|(_, origin)| origin);
+    let mut world = states::booting();
+    let mut forged = ingress(
+        MessageKind::TaskResult,
+        task,
+        AdmissionContext::RuntimeOwned,
+    );
+    forged.metadata = Some(json!({ "task_id": "task_forged" }));
+    forged.delivery_surface = DeliverySurface::TaskRejoin;
+    let message = admitted(&mut world, forged).expect("admitted");
+    assert_eq!(message.task_id, Some(TaskId::from_stored("task_1")));
+    assert_eq!(message.source_refs["task_id"], "task_1");
+
+    let mut forged = ingress(
+        MessageKind::TimerTick,
+        timer,
+        AdmissionContext::RuntimeOwned,
+    );
+    forged.metadata = Some(json!({ "timer_id": "timer_forged" }));
+    let message = admitted(&mut world, forged).expect("admitted");
+    assert_eq!(message.source_refs["timer_id"], "timer_1");
+}
+
+#[test]
+fn bodies_and_metadata_are_admitted_up_to_their_limits_and_not_beyond() {
+    let max = limits::MESSAGE_BODY_BYTES;
+    let brief = |title: usize, name: usize| Body::Brief {
+        title: Some("t".repeat(title)),
+        text: "x".to_owned(),
+        attachments: vec![BriefAttachment {
+            kind: AttachmentKind::File,
+            name: "n".repeat(name),
+            uri: None,
+            value: None,
+        }],
+    };
+    let quoted = |bytes: usize| json!("j".repeat(bytes - 2));
+    let cases = [
+        ("text at the limit", Body::text("x".repeat(max)), None, true),
+        ("text over it", Body::text("x".repeat(max + 1)), None, false),
+        (
+            "JSON at the limit",
+            Body::Json { value: quoted(max) },
+            None,
+            true,
+        ),
+        (
+            "JSON over it",
+            Body::Json {
+                value: quoted(max + 1),
+            },
+            None,
+            false,
+        ),
+        ("a brief at the limit", brief(max - 3, 2), None, true),
+        ("a brief with a long title", brief(max, 0), None, false),
+        ("a brief with a long attachment", brief(0, max), None, false),
+        (
+            "metadata at the limit",
+            Body::text("x"),
+            Some(quoted(limits::MESSAGE_METADATA_BYTES)),
+            true,
+        ),
+        (
+            "metadata over it",
+            Body::text("x"),
+            Some(quoted(limits::MESSAGE_METADATA_BYTES + 1)),
+            false,
+        ),
+    ];
+    for (name, body, metadata, fits) in cases {
+        let ingress = Ingress {
+            body,
+            metadata,
+            ..make::prompt(Priority::Normal)
+        };
+        let verdict = verdict(ingress);
+        assert_eq!(verdict.is_ok(), fits, "{name}");
+        assert!(
+            fits || matches!(verdict, Err(Rejection::TooLarge { .. })),
+            "{name}: {verdict:?}"
+        );
+    }
+}
+
+#[test]
+fn a_prompt_without_words_is_refused_and_an_event_without_words_is_not() {
+    let silent = |ingress: Ingress| Ingress {
+        body: Body::text(" \n"),
+        ..ingress
+    };
+    assert_eq!(
+        verdict(silent(make::prompt(Priority::Normal))),
+        Err(Rejection::EmptyBody)
+    );
+    let event = silent(make::channel_event("", Priority::Normal));
+    assert_eq!(verdict(event), Ok(AuthorityClass::ExternalEvidence));
+}
+
+#[test]
+fn a_full_queue_refuses_and_keeps_what_it_holds() {
+    let mut view = states::booting().view();
+    view.queue.pending = limits::QUEUE_ENTRIES;
+    let world = states::booting();
+    let refused = holon_core::step(
+        view,
+        make::admit(make::prompt(Priority::Interject)),
+        &world.host,
+        world.now,
+        &mut crate::world::Dice::new(),
+    );
+    assert_eq!(refused.map(|step| step.reply), Err(Rejection::QueueFull));
+}
+
+#[test]
+fn messages_are_taken_by_band_and_inside_a_band_in_their_order() {
+    use Priority::{Background, Interject, Next, Normal};
+    let mut world = states::booting();
+    for priority in [
+        Background, Normal, Next, Normal, Interject, Next, Background, Interject,
+    ] {
+        world.send(make::admit(make::prompt(priority)));
+    }
+    let mut world = states::ready(world);
+    let mut taken = Vec::new();
+    while let Some(turn) = &world.agent.open_turn {
+        taken.push(turn.message_seq);
+        // Interjections would join the running turn; a stop of the agent's words ends each turn alone.
+        world.send(make::Said::calls(vec![make::sleep(None)]).to(&world));
+    }
+    assert_eq!(taken, [5, 8, 3, 6, 2, 4, 1, 7]);
+    assert_eq!(world.in_status(QueueStatus::Processed).len(), 8);
+}

@@ -106,10 +106,7 @@ fn outcomes(world: &World) -> Vec<(&'static str, Input)> {
             "answer: a command, cut off",
             answered(Said::calls(vec![make::exec()]).cut_off()),
         ),
-        (
-            "answer, stale generation",
-            words().stamped(older, now),
-        ),
+        ("answer, stale generation", words().stamped(older, now)),
         ("answer, another effect", words().stamped(other, now)),
         (
             "model failed: server error",

@@ -27,6 +27,12 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);
 
+impl Dice {
+    pub(crate) const fn new() -> Self {
+        Self(0)
+    }
+}
+
 impl Entropy for Dice {
     fn next(&mut self) -> u128 {
         self.0 += 1;
@@ -71,7 +77,7 @@ impl World {
         let host = HostFacts {
             default_model: make::model("scripted/default"),
         };
-        let mut dice = Dice(0);
+        let mut dice = Dice::new();
         let Decision { agent, facts, .. } = lifecycle::create(new, &host, make::T0, &mut dice);
         let mut world = Self {
             agent: agent.clone(),
@@ -122,7 +128,8 @@ impl World {
         let Phase::RunningTool { round_entry, .. } = self.agent.open_turn.as_ref()?.phase else {
             return None;
         };
-        let (_, LogEntry::AssistantRound { blocks, .. }) = self.log.get(round_entry as usize - 1)?
+        let (_, LogEntry::AssistantRound { blocks, .. }) =
+            self.log.get(round_entry as usize - 1)?
         else {
             return None;
         };
@@ -182,12 +189,7 @@ impl World {
         }
     }
 
-    fn write(
-        &mut self,
-        agent: AgentRecord,
-        facts: &[Fact],
-        intents: &[Result<Intent, ToolError>],
-    ) {
+    fn write(&mut self, agent: AgentRecord, facts: &[Fact], intents: &[Result<Intent, ToolError>]) {
         facts.iter().for_each(|fact| self.write_fact(fact, intents));
         let counted = agent.counters;
         assert_eq!(counted.messages, self.messages.len() as u64, "messages");

@@ -1,0 +1,157 @@
+//! How a turn ends and what is said of it: the words, the failure, the rest. Writes nothing; `end` does.
+
+use crate::input::RoundInHand;
+use holon_domain::attempt::AttemptTimeline;
+use holon_domain::failure::{FailureArtifact, FailureCategory};
+use holon_domain::model::{ModelFailure, ModelFailureKind};
+use holon_domain::turn::{LogSeq, TerminalKind, TerminalReason};
+use holon_domain::{limits, text};
+
+/// A rest the model asked for.
+pub(crate) struct Rest {
+    pub(crate) reason: Option<String>,
+    pub(crate) duration_ms: Option<u64>,
+}
+
+/// How and why a turn ends, and what is said of it.
+pub(crate) struct Ending {
+    pub(super) reason: TerminalReason,
+    /// The last round, whose words are the terminal message; and the first of them.
+    pub(super) last_round: Option<(LogSeq, String)>,
+    pub(super) failure: Option<Failure>,
+    pub(super) rest: Option<Rest>,
+}
+
+/// Why a turn failed.
+pub(crate) struct Failure {
+    pub(super) artifact: FailureArtifact,
+    pub(super) timeline: Option<AttemptTimeline>,
+}
+
+impl Ending {
+    pub(super) fn finished(round: &RoundInHand) -> Self {
+        let last_round = Some((round.entry, round.words.clone()));
+        Self {
+            reason: TerminalReason::Finished,
+            last_round,
+            failure: None,
+            rest: None,
+        }
+    }
+
+    pub(super) fn slept(round: &RoundInHand, rest: Rest) -> Self {
+        Self {
+            reason: TerminalReason::Slept,
+            rest: Some(rest),
+            ..Self::finished(round)
+        }
+    }
+
+    pub(super) fn max_rounds(round: &RoundInHand, rounds: u32) -> Self {
+        let summary = format!(
+            "stopped after {rounds} model rounds, the most this request allowed; allow more with --max-turns"
+        );
+        let failure = Failure::runtime("max_turns_exceeded", summary);
+        Self {
+            reason: TerminalReason::MaxRounds,
+            failure: Some(failure),
+            ..Self::finished(round)
+        }
+    }
+
+    pub(super) fn output_limit() -> Self {
+        let summary = "the model kept hitting its output limit; ask for the work in smaller pieces"
+            .to_owned();
+        Self::failed(
+            TerminalReason::OutputLimit,
+            Failure::runtime("output_limit", summary),
+        )
+    }
+
+    pub(super) fn provider_failed(
+        reason: TerminalReason,
+        failure: &ModelFailure,
+        timeline: AttemptTimeline,
+    ) -> Self {
+        Self::failed(reason, Failure::provider(failure, timeline))
+    }
+
+    pub(super) fn failed(reason: TerminalReason, failure: Failure) -> Self {
+        Self {
+            reason,
+            last_round: None,
+            failure: Some(failure),
+            rest: None,
+        }
+    }
+
+    pub(super) fn called_off(reason: TerminalReason, summary: &str) -> Self {
+        Self::failed(reason, Failure::runtime("run_aborted", summary.to_owned()))
+    }
+
+    pub(super) const fn kind(&self) -> TerminalKind {
+        match self.reason {
+            TerminalReason::Finished | TerminalReason::Slept => TerminalKind::Completed,
+            TerminalReason::MaxRounds
+            | TerminalReason::ProviderFailed
+            | TerminalReason::ContextLengthExceeded
+            | TerminalReason::OutputLimit
+            | TerminalReason::Poisoned
+            | TerminalReason::OperatorAborted
+            | TerminalReason::AgentStopped
+            | TerminalReason::RuntimeFault => TerminalKind::Aborted,
+        }
+    }
+}
+
+impl Failure {
+    pub(super) fn runtime(kind: &str, summary: String) -> Self {
+        let artifact = FailureArtifact {
+            category: FailureCategory::Runtime,
+            kind: kind.to_owned(),
+            summary: text::preview(&summary, limits::FAILURE_SUMMARY_BYTES),
+            provider: None,
+            model_ref: None,
+            status: None,
+            task_id: None,
+            exit_status: None,
+            source_chain: Vec::new(),
+            metadata: Default::default(),
+        };
+        Self {
+            artifact,
+            timeline: None,
+        }
+    }
+
+    fn provider(failure: &ModelFailure, timeline: AttemptTimeline) -> Self {
+        let category = match failure.kind {
+            ModelFailureKind::Timeout
+            | ModelFailureKind::Connection
+            | ModelFailureKind::RateLimited
+            | ModelFailureKind::ServerError
+            | ModelFailureKind::Auth => FailureCategory::Transport,
+            ModelFailureKind::InvalidRequest
+            | ModelFailureKind::ContextLengthExceeded
+            | ModelFailureKind::InvalidResponse
+            | ModelFailureKind::UnsupportedTransport
+            | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
+        };
+        let mut this = Self::runtime(failure.kind.as_str(), failure.message.clone());
+        let diagnostics = failure.diagnostics.clone().unwrap_or_default();
+        this.artifact.category = category;
+        this.artifact.provider = timeline
+            .attempts
+            .last()
+            .map(|attempt| attempt.provider.clone());
+        this.artifact.model_ref = Some(timeline.requested_model_ref.clone());
+        this.artifact.status = diagnostics.status;
+        this.artifact.source_chain = diagnostics
+            .source_chain
+            .into_iter()
+            .take(limits::SOURCE_CHAIN)
+            .collect();
+        this.timeline = Some(timeline);
+        this
+    }
+}
