@@ -1,1 +1,173 @@
-//! x
+//! Making, starting, stopping and removing.
+
+use crate::make::{self, Said};
+use crate::states;
+use crate::world::World;
+use holon_core::{Input, Rejection, Reply};
+use holon_domain::agent::Lifecycle;
+use holon_domain::brief::BriefKind;
+use holon_domain::effect::Effect;
+use holon_domain::event::Event;
+use holon_domain::message::Priority;
+use holon_domain::queue::QueueStatus;
+
+#[test]
+fn a_new_agent_has_one_event_and_waits_for_its_home() {
+    let world = states::booting();
+    assert_eq!(world.event_kinds(0), ["agent_created"]);
+    assert_eq!(world.agent.lifecycle, Lifecycle::Booting);
+    let open: Vec<&Effect> = world.effects.values().map(|open| &open.effect).collect();
+    assert_eq!(open, [&Effect::PrepareHome]);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn messages_that_came_while_it_was_booting_are_taken_up_once_its_home_is_there() {
+    let mut world = states::booting();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let world = states::ready(world);
+    assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 1);
+    assert_eq!(world.in_status(QueueStatus::Queued)[0].seq, 2);
+}
+
+#[test]
+fn an_agent_whose_home_fails_is_stopped_keeps_its_queue_and_can_be_started_again() {
+    let mut world = states::booting();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let stamp = world.stamp().expect("its home is being made");
+    world.send(make::home_prepared(stamp, Err("disk full")));
+    assert_eq!(world.agent.lifecycle, Lifecycle::Stopped);
+    let failure = world.agent.last_failure.clone().expect("it says why");
+    assert_eq!(failure.failure_artifact.summary, "disk full");
+
+    world.send(Input::Start);
+    let world = states::ready(world);
+    assert_eq!(world.in_status(QueueStatus::Dequeued).len(), 1);
+    assert_eq!(world.agent.last_failure, None, "the cause is mended");
+}
+
+#[test]
+fn a_stop_settles_the_message_in_hand_and_keeps_the_rest_for_after_the_start() {
+    let mut world = states::stopped();
+    assert_eq!(world.in_status(QueueStatus::Aborted)[0].seq, 1);
+    assert_eq!(world.messages[&1].outcome, Some(1));
+    assert_eq!(world.briefs[0].kind, BriefKind::Failure);
+    assert_eq!(world.messages[&2].outcome, None);
+
+    world.send(Input::Start);
+    let world = states::ready(world);
+    assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn outcomes_of_before_a_stop_are_stale_after_it() {
+    for state in [states::calling_model, states::running_tool, states::booting] {
+        let mut world = state();
+        let stamp = world.stamp().expect("something is open");
+        world.send(Input::Stop);
+        world.send(Input::Start);
+        let before = world.clone();
+        for late in [
+            Said::words("late").stamped(stamp, world.now),
+            make::tool_ok(stamp),
+            make::home_prepared(stamp, Ok(())),
+        ] {
+            assert_eq!(world.send(late).reply, Ok(Reply::Unchanged));
+        }
+        assert_eq!(world.messages.len(), before.messages.len());
+        assert_eq!(world.effects, before.effects);
+        assert_eq!(
+            world.event_kinds(before.events.len()),
+            ["effect_outcome_dropped"; 3]
+        );
+    }
+}
+
+#[test]
+fn a_stop_ends_a_rest_for_good() {
+    let mut world = states::resting(Some(60_000));
+    world.send(Input::Stop);
+    assert!(world.due.is_empty());
+    world.send(Input::Start);
+    let world = states::ready(world);
+    assert_eq!((&world.agent.rest, &world.agent.open_turn), (&None, &None));
+}
+
+#[test]
+fn a_removal_goes_on_until_the_home_is_gone_and_another_delete_tries_again() {
+    let mut world = states::running_tool();
+    world.send(Input::Delete);
+    assert_eq!(world.messages[&1].outcome, Some(1));
+    assert_eq!(world.send(Input::Delete).reply, Ok(Reply::Unchanged));
+
+    let stamp = world.stamp().expect("its home is being removed");
+    world.send(make::home_removed(stamp, Err("busy")));
+    assert_eq!(world.agent.lifecycle, Lifecycle::Deleting);
+    assert!(world.effects.is_empty());
+
+    assert_eq!(world.send(Input::Delete).reply, Ok(Reply::Done));
+    let stamp = world.stamp().expect("its home is being removed");
+    let sent = world.send(make::home_removed(stamp, Ok(())));
+    assert_eq!(sent.reply, Ok(Reply::RowsMayGo));
+}
+
+#[test]
+fn an_agent_that_is_being_removed_takes_nothing_but_its_removal() {
+    for input in [
+        make::admit(make::prompt(Priority::Normal)),
+        Input::Start,
+        Input::Stop,
+        Input::Configure {
+            workspace: None,
+            model: None,
+        },
+    ] {
+        let mut world = states::deleting();
+        assert_eq!(world.send(input).reply, Err(Rejection::Deleting));
+    }
+}
+
+fn configured(world: &mut World) {
+    world.send(Input::Configure {
+        workspace: Some(make::workspace("other")),
+        model: Some(make::model("scripted/other")),
+    });
+}
+
+#[test]
+fn a_new_workspace_and_model_hold_from_the_next_turn_on() {
+    let mut world = states::calling_model();
+    let home = world.agent.workspace.clone();
+    configured(&mut world);
+    world.send(Said::calls(vec![make::exec()]).to(&world));
+    let Some(Effect::RunTool { workspace, .. }) =
+        world.effects.values().next().map(|open| &open.effect)
+    else {
+        panic!("a tool runs");
+    };
+    assert_eq!(*workspace, home, "the turn in hand stays where it is");
+    let turn = world.agent.open_turn.clone().expect("a turn");
+    assert_eq!(turn.model, make::model("scripted/default"));
+    world.send(make::tool_ok(world.stamp().expect("a tool runs")));
+    world.send(Said::words("done").to(&world));
+    assert_eq!(world.briefs[0].workspace_id, home.workspace_id);
+
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let turn = world.agent.open_turn.clone().expect("a turn");
+    assert_eq!(turn.model, make::model("scripted/other"));
+    assert_eq!(turn.workspace, make::workspace("other"));
+}
+
+#[test]
+fn the_same_workspace_again_is_no_news() {
+    let mut world = states::idle();
+    configured(&mut world);
+    configured(&mut world);
+    let used = world
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::WorkspaceUsed(_)));
+    assert_eq!(used.count(), 1);
+}

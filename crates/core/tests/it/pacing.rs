@@ -1,1 +1,141 @@
-//! x
+//! An agent that keeps itself busy is slowed down, and nobody else waits for it.
+
+use crate::make::{self, Said};
+use crate::states;
+use crate::world::World;
+use holon_core::Input;
+use holon_core::assess::{Next, assess};
+use holon_domain::limits;
+use holon_domain::message::Priority;
+use holon_domain::queue::QueueStatus;
+
+/// The turn in hand queues follow-ups and ends.
+fn follow_up(world: &mut World, count: usize) {
+    let calls = vec![make::enqueue(Priority::Next); count];
+    world.send(Said::calls(calls).to(world));
+    world.send(Said::words("more to come").to(world));
+}
+
+#[test]
+fn the_first_turns_an_agent_causes_itself_follow_at_once_and_further_ones_wait_longer_each() {
+    let mut world = states::calling_model();
+    let mut waits = Vec::new();
+    for _ in 0..16 {
+        follow_up(&mut world, 1);
+        let standing = assess(&world.agent, &world.queue());
+        match standing.next {
+            Next::Pace { until } => {
+                waits.push(until.millis_since(world.now));
+                world.let_due_come();
+            }
+            other => {
+                assert_eq!(other, Next::Turn);
+                waits.push(0);
+            }
+        }
+    }
+    let paced: Vec<u64> = waits.iter().map(|wait| wait / 1_000).collect();
+    assert_eq!(paced, [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 120]);
+}
+
+#[test]
+fn time_that_has_passed_since_the_last_turn_counts() {
+    let mut world = states::paced();
+    world.send(Input::Stop);
+    world.advance(limits::PACE_MAX_MS);
+    world.send(Input::Start);
+    let world = states::ready(world);
+    assert_eq!(world.agent.pace, None);
+    assert!(world.agent.open_turn.is_some());
+}
+
+#[test]
+fn rests_of_its_own_are_paced_like_follow_ups() {
+    let mut world = states::calling_model();
+    let mut paced = 0;
+    for _ in 0..limits::UNPACED_TURNS + 3 {
+        world.send(Said::calls(vec![make::sleep(Some(1))]).to(&world));
+        world.let_due_come();
+        if world.agent.pace.is_some() {
+            paced += 1;
+            world.let_due_come();
+        }
+        assert!(world.agent.open_turn.is_some());
+    }
+    assert_eq!(paced, 3);
+}
+
+#[test]
+fn whoever_speaks_to_a_paced_agent_is_heard_at_once_and_ends_the_pacing() {
+    for ingress in [
+        make::prompt(Priority::Normal),
+        make::prompt(Priority::Interject),
+        make::channel_event("news", Priority::Normal),
+    ] {
+        let mut world = states::paced();
+        world.send(make::admit(ingress));
+        let taken = world.in_status(QueueStatus::Dequeued)[0].seq;
+        assert_eq!(taken, world.agent.counters.messages);
+        assert_eq!((world.agent.pace, world.due.len()), (None, 0));
+        assert_eq!(world.agent.self_caused_turns, 0);
+    }
+}
+
+#[test]
+fn nobody_waits_behind_follow_ups_that_were_queued_before_the_pacing_began() {
+    let mut world = states::calling_model();
+    follow_up(&mut world, 16);
+    while world.agent.open_turn.is_some() {
+        world.send(Said::words("one done").to(&world));
+    }
+    assert!(
+        world.agent.pace.is_some(),
+        "it is paced with follow-ups left"
+    );
+    assert!(world.agent.self_caused_queued > 0);
+    world.send(make::admit(make::channel_event("news", Priority::Normal)));
+    let taken = world.in_status(QueueStatus::Dequeued)[0].seq;
+    assert_eq!(taken, world.agent.counters.messages);
+}
+
+#[test]
+fn follow_ups_that_will_have_to_wait_are_queued_in_the_background() {
+    let mut world = states::calling_model();
+    follow_up(&mut world, 10);
+    let bands: Vec<Priority> = world
+        .messages
+        .values()
+        .skip(1)
+        .map(|kept| kept.entry.envelope.priority)
+        .collect();
+    let (ahead, behind) = bands.split_at(limits::UNPACED_TURNS as usize);
+    assert!(ahead.iter().all(|band| *band == Priority::Next));
+    assert!(behind.iter().all(|band| *band == Priority::Background));
+}
+
+#[test]
+fn nothing_is_dropped_by_pacing() {
+    let mut world = states::calling_model();
+    follow_up(&mut world, 16);
+    loop {
+        if world.agent.open_turn.is_some() {
+            world.send(Said::words("one done").to(&world));
+        } else if world.due.is_empty() {
+            break;
+        } else {
+            world.let_due_come();
+        }
+    }
+    assert_eq!(world.in_status(QueueStatus::Processed).len(), 17);
+    assert_eq!(world.agent.self_caused_queued, 0);
+}
+
+#[test]
+fn a_stopped_agent_is_paced_again_after_its_start() {
+    let mut world = states::paced();
+    world.send(Input::Stop);
+    world.send(Input::Start);
+    let world = states::ready(world);
+    assert!(world.agent.pace.is_some());
+    assert_eq!(world.violations(), []);
+}

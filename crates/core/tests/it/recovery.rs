@@ -1,1 +1,232 @@
-//! x
+//! What a new process makes of what a dead one left open.
+
+use crate::make::{self, Said};
+use crate::states;
+use crate::world::World;
+use holon_core::Input;
+use holon_domain::agent::Lifecycle;
+use holon_domain::block::calls_of;
+use holon_domain::brief::BriefKind;
+use holon_domain::event::Event;
+use holon_domain::limits;
+use holon_domain::log::LogEntry;
+use holon_domain::message::Priority;
+use holon_domain::model::ModelFailureKind;
+use holon_domain::queue::QueueStatus;
+use holon_domain::turn::TerminalReason;
+
+fn ended_as(world: &World) -> Option<TerminalReason> {
+    world.agent.last_turn.as_ref().map(|end| end.reason)
+}
+
+#[test]
+fn three_unclean_exits_without_progress_set_the_message_aside_and_the_queue_goes_on() {
+    let mut world = states::calling_model();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    for _ in 1..limits::RESUMES_WITHOUT_PROGRESS {
+        world.recover(false);
+        assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 1);
+    }
+    world.recover(false);
+    assert_eq!(ended_as(&world), Some(TerminalReason::Poisoned));
+    assert_eq!(world.in_status(QueueStatus::Aborted)[0].seq, 1);
+    assert_eq!(world.messages[&1].outcome, Some(1));
+    assert_eq!(world.briefs[0].kind, BriefKind::Failure);
+    assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn clean_exits_never_set_a_message_aside() {
+    let mut world = states::calling_model();
+    for _ in 0..limits::RESUMES_WITHOUT_PROGRESS * 3 {
+        world.recover(true);
+    }
+    assert_eq!(world.in_status(QueueStatus::Dequeued).len(), 1);
+    let turn = world.agent.open_turn.clone().expect("the turn goes on");
+    assert_eq!(turn.resume.count, 0);
+}
+
+#[test]
+fn a_clean_exit_between_unclean_ones_is_neither_counted_nor_forgiven() {
+    let mut world = states::calling_model();
+    for clean in [false, true, false, true, true] {
+        world.recover(clean);
+        assert_eq!(world.in_status(QueueStatus::Dequeued).len(), 1);
+    }
+    world.recover(false);
+    assert_eq!(ended_as(&world), Some(TerminalReason::Poisoned));
+}
+
+#[test]
+fn one_new_log_entry_is_progress() {
+    let mut world = states::calling_model();
+    for _ in 0..4 {
+        world.recover(false);
+        world.recover(false);
+        world.send(Said::calls(vec![make::agent_get()]).to(&world));
+    }
+    assert_eq!(world.in_status(QueueStatus::Dequeued).len(), 1);
+    world.recover(false);
+    let turn = world.agent.open_turn.clone().expect("the turn goes on");
+    assert_eq!(turn.resume.count, 1);
+}
+
+#[test]
+fn each_message_has_its_own_count() {
+    let mut world = states::calling_model();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.recover(false);
+    world.recover(false);
+    world.send(Said::words("done after all").to(&world));
+    world.recover(false);
+    assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
+}
+
+#[test]
+fn a_call_that_had_begun_is_unknown_once_and_those_behind_it_never_began() {
+    let mut world = states::running_tool();
+    world.recover(false);
+    assert_eq!(
+        world.results(),
+        ["outcome_unknown", "not_started", "not_started"]
+    );
+    let ids: Vec<_> = world
+        .log
+        .iter()
+        .filter_map(|(_, entry)| match entry {
+            LogEntry::AssistantRound { blocks, .. } => Some(blocks),
+            _ => None,
+        })
+        .flat_map(|blocks| calls_of(blocks))
+        .map(|call| call.id.clone())
+        .collect();
+    let Some(Event::TurnResumed(resumed)) = world.events.last() else {
+        panic!("the last event says that the turn goes on");
+    };
+    assert_eq!(resumed.unknown_calls, ids[..1]);
+    assert_eq!(resumed.unstarted_calls, ids[1..]);
+
+    world.recover(false);
+    assert_eq!(world.results().len(), 3, "and it is said once only");
+}
+
+#[test]
+fn a_call_that_had_ended_keeps_its_result() {
+    let mut world = states::running_tool();
+    world.send(make::tool_ok(world.stamp().expect("a tool runs")));
+    world.recover(true);
+    assert_eq!(world.results(), ["ok", "outcome_unknown", "not_started"]);
+}
+
+#[test]
+fn an_outcome_of_the_dead_process_is_stale() {
+    let mut world = states::running_tool();
+    let stamp = world.stamp().expect("a tool runs");
+    world.recover(false);
+    world.send(make::tool_ok(stamp));
+    assert_eq!(world.results().len(), 3);
+    assert_eq!(
+        world.events.last().map(Event::kind),
+        Some("effect_outcome_dropped")
+    );
+}
+
+#[test]
+fn recovery_crashed_in_between_is_one_more_boot() {
+    for state in [
+        states::booting,
+        states::idle,
+        states::calling_model,
+        states::backing_off,
+        states::running_tool,
+        states::paced,
+        states::stopped,
+        states::deleting,
+    ] {
+        let mut world = state();
+        world.recover(true);
+        let once = world.clone();
+        world.recover(true);
+        assert_eq!(world.violations(), []);
+        assert_eq!(world.agent.lifecycle, once.agent.lifecycle);
+        assert_eq!(world.log, once.log);
+        let names = |world: &World| {
+            let open = world.effects.values().map(|open| open.effect.name());
+            open.collect::<Vec<_>>()
+        };
+        assert_eq!(names(&world), names(&once));
+    }
+}
+
+#[test]
+fn the_tries_of_a_round_are_counted_across_a_restart() {
+    let mut world = states::backing_off();
+    world.recover(false);
+    world.let_due_come();
+    world.recover(false);
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(ModelFailureKind::Timeout, stamp, world.now));
+    world.let_due_come();
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(ModelFailureKind::Timeout, stamp, world.now));
+    assert_eq!(ended_as(&world), Some(TerminalReason::ProviderFailed));
+}
+
+fn temporary(state: fn(World) -> World) -> World {
+    let mut world = state(states::ready(World::with(make::temporary_agent())));
+    world.recover(true);
+    world
+}
+
+#[test]
+fn a_temporary_agent_is_removed_and_leaves_no_message_or_call_open() {
+    let running = temporary(|mut world| {
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        world.send(Said::calls(vec![make::exec(), make::exec()]).to(&world));
+        world
+    });
+    assert_eq!(running.results(), ["outcome_unknown", "not_started"]);
+    let backing_off = temporary(|mut world| {
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        let stamp = world.stamp().expect("a model is asked");
+        world.send(make::failed(ModelFailureKind::Timeout, stamp, world.now));
+        world
+    });
+    for world in [running, backing_off] {
+        assert_eq!(world.agent.lifecycle, Lifecycle::Deleting);
+        assert_eq!(world.messages[&1].outcome, Some(1));
+        assert_eq!(world.violations(), []);
+    }
+    let idle = temporary(|world| world);
+    assert_eq!(idle.agent.lifecycle, Lifecycle::Deleting);
+}
+
+#[test]
+fn a_turn_the_runtime_gave_up_is_settled_and_the_next_message_is_taken() {
+    let mut world = states::running_tool();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.send(Input::GiveUp {
+        message: "a rule was broken".to_owned(),
+    });
+    assert_eq!(ended_as(&world), Some(TerminalReason::RuntimeFault));
+    assert_eq!(
+        world.results(),
+        ["outcome_unknown", "not_started", "not_started"]
+    );
+    assert_eq!(world.messages[&1].outcome, Some(1));
+    assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
+}
+
+#[test]
+fn a_result_whose_round_is_missing_from_the_log_ends_the_turn_instead_of_losing_it() {
+    let mut world = states::running_tool();
+    let mut view = world.view();
+    view.round = None;
+    let input = make::tool_ok(world.stamp().expect("a tool runs"));
+    let mut dice = crate::world::Dice::new();
+    let step = holon_core::step(view, input, &world.host, world.now, &mut dice).expect("a step");
+    world.agent = step.decision.agent;
+    assert_eq!(world.agent.open_turn, None);
+    assert_eq!(ended_as(&world), Some(TerminalReason::RuntimeFault));
+}
