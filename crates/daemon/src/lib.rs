@@ -1,1 +1,26 @@
-//! Composition root: opens the store, binds adapters to ports, serves.
+//! The composition root: opens the home and its store, binds adapters to the engine's ports, serves or runs once.
+//!
+//! Owns start and end of a host process: locks, listeners, signals, logs, the record other processes find it by.
+//! Deliberately absent: any decision about agents, and any printing; what is worth telling goes to a callback or
+//! to the log.
+
+mod compose;
+mod daemon_record;
+mod endpoint;
+mod error;
+mod files;
+mod log;
+mod open;
+mod port;
+mod run_local;
+mod runtime;
+mod serve;
+mod signal;
+
+pub use daemon_record::DaemonRecord;
+pub use endpoint::{Endpoints, socket_path};
+pub use error::Error;
+pub use log::{LogLevel, start_logging};
+pub use run_local::run_local;
+pub use runtime::{run_runtime, serve_runtime};
+pub use serve::serve;

@@ -1,0 +1,61 @@
+//! From settings to a running host: every port bound to its adapter.
+
+use crate::error::Error;
+use crate::port::{Commands, Homes, Models, OsEntropy, SystemClock};
+use holon_config::{Settings, Source};
+use holon_domain::model::ModelRef;
+use holon_engine::ports::{ModelClient as _, Ports};
+use holon_engine::{Host, HostConfig};
+use holon_store::{Db, Home};
+use std::sync::Arc;
+
+/// Where relative scripts of the scripted provider are looked up, under the home.
+const SCRIPTS: &str = "scripts";
+
+/// Starts the host of an opened home: what the last process left open is settled when this returns.
+///
+/// # Errors
+/// When the store cannot be read or written.
+pub(crate) async fn start(settings: &Settings, home: &Home, db: Db) -> Result<Host, Error> {
+    let config = HostConfig {
+        db_path: home.db_path(),
+        agents_dir: home.agents_dir().to_string_lossy().into_owned(),
+        default_agent: settings.default_agent.value.clone(),
+        default_model: settings
+            .model
+            .as_ref()
+            .map_or_else(ModelRef::none, |model| model.value.clone()),
+        event_budget_bytes: settings.event_budget_bytes.value,
+    };
+    Ok(Host::start(config, ports(settings, home), db).await?)
+}
+
+/// A model somebody has just typed must be usable. One from the environment or a file is only worth a warning:
+/// agents with a model of their own must come up all the same. Asked before anything is opened.
+pub(crate) fn check_default_model(settings: &Settings) -> Result<(), Error> {
+    let Some(model) = &settings.model else {
+        return Ok(());
+    };
+    let models = Models::new(settings.home.value.join(SCRIPTS));
+    match (models.check(&model.value), model.source) {
+        (Ok(()), _) => Ok(()),
+        (Err(failure), Source::Flag) => Err(holon_engine::Error::Model(failure).into()),
+        (Err(failure), Source::Environment | Source::File | Source::Builtin) => {
+            tracing::warn!(model = %model.value, %failure, "the default model cannot be asked");
+            Ok(())
+        }
+    }
+}
+
+fn ports(settings: &Settings, home: &Home) -> Ports {
+    Ports {
+        model: Arc::new(Models::new(home.root().join(SCRIPTS))),
+        command: Arc::new(Commands::new(
+            settings.shell.as_deref(),
+            settings.child_env_removals(),
+        )),
+        home: Arc::new(Homes::new(home.agents_dir())),
+        clock: Arc::new(SystemClock::new()),
+        entropy: Arc::new(OsEntropy),
+    }
+}

@@ -1,0 +1,132 @@
+//! Why a host does not start, or a run of its own does not come about: each with a code and, where there is one,
+//! the next step.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What stands in the way.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The home cannot be used.
+    #[error(transparent)]
+    Home(#[from] holon_store::HomeError),
+    /// The home's path cannot be written down as text.
+    #[error("the home {} is not valid UTF-8; use another home", path.display())]
+    HomeNotText {
+        /// The home.
+        path: PathBuf,
+    },
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] holon_store::Error),
+    /// The control token cannot be used.
+    #[error(transparent)]
+    Token(#[from] holon_config::TokenError),
+    /// The socket's path does not fit into an address.
+    #[error("the socket path {} has {len} bytes, and the system takes at most {max}; use a home with a shorter path",
+        path.display())]
+    SocketPathTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length.
+        len: usize,
+        /// The most there may be.
+        max: usize,
+    },
+    /// Only this machine may talk to the host for now.
+    #[error("cannot listen on {addr}: only loopback binds are supported; use 127.0.0.1:{port}", port = addr.port())]
+    NotLoopback {
+        /// As asked for.
+        addr: SocketAddr,
+    },
+    /// The address cannot be had.
+    #[error("cannot listen on {addr}: {source}")]
+    Bind {
+        /// As asked for.
+        addr: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The server does not start.
+    #[error(transparent)]
+    Server(#[from] holon_server::Error),
+    /// The engine refused or failed.
+    #[error(transparent)]
+    Engine(#[from] holon_engine::Error),
+    /// The model is no model reference.
+    #[error(transparent)]
+    Model(#[from] holon_domain::model::ModelRefError),
+    /// A file of the run directory cannot be written or removed.
+    #[error("cannot write {}: {source}; check permissions and free space", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The system refused something every process needs.
+    #[error("the system refused to {what}: {source}")]
+    System {
+        /// What.
+        what: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Somebody asked the process to end before the run had.
+    #[error("interrupted by {signal} before the run had ended")]
+    Interrupted {
+        /// By what.
+        signal: &'static str,
+    },
+}
+
+impl Error {
+    /// Stable code for callers.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Home(holon_store::HomeError::Owned { .. }) => "home_in_use",
+            Self::Home(_) | Self::HomeNotText { .. } => "home_unusable",
+            Self::Store(_) => "store_unusable",
+            Self::Token(_) => "token_unusable",
+            Self::SocketPathTooLong { .. } => "socket_path_too_long",
+            Self::NotLoopback { .. } => "not_loopback",
+            Self::Bind { .. } => "address_unavailable",
+            Self::Server(_) => "server_failed",
+            Self::Engine(error) => error.code(),
+            Self::Model(_) => "invalid_model",
+            Self::File { .. } => "file_failed",
+            Self::System { .. } => "system_failed",
+            Self::Interrupted { .. } => "interrupted",
+        }
+    }
+
+    /// What to do next, where the words do not say it already.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Bind { source, .. } => Some(match source.kind() {
+                std::io::ErrorKind::AddrInUse => {
+                    "another program listens there; choose another port with --port N, or --port 0 for any free one"
+                        .to_owned()
+                }
+                _ => "choose another address with --listen ADDR:PORT".to_owned(),
+            }),
+            Self::Store(error) if error.is_full() => Some("the disk is full; free some space and try again".to_owned()),
+            Self::Engine(error) => error.hint(),
+            Self::Interrupted { .. } => {
+                Some("a named agent goes on at the next start; a temporary one is removed".to_owned())
+            }
+            Self::Home(_)
+            | Self::HomeNotText { .. }
+            | Self::Store(_)
+            | Self::Token(_)
+            | Self::SocketPathTooLong { .. }
+            | Self::NotLoopback { .. }
+            | Self::Server(_)
+            | Self::Model(_)
+            | Self::File { .. }
+            | Self::System { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The clock of this machine: the only place of the program that asks what time it is.
+
+use async_trait::async_trait;
+use holon_domain::Timestamp;
+use holon_engine::ports::Clock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Longest sleep between two looks at the wall clock, so that a clock that jumped is noticed.
+const NAP: Duration = Duration::from_secs(60);
+
+/// Wall clock and monotonic clock of this machine.
+#[derive(Debug)]
+pub(crate) struct SystemClock {
+    started: Instant,
+}
+
+impl SystemClock {
+    /// A clock whose elapsed time begins now.
+    pub(crate) fn new() -> Self {
+        Self {
+            started: Instant::now(),
+        }
+    }
+}
+
+/// What the wall clock says.
+pub(crate) fn wall_clock() -> Timestamp {
+    let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => {
+            i64::try_from(before.duration().as_millis()).map_or(i64::MIN, i64::wrapping_neg)
+        }
+    };
+    Timestamp::from_millis(millis)
+}
+
+#[async_trait]
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        wall_clock()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    async fn sleep_until(&self, at: Timestamp) {
+        loop {
+            let left = at.millis_since(self.now());
+            if left == 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(left).min(NAP)).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_time_that_has_come_is_not_waited_for() {
+        let clock = SystemClock::new();
+        // Would hang for ever if the past were waited for.
+        clock.sleep_until(Timestamp::from_millis(0)).await;
+        clock.sleep_until(clock.now()).await;
+    }
+
+    #[tokio::test]
+    async fn sleep_ends_no_earlier_than_asked() {
+        let clock = SystemClock::new();
+        let at = clock.now().plus_millis(20);
+        clock.sleep_until(at).await;
+        assert!(clock.now() >= at);
+    }
+}

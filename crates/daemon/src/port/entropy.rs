@@ -1,0 +1,26 @@
+//! Randomness from the system.
+
+use holon_domain::Entropy;
+use holon_engine::ports::EntropySource;
+
+/// The system's own source.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OsEntropy;
+
+impl EntropySource for OsEntropy {
+    fn source(&self) -> Box<dyn Entropy + Send> {
+        Box::new(*self)
+    }
+}
+
+impl Entropy for OsEntropy {
+    #[expect(
+        clippy::expect_used,
+        reason = "an id without randomness would be a lie; the decision that wanted one is rolled back"
+    )]
+    fn next(&mut self) -> u128 {
+        let mut bytes = [0_u8; 16];
+        getrandom::fill(&mut bytes).expect("a booted system gives randomness");
+        u128::from_ne_bytes(bytes)
+    }
+}

@@ -1,0 +1,62 @@
+//! One run on a home nobody serves: this process owns the home for as long as the run takes.
+
+use crate::error::Error;
+use crate::signal::EndSignals;
+use crate::{compose, open};
+use holon_config::Settings;
+use holon_domain::message::AdmissionContext;
+use holon_domain::model::ModelRef;
+use holon_domain::run::RunOnceResponse;
+use holon_engine::request::{RunRequest, WorkspaceChoice};
+use std::path::PathBuf;
+
+/// Runs a request with a host of its own and takes the host down in order.
+///
+/// # Errors
+/// When the home cannot be had, the request is refused, or a signal asks the process to end.
+pub async fn run_local(
+    settings: &Settings,
+    request: holon_api::RunRequest,
+) -> Result<RunOnceResponse, Error> {
+    let request = translate(request)?;
+    let mut signals = EndSignals::listen()?;
+    let home = open::take_home(&settings.home.value)?;
+    let host = compose::start(settings, &home, open::open_store(&home)?).await?;
+    if request.agent_id.as_ref() == Some(&settings.default_agent.value) {
+        let agent_id = settings.default_agent.value.clone();
+        host.ensure_default_agent(agent_id).await?;
+    }
+    let acts = host.acts();
+    let outcome = tokio::select! {
+        outcome = acts.run_once(request) => outcome.map_err(Error::from),
+        signal = signals.next() => Err(Error::Interrupted { signal }),
+    };
+    if outcome.is_err() {
+        tokio::select! {
+            closed = host.shut_down() => drop(closed),
+            // Asked twice: the state is safe at any moment, so there is nothing to wait for.
+            _ = signals.next() => {}
+        }
+        return outcome;
+    }
+    if let Err(error) = host.shut_down().await {
+        // The answer is on disk; a store that could not be closed in order is mended by the next start.
+        tracing::warn!(%error, "the store could not be closed in order");
+    }
+    outcome
+}
+
+fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Error> {
+    Ok(RunRequest {
+        text: request.text,
+        agent_id: request.agent_id,
+        create_agent: request.create_agent,
+        model: request.model.as_deref().map(ModelRef::parse).transpose()?,
+        max_rounds: request.max_turns,
+        workspace: WorkspaceChoice {
+            workspace_root: request.workspace_root.map(PathBuf::from),
+            cwd: request.cwd.map(PathBuf::from),
+        },
+        admission_context: AdmissionContext::LocalProcess,
+    })
+}

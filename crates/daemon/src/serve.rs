@@ -1,0 +1,112 @@
+//! Serving a home: bind, recover, announce, serve, drain.
+//!
+//! Order matters: nothing is admitted before recovery is done, recovery begins only when every listener is bound,
+//! and nobody is told of the host before it answers.
+
+use crate::daemon_record::DaemonRecord;
+use crate::endpoint::{self, Endpoints};
+use crate::error::Error;
+use crate::port::wall_clock;
+use crate::signal::EndSignals;
+use crate::{compose, files, open};
+use holon_config::{Settings, Token};
+use holon_domain::limits::OPEN_FILES;
+use holon_server::ServerConfig;
+use holon_store::Home;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Serves the home of `settings` until a signal or a client asks the host to go down. `ready` is called once, when
+/// requests are answered.
+///
+/// # Errors
+/// When the host cannot start. Nothing of it is left behind then.
+pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Result<(), Error> {
+    raise_file_limit();
+    compose::check_default_model(settings)?;
+    let mut signals = EndSignals::listen()?;
+    let home = open::take_home(&settings.home.value)?;
+    let token = Token::load_or_create(&home.token_path())?;
+    let token = holon_server::Token::new(token.expose())?;
+    let bound = endpoint::bind(&home, settings.http_addr.value).await?;
+    let endpoints = bound.endpoints.clone();
+    let _marks = Marks(&home);
+    let host = compose::start(settings, &home, open::open_store(&home)?).await?;
+    host.ensure_default_agent(settings.default_agent.value.clone())
+        .await?;
+    DaemonRecord::write(&home, &endpoints, wall_clock())?;
+    let shutdown = CancellationToken::new();
+    let asked = shutdown.clone();
+    let server = holon_server::serve(
+        ServerConfig {
+            default_agent: settings.default_agent.value.clone(),
+            home_dir: home.root().display().to_string(),
+            pid: std::process::id(),
+            tcp: Some(bound.tcp),
+            unix: Some(bound.unix),
+            token,
+            allowed_hosts: Vec::new(),
+        },
+        host.reads(),
+        host.acts(),
+        shutdown.clone(),
+        Arc::new(move || asked.cancel()),
+    );
+    tracing::info!(http = %endpoints.http_addr, socket = %endpoints.socket_path.display(), "host is up");
+    ready(&endpoints);
+    let serving = async {
+        let served = server.await;
+        let closed = host.shut_down().await;
+        served.map_err(Error::from).and(closed.map_err(Error::from))
+    };
+    until_done(serving, &mut signals, &shutdown).await
+}
+
+/// Drives the host to its end. The first signal asks it to go down; the second does not wait for that, because the
+/// state on disk is good at any moment.
+async fn until_done(
+    serving: impl Future<Output = Result<(), Error>>,
+    signals: &mut EndSignals,
+    shutdown: &CancellationToken,
+) -> Result<(), Error> {
+    let mut serving = std::pin::pin!(serving);
+    loop {
+        tokio::select! {
+            done = &mut serving => return done,
+            signal = signals.next() => {
+                if shutdown.is_cancelled() {
+                    tracing::warn!(signal, "ends at once; the next start takes up what is unfinished");
+                    return Ok(());
+                }
+                tracing::info!(signal, "going down");
+                shutdown.cancel();
+            }
+        }
+    }
+}
+
+/// The files other processes find a host by; gone with it.
+struct Marks<'a>(&'a Home);
+
+impl Drop for Marks<'_> {
+    fn drop(&mut self) {
+        files::remove_quietly(&self.0.socket_path());
+        DaemonRecord::remove(self.0);
+    }
+}
+
+/// Asks for as many open files as the bounds of this build can need; fewer is not a reason to stay down.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = limit
+        .maximum
+        .map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
+    if limit.current.is_none_or(|now| now >= wanted) {
+        return;
+    }
+    limit.current = Some(wanted);
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::warn!(%error, wanted, "the limit of open files could not be raised");
+    }
+}
