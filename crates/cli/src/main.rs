@@ -1,2 +1,44 @@
-//! Entry of the `holon` command.
-fn main() {}
+//! Entry of the `holon` command: parse, dispatch, exit. Starts nothing before the command line is understood.
+
+mod args;
+mod command;
+mod exit;
+mod host;
+mod output;
+mod path;
+mod render;
+
+use crate::args::Args;
+use crate::exit::Exit;
+use crate::output::Output;
+use clap::Parser as _;
+use std::process::ExitCode;
+
+/// One line, so that it can be taken out when a measurement says so.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(said) => {
+            // Help and version come this way too; clap knows which stream and which code each deserves.
+            let exit = if said.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            };
+            // Nobody is left to tell if even that cannot be printed.
+            drop(said.print());
+            return exit.into();
+        }
+    };
+    let output = Output::new(args.format());
+    match command::run(args, &output) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `holon agent`: make, list, start, stop, look.
+
+use crate::args::{AgentCommand, WorkspaceArgs};
+use crate::exit::{Exit, Failure};
+use crate::host::Host;
+use crate::output::Output;
+use crate::{path, render};
+use holon_api::{ControlAction, CreateAgentRequest};
+use holon_domain::AgentId;
+use std::path::PathBuf;
+
+/// Carries out one of them; without a word, lists.
+pub(super) async fn run(
+    home: Option<PathBuf>,
+    command: Option<AgentCommand>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    match command.unwrap_or(AgentCommand::List) {
+        AgentCommand::Create {
+            id,
+            model,
+            workspace,
+        } => create(home, &id, model, workspace, output).await,
+        AgentCommand::List => list(home, output).await,
+        AgentCommand::Start { id } => control(home, id, ControlAction::Start, output).await,
+        AgentCommand::Stop { id } => control(home, id, ControlAction::Stop, output).await,
+        AgentCommand::Status { id } => super::view::status(home, id, output).await,
+    }
+}
+
+async fn create(
+    home: Option<PathBuf>,
+    id: &str,
+    model: Option<String>,
+    workspace: WorkspaceArgs,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let agent_id =
+        AgentId::parse(id).map_err(|error| Failure::usage(format!("{id:?}: {error}")))?;
+    let absolute = |flag: &'static str, dir: Option<PathBuf>| {
+        dir.map(|dir| path::absolute(flag, &dir)).transpose()
+    };
+    let request = CreateAgentRequest {
+        workspace_root: absolute("--workspace-root", workspace.workspace_root)?,
+        cwd: absolute("--cwd", workspace.cwd)?,
+        model: model
+            .map(|model| path::model("--model", &model))
+            .transpose()?,
+        template: None,
+    };
+    let host = Host::find(home, None)?;
+    let identity = host.asked(host.client().create_agent(&agent_id, &request).await)?;
+    output.answer(&identity, |identity| {
+        format!("agent {} is there", identity.agent_id)
+    });
+    Ok(Exit::Done)
+}
+
+async fn list(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
+    let host = Host::find(home, None)?;
+    let agents = host.asked(host.client().agents().await)?;
+    output.answer(&agents, |agents| render::agents(agents));
+    Ok(Exit::Done)
+}
+
+async fn control(
+    home: Option<PathBuf>,
+    id: Option<String>,
+    action: ControlAction,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let host = Host::find(home, id)?;
+    let agent_id = host.agent_id().await?;
+    let answer = host.asked(host.client().control(&agent_id, action).await)?;
+    output.answer(&answer, |answer| match action {
+        ControlAction::Start | ControlAction::Resume => {
+            format!("agent {} may run", answer.agent_id)
+        }
+        ControlAction::Stop | ControlAction::Pause => {
+            format!("agent {} is stopped", answer.agent_id)
+        }
+    });
+    Ok(Exit::Done)
+}

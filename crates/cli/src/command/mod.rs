@@ -1,0 +1,40 @@
+//! The commands, one file each, and the way from the command line to them.
+
+mod agent;
+mod demo;
+mod prompt;
+mod run;
+mod serve;
+mod text;
+mod view;
+
+use crate::args::{Args, Command};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use clap::CommandFactory as _;
+use std::future::Future;
+
+/// Carries out the command line.
+pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
+    let home = args.home;
+    match args.command {
+        Command::Serve(serve) => serve::run(home, serve, output),
+        Command::Run(args) => run::run(home, args, output),
+        Command::Prompt(prompt) => block_on(prompt::run(home, prompt, output)),
+        Command::Status(agent) => block_on(view::status(home, agent.agent, output)),
+        Command::Tail(tail) => block_on(view::tail(home, tail, output)),
+        Command::Transcript(transcript) => block_on(view::transcript(home, transcript, output)),
+        Command::Agent { command } => block_on(agent::run(home, command, output)),
+        Command::Demo(demo) => block_on(demo::run(demo, output)),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "holon", &mut script);
+            output.say(&String::from_utf8_lossy(&script));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    holon_daemon::run_runtime()?.block_on(work)
+}

@@ -1,0 +1,108 @@
+//! `holon run`: one question, one answer. Through the host if one is alive on the home, otherwise with a host of
+//! its own for as long as it takes.
+
+use super::text;
+use crate::args::RunArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::{Format, Output};
+use crate::{host, path, render};
+use holon_api::RunRequest;
+use holon_config::{Flags, Settings, Source};
+use holon_daemon::LogLevel;
+use holon_domain::AgentId;
+use holon_domain::run::{RunOnceResponse, RunStatus};
+use std::path::PathBuf;
+
+/// Asks and prints.
+pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
+    let mut request = request(args)?;
+    let flags = Flags {
+        home,
+        ..Flags::default()
+    };
+    let settings = super::serve::with_absolute_model(Settings::load(&flags)?)?;
+    holon_daemon::start_logging(&settings, LogLevel::Warn);
+    let response = super::block_on(async {
+        let client = host::client(&settings.home.value);
+        match client.health().await {
+            Ok(_) => {
+                follow_environment(&mut request, &settings);
+                Ok(client.run(&request).await?)
+            }
+            Err(holon_client::Error::Unreachable { .. }) => {
+                Ok(holon_daemon::run_local(&settings, request).await?)
+            }
+            Err(other) => Err(Failure::from(other)),
+        }
+    });
+    let response = response.map_err(advise)?;
+    show(&response, output);
+    Ok(match response.final_status {
+        RunStatus::Completed => Exit::Done,
+        RunStatus::Waiting => Exit::Waiting,
+        RunStatus::Failed | RunStatus::MaxTurnsExceeded => Exit::Failed,
+    })
+}
+
+fn request(args: RunArgs) -> Result<RunRequest, Failure> {
+    let RunArgs {
+        text,
+        agent,
+        create_agent,
+        model,
+        max_turns,
+        workspace,
+    } = args;
+    Ok(RunRequest {
+        agent_id: agent.map(|id| named(&id)).transpose()?,
+        create_agent,
+        model: model
+            .map(|model| path::model("--model", &model))
+            .transpose()?,
+        max_turns,
+        workspace_root: workspace
+            .workspace_root
+            .map(|dir| path::absolute("--workspace-root", &dir))
+            .transpose()?,
+        cwd: workspace
+            .cwd
+            .map(|dir| path::absolute("--cwd", &dir))
+            .transpose()?,
+        text: text::words(text)?,
+    })
+}
+
+fn named(id: &str) -> Result<AgentId, Failure> {
+    AgentId::parse(id).map_err(|error| Failure::usage(format!("--agent {id:?}: {error}")))
+}
+
+/// A temporary agent asks the model of the caller's environment, also at a host that was started with another.
+/// A named agent would keep it, so for one only a flag counts.
+fn follow_environment(request: &mut RunRequest, settings: &Settings) {
+    if request.agent_id.is_some() || request.model.is_some() {
+        return;
+    }
+    request.model = settings
+        .model
+        .as_ref()
+        .filter(|model| model.source == Source::Environment)
+        .map(|model| model.value.to_string());
+}
+
+fn advise(failure: Failure) -> Failure {
+    if failure.is("agent_not_found") {
+        return failure.hint("add --create-agent to make it, or choose another with --agent ID");
+    }
+    failure
+}
+
+fn show(response: &RunOnceResponse, output: &Output) {
+    output.answer(response, |response| response.final_text.clone());
+    if output.format() == Format::Json {
+        return;
+    }
+    if let Some(line) = render::run_status(response) {
+        output.note(&line);
+    }
+    output.aside(&render::run_usage(response));
+}

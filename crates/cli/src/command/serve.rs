@@ -1,0 +1,82 @@
+//! `holon serve`: a host in the foreground.
+
+use crate::args::ServeArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::{Format, Output};
+use crate::path;
+use holon_config::{Flags, Settings, Source};
+use holon_daemon::{Endpoints, LogLevel};
+use holon_domain::model::ModelRef;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The ready line for programs.
+#[derive(Serialize)]
+struct Ready {
+    ok: bool,
+    pid: u32,
+    http_addr: String,
+    socket_path: String,
+}
+
+/// Serves until the host is told to go down.
+pub(super) fn run(
+    home: Option<PathBuf>,
+    args: ServeArgs,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let settings = settings(home, args)?;
+    holon_daemon::start_logging(&settings, LogLevel::Info);
+    let runtime = holon_daemon::serve_runtime()?;
+    runtime.block_on(holon_daemon::serve(&settings, |endpoints| {
+        announce(endpoints, output)
+    }))?;
+    Ok(Exit::Done)
+}
+
+fn settings(home: Option<PathBuf>, args: ServeArgs) -> Result<Settings, Failure> {
+    let port = args.port.map(|port| format!("127.0.0.1:{port}"));
+    let flags = Flags {
+        home,
+        agent: None,
+        listen: args.listen.or(port),
+        model: args
+            .model
+            .map(|model| path::model("--model", &model))
+            .transpose()?,
+    };
+    with_absolute_model(Settings::load(&flags)?)
+}
+
+/// A relative script in the environment is seen from where the command was started, as on the command line.
+pub(super) fn with_absolute_model(mut settings: Settings) -> Result<Settings, Failure> {
+    if let Some(model) = &mut settings.model
+        && model.source == Source::Environment
+    {
+        let text = path::model("HOLON_MODEL", &model.value.to_string())?;
+        model.value = ModelRef::parse(&text).map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    Ok(settings)
+}
+
+fn announce(endpoints: &Endpoints, output: &Output) {
+    let Endpoints {
+        http_addr,
+        socket_path,
+    } = endpoints;
+    let socket_path = socket_path.display();
+    match output.format() {
+        Format::Text => output.say(&format!(
+            "listening on http://{http_addr}\nsocket {socket_path}\nlogs: stderr"
+        )),
+        Format::Json => output.item(
+            &Ready {
+                ok: true,
+                pid: std::process::id(),
+                http_addr: http_addr.to_string(),
+                socket_path: socket_path.to_string(),
+            },
+            |_| String::new(),
+        ),
+    }
+}

@@ -1,0 +1,44 @@
+//! What is to be said: from the command line or from standard input, never empty, never too large.
+
+use crate::exit::{Exit, Failure};
+use holon_domain::limits::MESSAGE_BODY_BYTES;
+use std::io::Read as _;
+
+/// The words to send; `-` reads them from standard input.
+pub(crate) fn words(given: String) -> Result<String, Failure> {
+    let text = if given == "-" { read_stdin()? } else { given };
+    if text.trim().is_empty() {
+        return Err(Failure::usage(
+            "the prompt is empty; say what the agent should do",
+        ));
+    }
+    if text.len() > MESSAGE_BODY_BYTES {
+        let message = format!("the prompt is larger than {MESSAGE_BODY_BYTES} bytes");
+        return Err(Failure::new(Exit::Failed, "too_large", message)
+            .hint("put it into a file and name the file in a shorter prompt"));
+    }
+    Ok(text)
+}
+
+/// A little more than may be sent is enough to know that it is too much.
+fn read_stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(MESSAGE_BODY_BYTES)
+        .unwrap_or(u64::MAX)
+        .saturating_add(4);
+    std::io::stdin()
+        .take(most)
+        .read_to_end(&mut bytes)
+        .map_err(|error| {
+            Failure::new(
+                Exit::Failed,
+                "stdin_failed",
+                format!("standard input cannot be read: {error}"),
+            )
+        })?;
+    if bytes.len() > MESSAGE_BODY_BYTES {
+        // May be cut inside a character; it is refused for its size in any case.
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
+}

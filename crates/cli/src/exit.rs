@@ -1,0 +1,133 @@
+//! Exit codes and the one shape of failure every command ends in.
+
+use holon_api::ErrorBody;
+use holon_config::Place;
+use std::process::ExitCode;
+
+/// What the exit code tells a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It is done.
+    Done,
+    /// It failed or was refused.
+    Failed,
+    /// The command line is wrong.
+    Usage,
+    /// No host can be reached.
+    Unreachable,
+    /// The run waits for someone.
+    Waiting,
+}
+
+/// The exit codes, for `--help`.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0  done
+  1  failed, or refused
+  2  the command line is wrong
+  3  no host can be reached
+  4  the run waits for someone";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Unreachable => 3,
+            Exit::Waiting => 4,
+        })
+    }
+}
+
+/// Why a command did not do what was asked, and what to do next.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The exit code.
+    pub(crate) exit: Exit,
+    /// What is told.
+    pub(crate) body: Box<ErrorBody>,
+}
+
+impl Failure {
+    /// A failure without a next step.
+    pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            body: Box::new(ErrorBody::new(code, message)),
+        }
+    }
+
+    /// A wrong command line.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "usage", message)
+    }
+
+    /// The same with another next step.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.body.hint = Some(hint.into());
+        self
+    }
+
+    /// Whether it is this failure.
+    pub(crate) fn is(&self, code: &str) -> bool {
+        self.body.code.as_deref() == Some(code)
+    }
+}
+
+impl From<holon_config::Error> for Failure {
+    fn from(error: holon_config::Error) -> Self {
+        use holon_config::Error;
+        let typed = match &error {
+            Error::Value { place, .. } | Error::RelativeHome { place, .. } => {
+                matches!(place, Place::Flag(_))
+            }
+            Error::NoHome
+            | Error::NotText { .. }
+            | Error::UnknownKey { .. }
+            | Error::Syntax { .. }
+            | Error::Unreadable { .. }
+            | Error::Token(_) => false,
+        };
+        let exit = if typed { Exit::Usage } else { Exit::Failed };
+        Self::new(exit, "invalid_settings", error.to_string())
+    }
+}
+
+impl From<holon_daemon::Error> for Failure {
+    fn from(error: holon_daemon::Error) -> Self {
+        let mut failure = Self::new(Exit::Failed, error.code(), error.to_string());
+        failure.body.hint = error.hint();
+        failure
+    }
+}
+
+impl From<holon_client::Error> for Failure {
+    fn from(error: holon_client::Error) -> Self {
+        use holon_client::Error;
+        let words = error.to_string();
+        match error {
+            Error::Unreachable { .. } => Self::new(Exit::Unreachable, "unreachable", words),
+            Error::Interrupted { .. } => Self::new(Exit::Unreachable, "interrupted", words),
+            Error::Protocol { .. } => Self::new(Exit::Failed, "protocol", words),
+            Error::Token => Self::new(Exit::Failed, "token_unusable", words),
+            Error::StoreReplaced { .. } => Self::new(Exit::Failed, "store_replaced", words),
+            Error::Api {
+                status: _,
+                code,
+                message,
+                hint,
+                extra,
+            } => Self {
+                exit: Exit::Failed,
+                body: Box::new(ErrorBody {
+                    ok: false,
+                    error: message,
+                    code,
+                    hint,
+                    extra,
+                }),
+            },
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Finding the host of a home, and the agent that is meant.
+
+use crate::exit::{Exit, Failure};
+use holon_client::Client;
+use holon_config::{Flags, Settings, Source};
+use holon_domain::AgentId;
+use std::path::{Path, PathBuf};
+
+/// The host of a home, and the agent the command line or the environment names.
+#[derive(Debug)]
+pub(crate) struct Host {
+    client: Client,
+    home: PathBuf,
+    agent: Option<AgentId>,
+}
+
+impl Host {
+    /// The host of the home the settings name. Nothing is connected yet.
+    pub(crate) fn find(home: Option<PathBuf>, agent: Option<String>) -> Result<Self, Failure> {
+        let flags = Flags {
+            home,
+            agent,
+            ..Flags::default()
+        };
+        let settings = Settings::load(&flags)?;
+        let agent = match settings.default_agent.source {
+            // The host may have another default than this build has.
+            Source::Builtin => None,
+            Source::Flag | Source::Environment | Source::File => Some(settings.default_agent.value),
+        };
+        Ok(Self {
+            client: client(&settings.home.value),
+            home: settings.home.value,
+            agent,
+        })
+    }
+
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The agent that was named; none means the host's default.
+    pub(crate) const fn agent(&self) -> Option<&AgentId> {
+        self.agent.as_ref()
+    }
+
+    /// The agent that is meant, by name.
+    pub(crate) async fn agent_id(&self) -> Result<AgentId, Failure> {
+        match &self.agent {
+            Some(agent) => Ok(agent.clone()),
+            None => Ok(self.asked(self.client.root().await)?.default_agent),
+        }
+    }
+
+    /// What the host answered, or that there is none.
+    pub(crate) fn asked<T>(&self, answer: Result<T, holon_client::Error>) -> Result<T, Failure> {
+        answer.map_err(|error| match error {
+            holon_client::Error::Unreachable { .. } => Failure::new(
+                Exit::Unreachable,
+                "unreachable",
+                format!("no host is running on {}", self.home.display()),
+            )
+            .hint("start it with: holon serve"),
+            other => other.into(),
+        })
+    }
+}
+
+/// A client of whatever host serves this home.
+pub(crate) fn client(home: &Path) -> Client {
+    Client::unix(holon_daemon::socket_path(home))
+}

@@ -1,0 +1,129 @@
+//! Printing: the answer to standard output, everything else to standard error.
+//!
+//! Words of models and tools may hold terminal control sequences; on a terminal they are made visible instead of
+//! obeyed. A reader that went away is not an error.
+
+use crate::exit::Failure;
+use serde::Serialize;
+use std::io::{IsTerminal as _, Write};
+
+/// Who reads the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// People.
+    Text,
+    /// Programs.
+    Json,
+}
+
+/// Where everything is printed.
+#[derive(Debug)]
+pub(crate) struct Output {
+    format: Format,
+}
+
+impl Output {
+    pub(crate) const fn new(format: Format) -> Self {
+        Self { format }
+    }
+
+    pub(crate) const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The answer: the value itself for programs, words for people.
+    pub(crate) fn answer<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
+        match self.format {
+            Format::Text => self.say(&words(value)),
+            Format::Json => print(
+                std::io::stdout(),
+                &json(value, serde_json::to_string_pretty),
+            ),
+        }
+    }
+
+    /// One of many answers: one line each for programs.
+    pub(crate) fn item<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
+        match self.format {
+            Format::Text => self.say(&words(value)),
+            Format::Json => print(std::io::stdout(), &json(value, serde_json::to_string)),
+        }
+    }
+
+    /// Words to standard output.
+    pub(crate) fn say(&self, words: &str) {
+        let stdout = std::io::stdout();
+        if stdout.is_terminal() {
+            print(stdout, &visible(words));
+        } else {
+            print(stdout, words);
+        }
+    }
+
+    /// A remark beside the answer.
+    pub(crate) fn note(&self, words: &str) {
+        print(std::io::stderr(), &visible(words));
+    }
+
+    /// A remark only a person at a terminal wants.
+    pub(crate) fn aside(&self, words: &str) {
+        if self.format == Format::Text && std::io::stderr().is_terminal() {
+            self.note(words);
+        }
+    }
+
+    /// Why the command failed.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        match self.format {
+            Format::Json => print(
+                std::io::stderr(),
+                &json(&failure.body, serde_json::to_string),
+            ),
+            Format::Text => {
+                self.note(&format!("error: {}", failure.body.error));
+                if let Some(hint) = &failure.body.hint {
+                    self.note(&format!("next: {hint}"));
+                }
+            }
+        }
+    }
+}
+
+fn json<T: Serialize>(value: &T, spell: impl Fn(&T) -> serde_json::Result<String>) -> String {
+    spell(value)
+        .unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":\"cannot be shown: {error}\"}}"))
+}
+
+/// One block of words and a line end. A closed pipe means that the reader has seen enough.
+fn print(mut to: impl Write, words: &str) {
+    let end = if words.ends_with('\n') { "" } else { "\n" };
+    drop(write!(to, "{words}{end}").and_then(|()| to.flush()));
+}
+
+/// Control characters, apart from line ends and tabs, as pictures of themselves.
+fn visible(words: &str) -> String {
+    words
+        .chars()
+        .map(|c| match c {
+            '\n' | '\t' => c,
+            '\u{7f}' => '\u{2421}',
+            c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+            // The second set of control characters includes an eight-bit escape.
+            c if c.is_control() => '\u{fffd}',
+            c => c,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_sequences_are_shown_and_not_obeyed() {
+        assert_eq!(
+            visible("a\u{1b}[31mred\u{7}\u{9b}2J\r\n\tb"),
+            "a␛[31mred␇\u{fffd}2J␍\n\tb"
+        );
+    }
+}

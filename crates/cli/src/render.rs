@@ -1,0 +1,255 @@
+//! Words for people, made from what the host answered. Pure: nothing here prints.
+
+use holon_domain::agent::AgentStatus;
+use holon_domain::brief::{BriefKind, BriefRecord};
+use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_domain::summary::{AgentListEntry, AgentSummary};
+use holon_domain::text;
+use holon_domain::transcript::{TranscriptEntry, TranscriptKind};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Bytes of one line's words in a transcript.
+const LINE_BYTES: usize = 400;
+
+/// How one of our enums is spelled on the wire, which is how the documentation names it too.
+fn spelled(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
+
+/// What is to be said of a run that is not simply done.
+pub(crate) fn run_status(response: &RunOnceResponse) -> Option<String> {
+    let failure = response.failure_artifact.as_ref();
+    match response.final_status {
+        RunStatus::Completed => None,
+        RunStatus::Waiting => {
+            let what = response
+                .waiting_reason
+                .as_ref()
+                .map_or_else(|| "something".to_owned(), spelled);
+            Some(format!("run is waiting: {what}"))
+        }
+        RunStatus::Failed => Some(match failure {
+            Some(failure) => format!("run failed: {}: {}", failure.kind, failure.summary),
+            None => "run failed".to_owned(),
+        }),
+        RunStatus::MaxTurnsExceeded => Some(format!(
+            "run was cut off after {} model rounds; allow more with --max-turns N",
+            response.model_rounds
+        )),
+    }
+}
+
+/// What a run cost.
+pub(crate) fn run_usage(response: &RunOnceResponse) -> String {
+    format!(
+        "{} model rounds, {} tool calls, {} tokens read, {} written",
+        response.model_rounds, response.tool_calls, response.input_tokens, response.output_tokens
+    )
+}
+
+/// One brief: when, what kind, the words.
+pub(crate) fn brief(brief: &BriefRecord) -> String {
+    let mark = match brief.kind {
+        BriefKind::Ack => "ack",
+        BriefKind::Result => "result",
+        BriefKind::Failure => "FAILED",
+    };
+    format!("{} {mark}: {}", brief.created_at, brief.text.trim_end())
+}
+
+/// Briefs, oldest first.
+pub(crate) fn briefs(briefs: &[BriefRecord]) -> String {
+    if briefs.is_empty() {
+        return "nothing yet".to_owned();
+    }
+    let lines: Vec<String> = briefs.iter().map(brief).collect();
+    lines.join("\n")
+}
+
+/// One agent, one line.
+pub(crate) fn agents(agents: &[AgentListEntry]) -> String {
+    if agents.is_empty() {
+        return "no agents yet; make one with: holon agent create ID".to_owned();
+    }
+    let width = agents
+        .iter()
+        .map(|agent| agent.identity.agent_id.as_str().len())
+        .max()
+        .unwrap_or(0);
+    let lines: Vec<String> = agents
+        .iter()
+        .map(|agent| {
+            format!(
+                "{:width$}  {:13}  {} queued  {}",
+                agent.identity.agent_id.as_str(),
+                status(agent.status),
+                agent.pending,
+                agent.active_workspace_entry.cwd
+            )
+        })
+        .collect();
+    lines.join("\n")
+}
+
+fn status(status: AgentStatus) -> String {
+    spelled(&status)
+}
+
+/// Where an agent stands, in a few lines.
+pub(crate) fn summary(summary: &AgentSummary) -> String {
+    let AgentSummary {
+        identity,
+        agent,
+        scheduling_posture,
+        lifecycle,
+        model,
+        token_usage,
+        execution,
+        ..
+    } = summary;
+    let mut lines = vec![
+        format!(
+            "agent      {} ({})",
+            identity.agent_id,
+            status(agent.status)
+        ),
+        format!("why        {}", scheduling_posture.reason),
+    ];
+    if let Some(at) = scheduling_posture.wakes_at {
+        lines.push(format!("wakes      {at}"));
+    }
+    let asked = model
+        .effective_model
+        .as_deref()
+        .unwrap_or("none; choose one with --model or HOLON_MODEL");
+    lines.push(format!("model      {asked}"));
+    lines.push(format!("works in   {}", execution.workspace.cwd));
+    lines.push(format!(
+        "messages   {} queued, {} in all, {} turns",
+        agent.pending, agent.total_message_count, agent.turn_index
+    ));
+    if let Some(last) = &agent.last_turn_terminal {
+        lines.push(format!(
+            "last turn  {} ({}) at {}, {} rounds",
+            spelled(&last.kind),
+            spelled(&last.reason),
+            last.completed_at,
+            last.rounds
+        ));
+    }
+    let total = token_usage.total;
+    lines.push(format!(
+        "tokens     {} read, {} written",
+        total.input_tokens, total.output_tokens
+    ));
+    if let Some(hint) = &lifecycle.operator_hint {
+        lines.push(format!("note       {hint}"));
+    }
+    if let Some(hint) = &lifecycle.resume_cli_hint {
+        lines.push(format!("next       {hint}"));
+    }
+    lines.join("\n")
+}
+
+/// The transcript, one block per entry.
+pub(crate) fn transcript(entries: &[TranscriptEntry]) -> String {
+    if entries.is_empty() {
+        return "nothing yet".to_owned();
+    }
+    let blocks: Vec<String> = entries.iter().map(entry).collect();
+    blocks.join("\n")
+}
+
+fn entry(entry: &TranscriptEntry) -> String {
+    let said = match entry.kind {
+        TranscriptKind::IncomingMessage => incoming(&entry.data),
+        TranscriptKind::AssistantRound | TranscriptKind::SubagentAssistantRound => {
+            blocks(&entry.data)
+        }
+        TranscriptKind::ToolResults => results(&entry.data),
+        TranscriptKind::RuntimeFailure => failure(&entry.data),
+        TranscriptKind::ContinuationPrompt | TranscriptKind::SubagentPrompt => {
+            words_at(&entry.data, "/text")
+        }
+    };
+    let round = entry
+        .round
+        .map_or_else(String::new, |round| format!(" round {round}"));
+    format!(
+        "{} turn {}{round} {}\n{}",
+        entry.created_at,
+        entry.turn_index,
+        spelled(&entry.kind),
+        indent(&said)
+    )
+}
+
+fn incoming(data: &Value) -> String {
+    match data.pointer("/message/body/value") {
+        Some(value) => text::preview(&value.to_string(), LINE_BYTES),
+        None => words_at(data, "/message/body/text"),
+    }
+}
+
+fn blocks(data: &Value) -> String {
+    let blocks = data.pointer("/blocks").and_then(Value::as_array);
+    let lines: Vec<String> = blocks.into_iter().flatten().map(block).collect();
+    lines.join("\n")
+}
+
+fn block(block: &Value) -> String {
+    let name = block.get("name").and_then(Value::as_str);
+    match (name, block.get("input")) {
+        (Some(name), Some(input)) => {
+            let input = input
+                .get("cmd")
+                .and_then(Value::as_str)
+                .map_or_else(|| input.to_string(), str::to_owned);
+            format!("-> {name}: {}", text::preview(&input, LINE_BYTES))
+        }
+        (Some(_) | None, Some(_) | None) => words_at(block, "/text"),
+    }
+}
+
+fn results(data: &Value) -> String {
+    let results = data.pointer("/results").and_then(Value::as_array);
+    let lines: Vec<String> = results
+        .into_iter()
+        .flatten()
+        .map(|result| {
+            let tool = result
+                .get("tool_name")
+                .and_then(Value::as_str)
+                .unwrap_or("tool");
+            format!("<- {tool}: {}", words_at(result, "/summary_text"))
+        })
+        .collect();
+    lines.join("\n")
+}
+
+fn failure(data: &Value) -> String {
+    let summary = words_at(data, "/failure_artifact/summary");
+    if summary.is_empty() {
+        text::preview(&data.to_string(), LINE_BYTES)
+    } else {
+        summary
+    }
+}
+
+fn words_at(data: &Value, pointer: &str) -> String {
+    let words = data
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    text::preview(words.trim_end(), LINE_BYTES)
+}
+
+fn indent(words: &str) -> String {
+    let lines: Vec<String> = words.lines().map(|line| format!("    {line}")).collect();
+    lines.join("\n")
+}
