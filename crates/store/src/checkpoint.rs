@@ -8,69 +8,84 @@ use crate::db::Db;
 use crate::open;
 use rusqlite::wal::CheckpointMode;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
 
 /// Frames at which a checkpoint begins: 8 MiB of 4 KiB pages.
 const FRAMES: u64 = 2_048;
 
-/// Nothing is under way.
-const REST: u8 = 0;
-/// The thread copies.
-const COPYING: u8 = 1;
-/// The thread is done; the rest is the writer's.
-const COPIED: u8 = 2;
+/// Who is to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nobody: the log is short.
+    Rest,
+    /// The thread copies.
+    Copying,
+}
 
 /// The checkpoint thread, as the writer sees it. Dropping it ends the thread.
 pub(crate) struct Checkpointer {
+    stage: Stage,
     requests: mpsc::Sender<()>,
-    stage: Arc<AtomicU8>,
+    done: mpsc::Receiver<()>,
 }
 
 impl Checkpointer {
     /// Starts the thread.
     pub(crate) fn start(path: PathBuf) -> std::io::Result<Self> {
-        let (requests, inbox) = mpsc::channel::<()>();
-        let stage = Arc::new(AtomicU8::new(REST));
-        let shared = Arc::clone(&stage);
+        let (requests, asked) = mpsc::channel::<()>();
+        let (copied, done) = mpsc::channel::<()>();
         std::thread::Builder::new()
             .name("holon-checkpoint".to_owned())
             .spawn(move || {
-                while inbox.recv().is_ok() {
+                while asked.recv().is_ok() {
                     copy(&path);
-                    shared.store(COPIED, Ordering::Release);
+                    if copied.send(()).is_err() {
+                        break;
+                    }
                 }
             })?;
-        Ok(Self { requests, stage })
+        Ok(Self {
+            stage: Stage::Rest,
+            requests,
+            done,
+        })
     }
 
     /// Between two batches: asks for a checkpoint when one is due, and ends the one that is done.
-    pub(crate) fn tend(&self, db: &Db) {
-        match self.stage.load(Ordering::Acquire) {
-            REST if db.wal_frames.load(Ordering::Relaxed) >= FRAMES => {
-                self.stage.store(COPYING, Ordering::Release);
-                if self.requests.send(()).is_err() {
-                    self.stage.store(COPIED, Ordering::Release);
+    pub(crate) fn tend(&mut self, db: &Db) {
+        match self.stage {
+            Stage::Rest if db.wal_frames.load(Ordering::Relaxed) >= FRAMES => {
+                if self.requests.send(()).is_ok() {
+                    self.stage = Stage::Copying;
+                } else {
+                    finish(db);
                 }
             }
-            COPIED => {
-                report(
-                    &db.conn
-                        .wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE),
-                );
-                self.stage.store(REST, Ordering::Release);
-            }
-            _ => {}
+            Stage::Rest => {}
+            Stage::Copying => match self.done.try_recv() {
+                Err(mpsc::TryRecvError::Empty) => {}
+                Ok(()) | Err(mpsc::TryRecvError::Disconnected) => {
+                    finish(db);
+                    self.stage = Stage::Rest;
+                }
+            },
         }
     }
 }
 
-/// One checkpoint on a connection of its own, which is not kept: it would hold a file that may be replaced.
+/// The writer's part: copies what was committed while the thread copied.
+fn finish(db: &Db) {
+    report(
+        &db.conn
+            .wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE),
+    );
+}
+
+/// The thread's part, on a connection that is not kept: it would hold on to a file that may be replaced.
 fn copy(path: &Path) {
     match open::reopen(path) {
-        Ok(conn) => {
-            report(&conn.wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE));
-        }
+        Ok(conn) => report(&conn.wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)),
         Err(error) => tracing::warn!(%error, "no checkpoint: the store cannot be opened"),
     }
 }
@@ -78,5 +93,48 @@ fn copy(path: &Path) {
 fn report(outcome: &rusqlite::Result<(i32, i32)>) {
     if let Err(error) = outcome {
         tracing::warn!(%error, "a checkpoint failed; the log grows until one works");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Scribe;
+
+    #[test]
+    fn after_a_checkpoint_the_log_starts_over_while_commits_go_on() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("s.sqlite3");
+        let mut db = Db::open(&path).expect("opens");
+        let mut checkpointer = Checkpointer::start(path).expect("starts");
+        let mut scribe = Scribe::new("a");
+        let no = db
+            .write(|tx| tx.create_agent(&scribe.record))
+            .expect("creates");
+        let mut commit = |db: &mut Db| {
+            let decision = scribe.admit(&"x".repeat(200_000)).decide();
+            db.write(|tx| tx.apply(no, &decision)).expect("writes");
+        };
+        while db.wal_frames.load(Ordering::Relaxed) < FRAMES {
+            checkpointer.tend(&db);
+            assert_eq!(checkpointer.stage, Stage::Rest);
+            commit(&mut db);
+        }
+        checkpointer.tend(&db);
+        assert_eq!(checkpointer.stage, Stage::Copying);
+        commit(&mut db);
+        // The thread is done; the writer finds that out at its next turn.
+        checkpointer.done.recv().expect("is done");
+        checkpointer.done = {
+            let (again, done) = mpsc::channel();
+            again.send(()).expect("is kept");
+            done
+        };
+        commit(&mut db);
+        checkpointer.tend(&db);
+        assert_eq!(checkpointer.stage, Stage::Rest);
+        commit(&mut db);
+        let frames = db.wal_frames.load(Ordering::Relaxed);
+        assert!(frames < FRAMES / 4, "{frames} frames are in the log");
     }
 }

@@ -16,6 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::broadcast;
 
+/// Where a database header names its journal; 1 is the plain one.
+const JOURNAL_BYTES: std::ops::Range<usize> = 18..20;
+
 /// Where the database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -123,7 +126,13 @@ impl Db {
             std::time::Duration::ZERO,
             None,
         )?;
-        let image = copy.serialize("main")?.to_vec();
+        let mut image = copy.serialize("main")?.to_vec();
+        // A file says in these two bytes that it has a write-ahead log, which nothing in memory can have.
+        image
+            .iter_mut()
+            .skip(JOURNAL_BYTES.start)
+            .take(JOURNAL_BYTES.len())
+            .for_each(|byte| *byte = 1);
         Ok(image)
     }
 

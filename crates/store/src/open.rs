@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::{fault, migrate};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -102,6 +103,8 @@ fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
 fn configure(conn: &Connection) -> Result<(), Error> {
     conn.busy_timeout(BUSY)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Without this, SQLite plans a query on a partial index again for every value it is given.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF;
          PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;

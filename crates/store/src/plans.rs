@@ -119,3 +119,20 @@ fn every_table_with_rows_of_agents_says_how_they_are_deleted() {
     ruled.sort_unstable();
     assert_eq!(tables, ruled);
 }
+
+#[test]
+fn no_hot_statement_is_planned_again_for_other_values() {
+    let db = Db::in_memory().expect("opens");
+    for (sql, _) in HOT {
+        let mut statement = db.conn.prepare(sql).expect("prepares");
+        for value in 1..4_i64 {
+            let values = vec![Some(value); statement.parameter_count()];
+            let mut rows = statement
+                .query(rusqlite::params_from_iter(values))
+                .expect("runs");
+            while rows.next().expect("steps").is_some() {}
+        }
+        let again = statement.get_status(rusqlite::StatementStatus::RePrepare);
+        assert_eq!(again, 0, "{sql}");
+    }
+}

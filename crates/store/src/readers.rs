@@ -210,3 +210,38 @@ fn check_tables(conn: &Connection) -> Result<Vec<String>, Error> {
     }
     Ok(wrong)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+    use crate::samples::agent;
+
+    #[tokio::test]
+    async fn a_read_past_its_deadline_is_interrupted_and_the_next_one_works() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("s.sqlite3");
+        let mut db = Db::open(&path).expect("opens");
+        let created = db.write(|tx| {
+            (0..2_000).try_for_each(|n| tx.create_agent(&agent(&format!("a{n}"))).map(drop))
+        });
+        assert_eq!(created, Ok(()));
+        let hurried = Readers::with_deadline(&path, Duration::ZERO).expect("opens");
+        let late = hurried
+            .read(|reader| reader.agents().map(|agents| agents.len()))
+            .await;
+        assert_eq!(late, Err(Error::ReadDeadline { limit_ms: 0 }));
+        assert_eq!(
+            hurried.read(|reader| reader.next_due()).await,
+            Ok(None),
+            "a short read is not touched"
+        );
+        let patient = Readers::open(&path).expect("opens");
+        assert_eq!(
+            patient
+                .read(|reader| reader.agents().map(|agents| agents.len()))
+                .await,
+            Ok(2_000)
+        );
+    }
+}

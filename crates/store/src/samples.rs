@@ -3,10 +3,7 @@
 //! Shared by the unit tests and, by path, by the integration tests, which each use their own part of it.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use holon_domain::agent::{
-    AgentIdentity, AgentKind, AgentRecord, Counters, Lifecycle, Ownership, ProfilePreset, Totals,
-    Visibility,
-};
+use holon_domain::agent::{AgentRecord, Counters};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::continuation::TriggerKind;
@@ -32,36 +29,25 @@ pub(crate) fn id(name: &str) -> AgentId {
     AgentId::parse_stored(name).expect("a safe name")
 }
 
-/// A runnable, public agent without history.
+/// A runnable, public agent without history, read from its required fields as an old row would be.
 pub(crate) fn agent(name: &str) -> AgentRecord {
-    AgentRecord {
-        identity: AgentIdentity {
-            agent_id: id(name),
-            kind: AgentKind::Named,
-            visibility: Visibility::Public,
-            ownership: Ownership::SelfOwned,
-            profile_preset: ProfilePreset::PublicNamed,
-            lineage_parent_agent_id: None,
-            temporary: false,
+    let home = format!("/home/{name}");
+    let fields = serde_json::json!({
+        "identity": {
+            "agent_id": name,
+            "kind": "named",
+            "visibility": "public",
+            "ownership": "self_owned",
+            "profile_preset": "public_named",
         },
-        created_at: at(0),
-        lifecycle: Lifecycle::Runnable,
-        generation: 1,
-        counters: Counters::default(),
-        home_effect: None,
-        open_turn: None,
-        rest: None,
-        agent_home: format!("/home/{name}"),
-        workspace: WorkspaceEntry::agent_home(&format!("/home/{name}")),
-        model_override: None,
-        totals: Totals::default(),
-        self_caused_turns: 0,
-        pace: None,
-        last_turn: None,
-        last_failure: None,
-        last_wake_reason: None,
-        last_brief_at: None,
-    }
+        "created_at": at(0),
+        "lifecycle": "runnable",
+        "generation": 1,
+        "counters": Counters::default(),
+        "agent_home": home,
+        "workspace": WorkspaceEntry::agent_home(&home),
+    });
+    serde_json::from_value(fields).expect("an agent's record")
 }
 
 /// An operator prompt.

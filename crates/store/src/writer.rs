@@ -19,6 +19,22 @@ use tokio::sync::{broadcast, oneshot};
 /// How often a full disk is logged.
 const FULL_LOG_EVERY: Duration = Duration::from_secs(1);
 
+/// When a batch is full.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    inputs: usize,
+    bytes: usize,
+    time: Duration,
+}
+
+impl Pace {
+    const USUAL: Self = Self {
+        inputs: BATCH_INPUTS,
+        bytes: BATCH_BYTES,
+        time: Duration::from_millis(BATCH_MS),
+    };
+}
+
 /// A write that waits, with the size its caller gave it.
 struct Job {
     bytes: usize,
@@ -59,6 +75,10 @@ impl Writer {
     /// When the system cannot start a thread, without which the host cannot run.
     #[must_use]
     pub fn start(db: Db) -> Self {
+        Self::start_at(Pace::USUAL, db)
+    }
+
+    fn start_at(pace: Pace, db: Db) -> Self {
         let inbox = Arc::new(Inbox::new());
         let (done, closed) = oneshot::channel();
         let shared = Shared {
@@ -70,7 +90,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("holon-writer".to_owned())
             .spawn(move || {
-                let outcome = serve(db, &inbox);
+                let outcome = serve(db, &inbox, pace);
                 // Nobody waits when the handle was dropped instead of closed.
                 drop(done.send(outcome));
             });
@@ -135,8 +155,8 @@ impl Writer {
     }
 }
 
-fn serve(mut db: Db, inbox: &Inbox<Job>) -> Result<(), Error> {
-    let checkpointer = match &db.place {
+fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
+    let mut checkpointer = match &db.place {
         Place::File(path) => Checkpointer::start(path.clone())
             .inspect_err(
                 |error| tracing::warn!(%error, "no checkpoint thread; the log is emptied at close"),
@@ -151,25 +171,25 @@ fn serve(mut db: Db, inbox: &Inbox<Job>) -> Result<(), Error> {
             Err(Closing::Asked) => return db.close(),
             Err(Closing::Abandoned) => return Ok(()),
         };
-        let full = run_batch(&mut db, inbox, first);
+        let full = run_batch(&mut db, inbox, first, pace);
         if full > 0 {
             log_full(&mut full_logged, full);
         }
-        if let Some(checkpointer) = &checkpointer {
+        if let Some(checkpointer) = &mut checkpointer {
             checkpointer.tend(&db);
         }
     }
 }
 
 /// One batch: what waits, up to the bounds, and never waiting for more. Answers how many found no space.
-fn run_batch(db: &mut Db, inbox: &Inbox<Job>, first: Job) -> usize {
+fn run_batch(db: &mut Db, inbox: &Inbox<Job>, first: Job, pace: Pace) -> usize {
     let started = Instant::now();
     let (mut inputs, mut bytes) = (0, 0);
     let mut first = Some(first);
     let report = db.run_batch(&mut || {
-        let spent = inputs >= BATCH_INPUTS
-            || bytes >= BATCH_BYTES
-            || inputs > 0 && started.elapsed() >= Duration::from_millis(BATCH_MS);
+        let spent = inputs >= pace.inputs
+            || bytes >= pace.bytes
+            || inputs > 0 && started.elapsed() >= pace.time;
         if spent {
             return None;
         }
@@ -213,3 +233,6 @@ impl<T, F: FnMut(&mut Tx<'_>) -> Result<T, Error>> Member for Waiting<T, F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! What a decision leaves behind, and which decisions are refused whole.
+
+use crate::samples::{Scribe, at, id};
+use crate::{apply, with_agent};
+use holon_domain::agent::Lifecycle;
+use holon_domain::brief::BriefText;
+use holon_domain::decision::Fact;
+use holon_domain::effect::Effect;
+use holon_domain::message::Priority;
+use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
+use holon_store::{Db, Error, Removal, WriteError};
+
+#[test]
+fn the_queue_is_taken_by_band_and_then_in_order() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    let bands = [
+        Priority::Background,
+        Priority::Normal,
+        Priority::Next,
+        Priority::Normal,
+        Priority::Interject,
+    ];
+    for band in bands {
+        apply(&mut db, no, &scribe.admit_as(band, "x").decide()).expect("writes");
+    }
+    let mut order = Vec::new();
+    while let Some(head) = db.reader().queue(no).expect("reads").head {
+        order.push(head.seq);
+        apply(
+            &mut db,
+            no,
+            &scribe.shift(head.seq, Queued, Dequeued).decide(),
+        )
+        .expect("writes");
+    }
+    assert_eq!(order, [5, 3, 2, 4, 1]);
+}
+
+#[test]
+fn counts_follow_messages_into_and_out_of_the_queue() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    scribe
+        .admit("1")
+        .admit_as(Priority::Interject, "2")
+        .admit_as(Priority::Interject, "3");
+    apply(&mut db, no, &scribe.decide()).expect("writes");
+    let counts = |db: &Db| {
+        db.reader()
+            .queue(no)
+            .map(|queue| (queue.pending, queue.interjections))
+            .expect("reads")
+    };
+    assert_eq!(counts(&db), (3, 2));
+    apply(
+        &mut db,
+        no,
+        &scribe
+            .shift(2, Queued, Dequeued)
+            .shift(1, Queued, Dropped)
+            .decide(),
+    )
+    .expect("writes");
+    assert_eq!(counts(&db), (1, 1));
+    apply(&mut db, no, &scribe.shift(2, Dequeued, Queued).decide()).expect("writes");
+    assert_eq!(counts(&db), (2, 2));
+    let may_enter = db.reader().interjections(no, 1).expect("reads");
+    assert_eq!(
+        may_enter.iter().map(|entry| entry.seq).collect::<Vec<_>>(),
+        [2]
+    );
+}
+
+#[test]
+fn decisions_that_do_not_fit_the_rows_are_refused_and_leave_nothing() {
+    let settled = |scribe: &mut Scribe| {
+        scribe
+            .brief(BriefText::Words("done".to_owned()))
+            .fact(Fact::MessageSettled { seq: 1, brief: 1 });
+    };
+    let cases: [(&str, &dyn Fn(&mut Scribe)); 9] = [
+        ("a move from a status it is not in", &|scribe| {
+            scribe.shift(1, Dequeued, Processed);
+        }),
+        ("a move of a message that is not there", &|scribe| {
+            scribe.shift(9, Queued, Dequeued);
+        }),
+        ("a second outcome", &|scribe| {
+            scribe.fact(Fact::MessageSettled { seq: 1, brief: 1 });
+        }),
+        ("an effect that is not open", &|scribe| {
+            scribe.fact(Fact::EffectClosed { id: 9 });
+        }),
+        ("a due entry that is not set", &|scribe| {
+            scribe.fact(Fact::DueCleared { id: 9 });
+        }),
+        ("a position given twice", &|scribe| {
+            scribe.record.counters.messages = 0;
+            scribe.admit("again");
+        }),
+        ("an effect number given twice", &|scribe| {
+            scribe.fact(Fact::EffectOpened {
+                id: 1,
+                generation: 1,
+                at: at(0),
+                effect: Effect::PrepareHome,
+            });
+        }),
+        ("a hole in the events", &|scribe| {
+            scribe.record.counters.events += 1;
+            scribe.event();
+        }),
+        ("a counter ahead of its events", &|scribe| {
+            scribe.record.counters.events += 1
+        }),
+    ];
+    for (what, spoil) in cases {
+        let mut scribe = Scribe::new("a");
+        let (mut db, no) = with_agent(&scribe.record);
+        settled(scribe.admit("1").open_effect());
+        apply(&mut db, no, &scribe.decide()).expect("writes");
+        let before = db.image().expect("an image");
+        spoil(scribe.admit("2"));
+        let refused = apply(&mut db, no, &scribe.decide());
+        assert!(
+            matches!(refused, Err(WriteError::Store(Error::Contradiction { .. }))),
+            "{what}: {refused:?}"
+        );
+        assert_eq!(db.reader().queue(no).expect("reads").pending, 1, "{what}");
+        assert!(
+            before == db.image().expect("an image"),
+            "{what} changed the store"
+        );
+    }
+}
+
+#[test]
+fn a_name_is_given_once() {
+    let scribe = Scribe::new("a");
+    let (mut db, _) = with_agent(&scribe.record);
+    let again = db.write(|tx| tx.create_agent(&scribe.record));
+    assert_eq!(
+        again,
+        Err(WriteError::Store(Error::AgentExists { agent_id: id("a") }))
+    );
+}
+
+#[test]
+fn due_entries_come_in_the_order_of_their_time_and_go_when_cleared() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    scribe.set_due(at(30)).set_due(at(10)).set_due(at(20));
+    apply(&mut db, no, &scribe.decide()).expect("writes");
+    assert_eq!(db.reader().next_due(), Ok(Some(at(10))));
+    let due = |db: &mut Db, now, limit| -> Vec<u64> {
+        db.write(|tx| tx.due(now, limit))
+            .expect("reads")
+            .into_iter()
+            .map(|row| row.id)
+            .collect()
+    };
+    assert_eq!(due(&mut db, at(9), 9), [0; 0]);
+    assert_eq!(due(&mut db, at(20), 9), [2, 3]);
+    assert_eq!(due(&mut db, at(99), 2), [2, 3]);
+    apply(
+        &mut db,
+        no,
+        &scribe.fact(Fact::DueCleared { id: 2 }).decide(),
+    )
+    .expect("writes");
+    assert_eq!(due(&mut db, at(99), 9), [3, 1]);
+    assert_eq!(db.reader().next_due(), Ok(Some(at(20))));
+}
+
+#[test]
+fn an_effect_is_open_from_its_commit_to_the_commit_of_its_outcome() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    apply(&mut db, no, &scribe.open_effect().decide()).expect("writes");
+    let open = db.write(|tx| tx.open_effects()).expect("reads");
+    assert_eq!(
+        (open[0].agent_id.as_str(), open[0].id, open[0].generation),
+        ("a", 1, 1)
+    );
+    assert_eq!(db.write(|tx| tx.has_effect(no, 1)), Ok(true));
+    apply(
+        &mut db,
+        no,
+        &scribe.fact(Fact::EffectClosed { id: 1 }).decide(),
+    )
+    .expect("writes");
+    assert_eq!(db.write(|tx| tx.has_effect(no, 1)), Ok(false));
+    assert_eq!(db.write(|tx| tx.open_effects()), Ok(Vec::new()));
+}
+
+#[test]
+fn a_text_kept_twice_is_kept_once() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    let keep = |body: &str| Fact::BlobKept {
+        hash: "h1".to_owned(),
+        body: body.to_owned(),
+    };
+    apply(
+        &mut db,
+        no,
+        &scribe.fact(keep("text")).fact(keep("text")).decide(),
+    )
+    .expect("writes");
+    assert_eq!(db.reader().blob("h1"), Ok(Some("text".to_owned())));
+    assert_eq!(db.reader().blob("h2"), Ok(None));
+}
+
+#[test]
+fn boot_looks_at_agents_with_work_or_in_passing_and_at_no_others() {
+    let mut db = Db::in_memory().expect("opens");
+    let add = |db: &mut Db, name: &str, change: &dyn Fn(&mut Scribe)| {
+        let mut scribe = Scribe::new(name);
+        let no = db
+            .write(|tx| tx.create_agent(&scribe.record))
+            .expect("creates");
+        change(&mut scribe);
+        apply(db, no, &scribe.decide()).expect("writes");
+    };
+    add(&mut db, "idle", &|_| {});
+    add(&mut db, "stopped", &|scribe| {
+        scribe.record.lifecycle = Lifecycle::Stopped
+    });
+    add(&mut db, "queued", &|scribe| {
+        scribe.admit("x");
+    });
+    add(&mut db, "done", &|scribe| {
+        scribe.admit("x").shift(1, Queued, Processed);
+    });
+    add(&mut db, "booting", &|scribe| {
+        scribe.record.lifecycle = Lifecycle::Booting
+    });
+    add(&mut db, "deleting", &|scribe| {
+        scribe.record.lifecycle = Lifecycle::Deleting
+    });
+    add(&mut db, "tmp_run_1", &|scribe| {
+        scribe.record.identity.temporary = true
+    });
+    add(&mut db, "acting", &|scribe| {
+        scribe.open_effect();
+    });
+    let found: Vec<String> = db
+        .write(|tx| tx.agents_to_recover())
+        .expect("reads")
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        found,
+        ["acting", "booting", "deleting", "queued", "tmp_run_1"]
+    );
+}
+
+#[test]
+fn deleting_an_agent_goes_in_bounded_steps_and_leaves_its_neighbour_alone() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    let mut other = Scribe::new("b");
+    let neighbour = db
+        .write(|tx| tx.create_agent(&other.record))
+        .expect("creates");
+    for scribe in [&mut scribe, &mut other] {
+        for _ in 0..5 {
+            scribe
+                .admit("x")
+                .brief(BriefText::Words("w".to_owned()))
+                .open_effect()
+                .set_due(at(1));
+            scribe.log(1, crate::samples::took(1));
+        }
+    }
+    apply(&mut db, no, &scribe.decide()).expect("writes");
+    apply(&mut db, neighbour, &other.decide()).expect("writes");
+    let mut steps = 0;
+    while db.write(|tx| tx.remove_agent_rows(no, 7)).expect("removes") == Removal::More {
+        steps += 1;
+        assert!(
+            db.reader().agent(&id("a")).expect("reads").is_some(),
+            "its row goes last"
+        );
+    }
+    assert_eq!(steps, 4, "31 rows, 7 at a time");
+    assert_eq!(db.reader().agent(&id("a")), Ok(None));
+    assert_eq!(db.write(|tx| tx.open_effects()).expect("reads").len(), 5);
+    assert_eq!(db.reader().queue(neighbour).expect("reads").pending, 5);
+    assert_eq!(
+        db.write(|tx| tx.remove_agent_rows(no, 7)),
+        Ok(Removal::Done),
+        "again is harmless"
+    );
+}

@@ -1,0 +1,81 @@
+//! The home: made private, refused when it is not, owned by one at a time.
+
+use holon_store::{Home, HomeError};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
+fn mode(path: &std::path::Path) -> u32 {
+    fs::metadata(path).expect("is there").permissions().mode() & 0o777
+}
+
+#[test]
+fn a_missing_home_is_made_private_with_its_parts() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = Home::open(&directory.path().join("deep/home")).expect("opens");
+    for path in [
+        home.root().to_owned(),
+        home.state_path(),
+        home.run_dir(),
+        home.agents_dir(),
+    ] {
+        assert_eq!(mode(&path), 0o700, "{}", path.display());
+    }
+    assert_eq!(mode(&home.run_dir().join("holon.lock")), 0o600);
+    let inside =
+        |path: &std::path::Path| path.strip_prefix(home.root()).expect("inside").to_owned();
+    assert_eq!(
+        inside(&home.db_path()).to_str(),
+        Some("state/holon.sqlite3")
+    );
+    assert_eq!(inside(&home.socket_path()).to_str(), Some("run/holon.sock"));
+    assert_eq!(
+        inside(&home.token_path()).to_str(),
+        Some("run/control.token")
+    );
+}
+
+#[test]
+fn a_home_has_one_owner_and_the_next_one_is_told_who() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("home");
+    let first = Home::open(&path).expect("opens");
+    match Home::open(&path) {
+        Err(HomeError::Owned { pid, path: named }) => {
+            assert_eq!((pid, named), (Some(std::process::id()), path.clone()));
+        }
+        other => panic!("a second owner: {other:?}"),
+    }
+    drop(first);
+    assert!(path.join("run/holon.lock").exists(), "the lock file stays");
+    Home::open(&path).expect("opens again");
+}
+
+#[test]
+fn a_home_others_can_look_into_is_refused_with_the_command_that_mends_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for loose in [0o755, 0o750, 0o701, 0o770] {
+        let path = directory.path().join(format!("home-{loose:o}"));
+        fs::create_dir(&path).expect("makes");
+        fs::set_permissions(&path, Permissions::from_mode(loose)).expect("sets");
+        let error = Home::open(&path).expect_err("is refused");
+        assert!(
+            matches!(error, HomeError::Loose { mode, .. } if mode == loose),
+            "{error:?}"
+        );
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("chmod 700 {}", path.display())),
+            "{error}"
+        );
+        assert!(!path.join("run").exists(), "nothing was made inside");
+    }
+}
+
+#[test]
+fn a_home_that_is_a_file_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("home");
+    fs::write(&path, "a file").expect("writes");
+    assert!(matches!(Home::open(&path), Err(HomeError::Io { .. })));
+}

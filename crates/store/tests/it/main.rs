@@ -1,0 +1,31 @@
+//! The store from outside: what is written, read back, refused and survived.
+
+mod apply;
+mod damage;
+mod golden;
+mod home;
+mod pages;
+mod property;
+mod reading;
+mod recovery;
+mod retention;
+mod writer;
+
+#[path = "../../src/samples.rs"]
+mod samples;
+
+use holon_domain::agent::AgentRecord;
+use holon_domain::decision::Decision;
+use holon_store::{AgentNo, Db, WriteError};
+
+/// A store in memory with one agent.
+fn with_agent(record: &AgentRecord) -> (Db, AgentNo) {
+    let mut db = Db::in_memory().expect("opens");
+    let no = db.write(|tx| tx.create_agent(record)).expect("creates");
+    (db, no)
+}
+
+/// Writes one decision in a commit of its own.
+fn apply(db: &mut Db, no: AgentNo, decision: &Decision) -> Result<(), WriteError> {
+    db.write(|tx| tx.apply(no, decision))
+}

@@ -1,0 +1,306 @@
+//! Reading turns back: outcomes, briefs, history and the transcript.
+
+use crate::samples::{Scribe, at, took};
+use crate::{apply, with_agent};
+use holon_domain::CallId;
+use holon_domain::attempt::{AttemptTimeline, TokenUsage};
+use holon_domain::block::{Block, ToolCall};
+use holon_domain::brief::BriefText;
+use holon_domain::decision::Fact;
+use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
+use holon_domain::message::Priority;
+use holon_domain::model::StopReason;
+use holon_domain::queue::QueueStatus::{Dequeued, Processed, Queued};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::transcript::TranscriptKind;
+use holon_store::{AgentNo, Db};
+use serde_json::json;
+
+fn frame(key: &str) -> LogEntry {
+    LogEntry::Frame(FrameRecord {
+        prompt_cache_key: key.to_owned(),
+        context_fingerprint: format!("print-{key}"),
+        stable: "s".to_owned(),
+        agent_scoped: "a".to_owned(),
+        history_end: None,
+    })
+}
+
+fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
+    let timeline = AttemptTimeline {
+        requested_model_ref: "scripted/x".to_owned(),
+        ..AttemptTimeline::default()
+    };
+    LogEntry::AssistantRound {
+        round,
+        blocks,
+        stop_reason: StopReason::EndTurn,
+        usage: TokenUsage::new(10, 20),
+        timeline,
+    }
+}
+
+fn words(text: &str) -> Block {
+    Block::Text {
+        text: text.to_owned(),
+    }
+}
+
+/// Writes `turns` finished turns of one message, one frame and one round each; the brief quotes the round.
+fn finished_turns(turns: u64) -> (Db, AgentNo, Scribe) {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    for turn in 1..=turns {
+        scribe
+            .admit(&format!("question {turn}"))
+            .shift(turn, Queued, Dequeued);
+        scribe
+            .log(turn, took(turn))
+            .log(turn, frame(&format!("key-{turn}")));
+        scribe.log(turn, said(1, vec![words(&format!("answer {turn}"))]));
+        let round = scribe.record.counters.log;
+        scribe
+            .brief(BriefText::Round(round))
+            .shift(turn, Dequeued, Processed);
+        let brief = scribe.record.counters.briefs;
+        scribe.fact(Fact::MessageSettled { seq: turn, brief });
+        apply(&mut db, no, &scribe.decide()).expect("writes");
+    }
+    (db, no, scribe)
+}
+
+#[test]
+fn briefs_quote_the_round_they_refer_to_and_come_oldest_first() {
+    let (db, no, _) = finished_turns(4);
+    let texts: Vec<String> = db
+        .reader()
+        .briefs(no, 2)
+        .expect("reads")
+        .into_iter()
+        .map(|brief| brief.text)
+        .collect();
+    assert_eq!(texts, ["answer 3", "answer 4"]);
+}
+
+#[test]
+fn a_brief_that_quotes_no_round_is_an_error_not_an_empty_text() {
+    let (mut db, no, mut scribe) = finished_turns(1);
+    apply(&mut db, no, &scribe.brief(BriefText::Round(1)).decide()).expect("writes");
+    let error = db.reader().briefs(no, 1).expect_err("cannot be read");
+    assert!(error.to_string().contains("no assistant round"), "{error}");
+}
+
+#[test]
+fn an_outcome_is_there_once_its_message_is_settled() {
+    let (mut db, no, mut scribe) = finished_turns(1);
+    apply(&mut db, no, &scribe.admit("open").decide()).expect("writes");
+    let outcome = |seq| {
+        db.reader()
+            .outcome(no, seq)
+            .expect("reads")
+            .map(|brief| brief.text)
+    };
+    assert_eq!(
+        (outcome(1), outcome(2), outcome(3)),
+        (Some("answer 1".to_owned()), None, None)
+    );
+}
+
+#[test]
+fn history_holds_the_last_messages_taken_up_with_their_answers_and_never_queued_ones() {
+    let (mut db, no, mut scribe) = finished_turns(4);
+    scribe
+        .admit("in hand")
+        .shift(5, Queued, Dequeued)
+        .log(5, took(5));
+    let first_entry = scribe.record.counters.log;
+    scribe
+        .admit_as(Priority::Interject, "between")
+        .shift(6, Queued, Processed);
+    scribe.log(
+        5,
+        LogEntry::Interjection {
+            message_seq: 6,
+            boundary: InterjectionBoundary::AfterToolResults,
+        },
+    );
+    scribe.admit("still queued");
+    apply(&mut db, no, &scribe.decide()).expect("writes");
+    let history = |before, limit| -> Vec<(String, u64, Option<String>)> {
+        let items = db.reader().history(no, before, limit).expect("reads");
+        items
+            .into_iter()
+            .map(|item| (item.message.body.render(), item.seq, item.answer))
+            .collect()
+    };
+    let earlier = |turn: u64| {
+        (
+            format!("question {turn}"),
+            turn * 3 - 2,
+            Some(format!("answer {turn}")),
+        )
+    };
+    assert_eq!(history(first_entry, 2), [earlier(3), earlier(4)]);
+    let all = history(u64::MAX >> 1, 3);
+    assert_eq!(
+        all,
+        [
+            earlier(4),
+            ("in hand".to_owned(), 13, None),
+            ("between".to_owned(), 14, None)
+        ]
+    );
+}
+
+#[test]
+fn a_turn_is_read_from_its_first_entry_on() {
+    let (db, no, _) = finished_turns(3);
+    let entries = db.reader().turn_entries(no, 7).expect("reads");
+    assert_eq!(
+        entries.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(),
+        [7, 8, 9]
+    );
+    assert_eq!(entries[0].1, took(3));
+    assert_eq!(db.reader().log_entry(no, 7), Ok(Some(took(3))));
+    assert_eq!(db.reader().log_entry(no, 99), Ok(None));
+}
+
+#[test]
+fn the_transcript_shows_every_entry_but_frames_whose_facts_stand_on_their_rounds() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    let call = CallId::from_stored("call_1");
+    let asks = ToolCall {
+        id: call.clone(),
+        name: "ExecCommand".to_owned(),
+        input: json!({}),
+        provider_id: None,
+    };
+    scribe
+        .admit("do it")
+        .admit_as(Priority::Interject, "and this");
+    scribe.log(1, took(1)).log(1, frame("key-1"));
+    scribe.log(1, said(1, vec![words("I will"), Block::ToolCall(asks)]));
+    let done = ToolEnvelope::success("ExecCommand", "ran", json!({ "exit_status": 0 }));
+    scribe.log(
+        1,
+        LogEntry::ToolResult {
+            round: 1,
+            call_id: call.clone(),
+            envelope: done,
+            duration_ms: 5,
+        },
+    );
+    let failed = ToolEnvelope::failure(
+        "Sleep",
+        ToolError::new(ToolErrorKind::SleepNotAlone, "not alone"),
+    );
+    scribe.log(
+        1,
+        LogEntry::ToolResult {
+            round: 1,
+            call_id: call,
+            envelope: failed,
+            duration_ms: 6,
+        },
+    );
+    scribe.log(
+        1,
+        LogEntry::Interjection {
+            message_seq: 2,
+            boundary: InterjectionBoundary::AfterToolResults,
+        },
+    );
+    scribe.log(
+        1,
+        LogEntry::ContinuationPrompt {
+            text: "go on".to_owned(),
+            reason: "max_output_tokens".to_owned(),
+        },
+    );
+    apply(&mut db, no, &scribe.decide()).expect("writes");
+
+    let entries = db.reader().transcript(no, 99).expect("reads");
+    let kinds: Vec<TranscriptKind> = entries.iter().map(|entry| entry.kind).collect();
+    use TranscriptKind::{AssistantRound, ContinuationPrompt, IncomingMessage, ToolResults};
+    assert_eq!(
+        kinds,
+        [
+            IncomingMessage,
+            AssistantRound,
+            ToolResults,
+            ToolResults,
+            IncomingMessage,
+            ContinuationPrompt
+        ]
+    );
+    assert_eq!(
+        entries.iter().map(|entry| entry.seq).collect::<Vec<_>>(),
+        [1, 3, 4, 5, 6, 7]
+    );
+    assert_eq!(entries[0].data["message"]["body"]["text"], "do it");
+    assert_eq!(
+        entries[0].related_message_id.as_ref().map(|id| id.as_str()),
+        Some("msg_1")
+    );
+    let round = &entries[1];
+    assert_eq!(
+        (round.input_tokens, round.output_tokens, round.round),
+        (Some(10), Some(20), Some(1))
+    );
+    assert_eq!(round.stop_reason.as_deref(), Some("end_turn"));
+    assert_eq!(round.data["prompt_cache_key"], "key-1");
+    assert_eq!(round.data["requested_model"], "scripted/x");
+    assert_eq!(round.data["blocks"][0]["text"], "I will");
+    assert_eq!(entries[2].data["results"][0]["result"]["exit_status"], 0);
+    assert_eq!(entries[2].data["results"][0]["status"], "success");
+    assert_eq!(
+        entries[3].data["results"][0]["error"]["kind"],
+        "sleep_not_alone"
+    );
+    assert_eq!(entries[4].data["boundary"], "after_tool_results");
+    assert_eq!(entries[5].data["reason"], "max_output_tokens");
+    assert_eq!(entries[5].created_at, at(0));
+}
+
+#[test]
+fn a_page_of_the_transcript_that_starts_inside_a_turn_still_knows_its_frame() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    scribe.admit("x").log(1, took(1)).log(1, frame("key-1"));
+    for round in 1..=5 {
+        scribe.log(1, said(round, vec![words("more")]));
+    }
+    apply(&mut db, no, &scribe.decide()).expect("writes");
+    let page = db.reader().transcript(no, 2).expect("reads");
+    assert_eq!(
+        page.iter().map(|entry| entry.seq).collect::<Vec<_>>(),
+        [6, 7]
+    );
+    assert!(
+        page.iter()
+            .all(|entry| entry.data["prompt_cache_key"] == "key-1")
+    );
+    assert_eq!(db.reader().transcript(no, 0), Ok(Vec::new()));
+}
+
+#[test]
+fn private_agents_are_not_listed_and_the_rest_come_by_name_with_their_queues() {
+    let mut db = Db::in_memory().expect("opens");
+    for name in ["c", "a", "hidden", "b"] {
+        let mut scribe = Scribe::new(name);
+        if name == "hidden" {
+            scribe.record.identity.visibility = holon_domain::agent::Visibility::Private;
+        }
+        let no = db
+            .write(|tx| tx.create_agent(&scribe.record))
+            .expect("creates");
+        apply(&mut db, no, &scribe.admit("x").decide()).expect("writes");
+    }
+    let listed = db.reader().agents().expect("reads");
+    let names: Vec<(&str, u64)> = listed
+        .iter()
+        .map(|(agent, pending)| (agent.identity.agent_id.as_str(), *pending))
+        .collect();
+    assert_eq!(names, [("a", 1), ("b", 1), ("c", 1)]);
+}
