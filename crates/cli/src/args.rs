@@ -3,11 +3,12 @@
 use crate::exit;
 use crate::output::Format;
 use clap::{Parser, Subcommand};
+use holon_domain::limits::LIST_PAGE_MAX;
 use std::path::PathBuf;
 
 /// Keeps LLM agents at work: they run commands, rest, wake, survive crashes, and tell you what came of it.
 #[derive(Debug, Parser)]
-#[command(name = "holon", version, after_help = exit::HELP, propagate_version = true)]
+#[command(name = "holon", version, after_help = exit::HELP)]
 pub(crate) struct Args {
     /// Print the answer as JSON.
     #[arg(long, global = true)]
@@ -127,7 +128,7 @@ pub(crate) struct PromptArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct TailArgs {
     /// How many, newest last.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
     pub(crate) limit: u64,
     /// Go on showing what comes until interrupted.
     #[arg(long, short)]
@@ -140,7 +141,7 @@ pub(crate) struct TailArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct TranscriptArgs {
     /// How many entries, newest last.
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=LIST_PAGE_MAX))]
     pub(crate) limit: u64,
     #[command(flatten)]
     pub(crate) agent: AgentArg,

@@ -32,6 +32,9 @@ pub async fn run_local(
         signal = signals.next() => Err(Error::Interrupted { signal }),
     };
     if outcome.is_err() {
+        if let Err(Error::Interrupted { signal }) = &outcome {
+            tracing::warn!(signal, "going down; a second signal ends at once");
+        }
         tokio::select! {
             closed = host.shut_down() => drop(closed),
             // Asked twice: the state is safe at any moment, so there is nothing to wait for.

@@ -128,7 +128,12 @@ async fn answer(
         if let Some(response) = gather(acts, &admitted, log_end).await? {
             return Ok(response);
         }
-        match news.recv().await {
+        let heard = tokio::select! {
+            heard = news.recv() => heard,
+            // A drain waits for its tasks; one that waits for an answer must not hold it up.
+            () = acts.shell().going_down() => return Err(Error::ShuttingDown),
+        };
+        match heard {
             Ok(_) | Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return Err(Error::ShuttingDown),
         }

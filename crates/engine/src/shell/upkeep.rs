@@ -124,6 +124,11 @@ impl Shell {
         })
     }
 
+    /// Returns once the host goes down.
+    pub(crate) async fn going_down(&self) {
+        self.draining.cancelled().await;
+    }
+
     async fn tasks_end_within(&self, millis: u64) -> bool {
         tokio::time::timeout(Duration::from_millis(millis), self.tasks.wait())
             .await
