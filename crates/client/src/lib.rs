@@ -7,6 +7,7 @@ mod client;
 mod endpoint;
 mod error;
 mod exchange;
+mod reader;
 pub mod sse;
 mod stream;
 

@@ -73,6 +73,12 @@ impl Refusal {
         self.0.body
     }
 
+    /// Its code.
+    #[cfg(test)]
+    pub(crate) fn code(&self) -> &str {
+        self.0.body.code.as_deref().unwrap_or_default()
+    }
+
     fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.header = Some((name, value));
         self

@@ -278,3 +278,6 @@ fn last(name: &str, data: &impl serde::Serialize) -> End {
     frame::notice(&mut chunk, name, &data);
     End::Last(chunk)
 }
+
+#[cfg(test)]
+mod tests;

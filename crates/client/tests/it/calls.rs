@@ -1,0 +1,98 @@
+//! Single calls: what is said when there is no answer, half an answer, or another one than expected.
+
+use crate::canned::{Host, Script, answer, json};
+use holon_api::RunRequest;
+use holon_client::{Client, Error};
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_host_that_is_not_there_is_unreachable() {
+    let home = tempfile::tempdir().unwrap();
+    let error = Client::unix(home.path().join("none"))
+        .health()
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&error, Error::Unreachable { endpoint, .. } if endpoint.starts_with("unix:")),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("holon daemon start"));
+    let port = {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        listener.local_addr().unwrap()
+    };
+    let error = Client::tcp(port.to_string(), "token")
+        .unwrap()
+        .health()
+        .await
+        .unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_host_that_hangs_up_leaves_the_outcome_open() {
+    let host = Host::start(vec![Script::HangUp]);
+    let error = host.client().shutdown().await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    assert_eq!(host.heard(), ["POST /control/runtime/shutdown HTTP/1.1"]);
+}
+
+#[tokio::test]
+async fn half_an_answer_is_no_answer() {
+    let whole = answer(
+        200,
+        "application/json",
+        "",
+        r#"{"ok":true,"status":"live"}"#,
+    );
+    let half = whole.replace(r#""live"}"#, "");
+    let host = Host::start(vec![Script::Send(half)]);
+    let error = host.client().health().await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_host_is_given_up() {
+    let host = Host::start(vec![Script::Silence]);
+    let error = host.client().health().await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Interrupted { reason, .. } if reason.contains("30000 ms")),
+        "{error:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_waited_for_however_long_it_takes() {
+    let body = r#"{"ok":false,"error":"after all","code":"late"}"#;
+    let late = answer(503, "application/json", "", body);
+    let host = Host::start(vec![Script::After(Duration::from_secs(86_400), late)]);
+    let error = host.client().run(&RunRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Some("late"));
+}
+
+#[tokio::test]
+async fn an_answer_of_another_protocol_is_named_as_such() {
+    let host = Host::start(vec![
+        json(200, "[]"),
+        Script::Send("SSH-2.0-OpenSSH\r\n".into()),
+        Script::Send(answer(502, "text/html", "", "<html>")),
+    ]);
+    let error = host.client().health().await.unwrap_err();
+    assert!(matches!(error, Error::Protocol { .. }), "{error:?}");
+    let error = host.client().health().await.unwrap_err();
+    assert!(
+        matches!(error, Error::Interrupted { .. } | Error::Protocol { .. }),
+        "{error:?}"
+    );
+    let error = host.client().health().await.unwrap_err();
+    assert_eq!(error.to_string(), "HTTP status 502: <html>");
+}
+
+#[tokio::test]
+async fn fields_a_newer_host_adds_are_ignored() {
+    let host = Host::start(vec![json(
+        200,
+        r#"{"ok":true,"status":"live","since":"tomorrow"}"#,
+    )]);
+    assert_eq!(host.client().health().await.unwrap().status, "live");
+}

@@ -1,0 +1,147 @@
+//! Streams that break, repeat themselves, or come back as something else.
+
+use crate::canned::{Host, Script, event, json, stream};
+use holon_client::{Error, EventStream};
+use holon_domain::AgentId;
+use holon_domain::limits::STREAM_RETRIES;
+
+fn events(host: &Host, after: Option<u64>) -> EventStream {
+    host.client()
+        .events_stream(AgentId::parse("main").unwrap(), after)
+}
+
+async fn take(stream: &mut EventStream, count: usize) -> Vec<u64> {
+    let mut seqs = Vec::new();
+    for _ in 0..count {
+        seqs.push(stream.next().await.unwrap().event_seq);
+    }
+    seqs
+}
+
+const OPENING: &str = "retry: 1000\nid: 4\n\n";
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_stream_is_continued_after_the_last_event() {
+    let first = format!("{OPENING}{}{}", event(5), event(6));
+    let cut_in_a_frame = format!("{}id: 8\nevent: x\nda", event(7));
+    let repeated = format!("{}{}{}", event(6), event(7), event(8));
+    let host = Host::start(vec![
+        stream("e", &first),
+        stream("e", &cut_in_a_frame),
+        stream("e", &repeated),
+    ]);
+    let mut events = events(&host, None);
+    assert_eq!(take(&mut events, 4).await, [5, 6, 7, 8]);
+    assert_eq!(
+        host.heard(),
+        [
+            "GET /agents/main/events/stream HTTP/1.1",
+            "GET /agents/main/events/stream?after_seq=6 HTTP/1.1",
+            "GET /agents/main/events/stream?after_seq=7 HTTP/1.1",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_broke_before_its_first_event_continues_from_where_it_began() {
+    let host = Host::start(vec![stream("e", OPENING), stream("e", &event(5))]);
+    let mut events = events(&host, None);
+    assert_eq!(take(&mut events, 1).await, [5]);
+    assert_eq!(
+        host.heard()[1],
+        "GET /agents/main/events/stream?after_seq=4 HTTP/1.1"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn gaps_failures_and_busy_hosts_are_come_back_from() {
+    let gap = format!(
+        "{}event: gap\ndata: {{\"after_seq\":5,\"newest_seq\":2000}}\n\n",
+        event(5)
+    );
+    let failed =
+        "event: error\ndata: {\"ok\":false,\"error\":\"overloaded\",\"code\":\"overloaded\"}\n\n";
+    let busy = json(
+        503,
+        r#"{"ok":false,"error":"busy","code":"too_many_streams"}"#,
+    );
+    let host = Host::start(vec![
+        stream("e", &gap),
+        stream("e", failed),
+        busy,
+        stream("e", &event(6)),
+    ]);
+    let mut events = events(&host, Some(4));
+    assert_eq!(take(&mut events, 2).await, [5, 6]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn notices_and_comments_it_does_not_know_are_passed_over() {
+    let frames = format!(
+        ": heartbeat\n\nevent: from_tomorrow\ndata: not even json\n\n{}",
+        event(5)
+    );
+    let host = Host::start(vec![stream("e", &frames)]);
+    assert_eq!(take(&mut events(&host, Some(4)), 1).await, [5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_never_delivers_is_given_up_after_so_many_tries() {
+    let tries = STREAM_RETRIES as usize + 1;
+    let host = Host::start(vec![Script::HangUp; tries + 1]);
+    let error = events(&host, None).next().await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    assert_eq!(host.heard().len(), tries);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_stream_is_opened_again() {
+    let host = Host::start(vec![Script::Silence, stream("e", &event(5))]);
+    assert_eq!(take(&mut events(&host, Some(4)), 1).await, [5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_final() {
+    let gone = json(
+        410,
+        r#"{"ok":false,"error":"gone","code":"cursor_too_old","oldest_seq":9}"#,
+    );
+    let host = Host::start(vec![gone]);
+    let error = events(&host, Some(1)).next().await.unwrap_err();
+    assert_eq!(error.code(), Some("cursor_too_old"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cursor_is_not_carried_over_to_another_store() {
+    let host = Host::start(vec![stream("old", &event(5)), stream("new", &event(6))]);
+    let mut events = events(&host, Some(4));
+    assert_eq!(take(&mut events, 1).await, [5]);
+    assert!(matches!(
+        events.next().await,
+        Err(Error::StoreReplaced { .. })
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_stream_is_named_as_such() {
+    let host = Host::start(vec![json(200, "[]")]);
+    assert!(matches!(
+        events(&host, None).next().await,
+        Err(Error::Protocol { .. })
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn giving_up_a_wait_loses_no_event() {
+    let host = Host::start(vec![stream("e", &format!("{}{}", event(5), event(6)))]);
+    let mut events = events(&host, Some(4));
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
+        tokio::select! {
+            biased;
+            next = events.next() => seen.push(next.unwrap().event_seq),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    assert_eq!(seen, [5, 6]);
+}

@@ -1,0 +1,128 @@
+//! The gate stands before every route: not only in its own tests, but in the router that is served.
+
+use crate::world::{Reply, SECRET, World};
+use holon_server::{PUBLIC, routes};
+
+fn head(method: &str, target: &str, headers: &str) -> String {
+    format!("{method} {target} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n")
+}
+
+async fn each_route(world: &World, headers: &str) -> Vec<(&'static str, Reply)> {
+    let mut replies = Vec::new();
+    for (method, path) in routes() {
+        let target = path.replace("{id}", "main");
+        replies.push((
+            path,
+            world
+                .over_tcp(head(method.as_str(), &target, headers))
+                .await,
+        ));
+    }
+    replies
+}
+
+#[tokio::test]
+async fn no_route_but_the_public_ones_answers_a_stranger() {
+    let world = World::start().await;
+    for headers in [
+        "Host: localhost\r\n",
+        "Host: localhost\r\nAuthorization: Bearer 0123456789abcdefghijkL\r\n",
+    ] {
+        for (path, reply) in each_route(&world, headers).await {
+            if PUBLIC.contains(&path) {
+                assert_eq!(reply.status, 200, "{path}");
+            } else {
+                assert_eq!(reply.refusal(), (401, "unauthorized".into()), "{path}");
+                assert!(reply.header("www-authenticate").is_some(), "{path}");
+            }
+        }
+    }
+    assert_eq!(world.engine.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn no_route_answers_a_foreign_host_or_a_web_page_even_with_the_token() {
+    let world = World::start().await;
+    let token = format!("Authorization: Bearer {SECRET}\r\n");
+    for (headers, code) in [
+        (format!("Host: evil.example\r\n{token}"), "host_not_allowed"),
+        (
+            format!("Host: localhost\r\nOrigin: http://localhost\r\n{token}"),
+            "origin_not_allowed",
+        ),
+    ] {
+        for (path, reply) in each_route(&world, &headers).await {
+            assert_eq!(reply.refusal(), (403, code.into()), "{path}");
+        }
+    }
+    assert_eq!(world.engine.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_stranger_cannot_find_out_which_routes_exist() {
+    let world = World::start().await;
+    for (method, target) in [
+        ("GET", "/no/such/route"),
+        ("DELETE", "/agents/list"),
+        ("OPTIONS", "/control/run"),
+    ] {
+        let reply = world
+            .over_tcp(head(method, target, "Host: localhost\r\n"))
+            .await;
+        assert_eq!(
+            reply.refusal(),
+            (401, "unauthorized".into()),
+            "{method} {target}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_route_takes_a_parameter_it_does_not_know() {
+    let world = World::start().await;
+    for (method, path) in routes() {
+        let target = format!("{}?nonsense=1", path.replace("{id}", "main"));
+        let reply = world
+            .ask(
+                method.as_str(),
+                &target,
+                if method == "GET" { "" } else { "{}" },
+            )
+            .await;
+        assert_eq!(
+            reply.refusal(),
+            (400, "invalid_query".into()),
+            "{method} {path}"
+        );
+    }
+    assert_eq!(world.engine.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn no_answer_may_be_cached_or_shared_with_a_page() {
+    let world = World::start().await;
+    for (path, reply) in each_route(&world, "Host: localhost\r\n").await {
+        assert_eq!(reply.header("cache-control"), Some("no-store"), "{path}");
+        assert_eq!(reply.header("access-control-allow-origin"), None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_token_is_in_no_answer() {
+    let world = World::start().await;
+    let headers =
+        format!("Host: localhost\r\nAuthorization: Bearer {SECRET}\r\nContent-Length: 0\r\n");
+    for (method, path) in routes() {
+        if path.ends_with("/stream") || path.ends_with("/shutdown") {
+            continue;
+        }
+        let target = path.replace("{id}", "main");
+        let reply = world
+            .over_tcp(head(method.as_str(), &target, &headers))
+            .await;
+        assert!(
+            reply.status > 0 && !format!("{reply:?}").contains(SECRET),
+            "{method} {path}"
+        );
+    }
+}

@@ -1,0 +1,155 @@
+//! What the server takes in has a bound, and at the bound there is an answer.
+
+use crate::world::{World, read_reply};
+use holon_domain::limits::{REQUEST_BODY_BYTES, REQUEST_HEAD_BYTES};
+use holon_engine::Error;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+
+const PROMPT: &str = "/control/agents/main/prompt";
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_refused_with_413_and_reaches_nobody() {
+    let world = World::start().await;
+    let body = format!("{{\"text\":\"{}\"}}", "x".repeat(REQUEST_BODY_BYTES));
+    let reply = world.ask("POST", PROMPT, &body).await;
+    assert_eq!(reply.refusal(), (413, "too_large".into()));
+    assert_eq!(world.engine.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_body_that_hides_its_size_is_refused_as_well() {
+    let world = World::start().await;
+    let chunk = format!("{:x}\r\n{}\r\n", 1 << 20, "x".repeat(1 << 20));
+    let mut request = format!(
+        "POST {PROMPT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    );
+    for _ in 0..=REQUEST_BODY_BYTES >> 20 {
+        request.push_str(&chunk);
+    }
+    request.push_str("0\r\n\r\n");
+    assert_eq!(
+        world.over_unix(request).await.refusal(),
+        (413, "too_large".into())
+    );
+}
+
+#[tokio::test]
+async fn a_body_of_absurd_size_is_refused_before_it_is_sent() {
+    let world = World::start().await;
+    let request = format!(
+        "POST {PROMPT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\nConnection: close\r\n\r\n"
+    );
+    assert_eq!(
+        world.over_unix(request).await.refusal(),
+        (413, "too_large".into())
+    );
+}
+
+#[tokio::test]
+async fn bodies_that_are_not_json_are_refused_with_the_place() {
+    let world = World::start().await;
+    let deep = "[".repeat(100_000);
+    for (body, code) in [
+        ("{\"text\": \"x\",\n  oops}", "invalid_json"),
+        ("{\"text\": \"x\"", "invalid_json"),
+        (deep.as_str(), "invalid_request"),
+        ("{\"text\": 7}", "invalid_request"),
+        ("{\"text\": \"x\", \"nonsense\": 1}", "invalid_request"),
+        ("[]", "invalid_request"),
+    ] {
+        let reply = world.ask("POST", PROMPT, body).await;
+        assert_eq!(reply.refusal(), (400, code.into()), "{reply:?}");
+        assert!(
+            reply.json()["line"].is_u64() && reply.json()["column"].is_u64(),
+            "{reply:?}"
+        );
+    }
+    let nested = format!("{{\"json\":{deep}");
+    assert_eq!(
+        world.ask("POST", "/enqueue", &nested).await.refusal(),
+        (400, "invalid_json".into())
+    );
+    assert_eq!(world.engine.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn bytes_that_are_not_text_are_refused() {
+    let world = World::start().await;
+    let mut request = format!(
+        "POST {PROMPT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 13\r\nConnection: close\r\n\r\n"
+    )
+    .into_bytes();
+    request.extend_from_slice(b"{\"text\":\"\xff\xfe\"}");
+    assert_eq!(world.over_unix(request).await.refusal().0, 400);
+}
+
+#[tokio::test]
+async fn a_missing_body_is_named() {
+    let world = World::start().await;
+    assert_eq!(
+        world.ask("POST", PROMPT, "").await.refusal(),
+        (400, "missing_body".into())
+    );
+}
+
+#[tokio::test]
+async fn a_head_over_the_limit_is_refused() {
+    let world = World::start().await;
+    let padding = "x".repeat(REQUEST_HEAD_BYTES);
+    let large = format!("GET / HTTP/1.1\r\nHost: x\r\nX-Padding: {padding}\r\n\r\n");
+    assert_eq!(world.over_unix(large).await.status, 431);
+    let many = "X-A: b\r\n".repeat(1_000);
+    let many = format!("GET / HTTP/1.1\r\nHost: x\r\n{many}\r\n");
+    assert_eq!(world.over_unix(many).await.status, 431);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_never_ends_is_given_up() {
+    let world = World::start().await;
+    let mut stream = UnixStream::connect(&world.socket).await.unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost:").await.unwrap();
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).await.unwrap();
+    assert_eq!(String::from_utf8(rest).unwrap(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_ends_is_answered_with_408() {
+    let world = World::start().await;
+    let mut stream = UnixStream::connect(&world.socket).await.unwrap();
+    let head = format!(
+        "POST {PROMPT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{{"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let reply = read_reply(&mut stream).await;
+    assert_eq!(reply.refusal(), (408, "body_timeout".into()));
+    assert_eq!(world.engine.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_fault_in_one_request_is_one_bad_answer() {
+    let world = World::start().await;
+    world.engine.fail(Error::Internal {
+        message: "panic".into(),
+    });
+    let reply = world.ask("POST", PROMPT, "{\"text\":\"x\"}").await;
+    assert_eq!(reply.refusal(), (500, "internal".into()));
+    assert_eq!(world.ask("GET", "/healthz", "").await.status, 200);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_in_json() {
+    let world = World::start().await;
+    assert_eq!(
+        world.ask("GET", "/nowhere", "").await.refusal(),
+        (404, "route_not_found".into())
+    );
+    let wrong = world.ask("DELETE", "/agents/list", "").await;
+    assert_eq!(wrong.refusal(), (405, "method_not_allowed".into()));
+    assert_eq!(wrong.header("allow"), Some("GET,HEAD"));
+    for id in ["..", "a%2fb", "%ff", "tmp%20x"] {
+        let reply = world.ask("GET", &format!("/agents/{id}/status"), "").await;
+        assert_eq!(reply.refusal(), (400, "invalid_agent_id".into()), "{id}");
+    }
+}

@@ -1,0 +1,131 @@
+//! The typed client against the server, over both transports.
+
+use crate::engine::agent;
+use crate::world::World;
+use holon_api::{
+    ControlAction, CreateAgentRequest, EnqueueRequest, PageOrder, PromptRequest, RunRequest,
+};
+use holon_client::{Client, Error, EventsQuery};
+use holon_domain::run::RunStatus;
+
+#[tokio::test]
+async fn every_call_works_over_the_socket_and_over_tcp() {
+    let world = World::start().await;
+    world.engine.commit(3);
+    for client in [world.local(), world.remote()] {
+        assert_eq!(client.health().await.unwrap().status, "live");
+        assert_eq!(client.root().await.unwrap().default_agent, agent("main"));
+        assert!(client.handshake().await.unwrap().runtime.is_some());
+        assert_eq!(client.agents().await.unwrap(), []);
+        assert_eq!(client.briefs(None, Some(2)).await.unwrap(), []);
+        assert_eq!(
+            client.transcript(Some(&agent("dev")), None).await.unwrap(),
+            []
+        );
+        let query = EventsQuery {
+            after_seq: Some(1),
+            order: Some(PageOrder::Asc),
+            ..EventsQuery::default()
+        };
+        let page = client.events(&agent("main"), query).await.unwrap();
+        assert_eq!(
+            page.events
+                .iter()
+                .map(|event| event.event_seq)
+                .collect::<Vec<_>>(),
+            [2, 3]
+        );
+        let made = client
+            .create_agent(&agent("dev"), &CreateAgentRequest::default())
+            .await
+            .unwrap();
+        assert_eq!(made.agent_id, agent("dev"));
+        let prompt = PromptRequest {
+            text: "go".into(),
+            priority: None,
+            max_turns: Some(2),
+        };
+        assert_eq!(
+            client
+                .prompt(&agent("dev"), &prompt)
+                .await
+                .unwrap()
+                .agent_id,
+            agent("dev")
+        );
+        let event = EnqueueRequest {
+            text: Some("x".into()),
+            ..EnqueueRequest::default()
+        };
+        assert!(client.enqueue(None, &event).await.unwrap().ok);
+        assert_eq!(
+            client
+                .control(&agent("dev"), ControlAction::Stop)
+                .await
+                .unwrap()
+                .notice,
+            None
+        );
+        let run = client
+            .run(&RunRequest {
+                text: "go".into(),
+                ..RunRequest::default()
+            })
+            .await
+            .unwrap();
+        assert_eq!(
+            (run.final_status, run.final_text.as_str()),
+            (RunStatus::Completed, "done")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_comes_as_an_error_with_its_code_and_hint() {
+    let world = World::start().await;
+    let error = world
+        .local()
+        .status(Some(&agent("nobody")))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some("agent_not_found"));
+    assert!(error.hint().unwrap().contains("holon agent create nobody"));
+    let wrong = Client::tcp(world.address.to_string(), "not-the-token").unwrap();
+    assert!(matches!(
+        wrong.agents().await,
+        Err(Error::Api { status: 401, .. })
+    ));
+    let stranger = Client::stranger(world.address.to_string());
+    assert!(stranger.handshake().await.unwrap().runtime.is_none());
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_large_is_refused_in_words_and_not_by_a_broken_pipe() {
+    let world = World::start().await;
+    let prompt = PromptRequest {
+        text: "x".repeat(8 << 20),
+        priority: None,
+        max_turns: None,
+    };
+    let error = world
+        .remote()
+        .prompt(&agent("main"), &prompt)
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some("too_large"));
+}
+
+#[tokio::test]
+async fn a_host_that_is_asked_to_go_down_answers_first_and_then_goes() {
+    let world = World::start().await;
+    let answer = world.local().shutdown().await.unwrap();
+    assert_eq!(
+        (
+            answer.pid,
+            answer.home_dir.as_str(),
+            answer.shutdown_requested
+        ),
+        (4711, "/home/of/holon", true)
+    );
+    assert!(world.serving.await.unwrap().is_ok());
+}

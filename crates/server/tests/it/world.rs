@@ -1,0 +1,153 @@
+//! A server on a fresh socket and a fresh port, and the bluntest possible client.
+
+use crate::engine::Scripted;
+use holon_client::Client;
+use holon_domain::AgentId;
+use holon_server::{Error, ServerConfig, Token, bind_unix, serve};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const SECRET: &str = "0123456789abcdefghijkl";
+
+pub(crate) struct World {
+    pub(crate) engine: Scripted,
+    pub(crate) address: SocketAddr,
+    pub(crate) socket: PathBuf,
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) serving: JoinHandle<Result<(), Error>>,
+    _home: TempDir,
+}
+
+impl World {
+    pub(crate) async fn start() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let socket = home.path().join("holon.sock");
+        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = tcp.local_addr().unwrap();
+        let engine = Scripted::new();
+        let shutdown = CancellationToken::new();
+        let config = ServerConfig {
+            default_agent: AgentId::parse("main").unwrap(),
+            home_dir: "/home/of/holon".into(),
+            pid: 4711,
+            tcp: Some(tcp),
+            unix: Some(bind_unix(&socket).unwrap()),
+            token: Token::new(SECRET).unwrap(),
+            allowed_hosts: Vec::new(),
+        };
+        let request = shutdown.clone();
+        let on_request = Arc::new(move || request.cancel());
+        let serving = tokio::spawn(serve(
+            config,
+            engine.clone(),
+            engine.clone(),
+            shutdown.clone(),
+            on_request,
+        ));
+        Self {
+            engine,
+            address,
+            socket,
+            shutdown,
+            serving,
+            _home: home,
+        }
+    }
+
+    pub(crate) fn local(&self) -> Client {
+        Client::unix(&self.socket)
+    }
+
+    pub(crate) fn remote(&self) -> Client {
+        Client::tcp(self.address.to_string(), SECRET).unwrap()
+    }
+
+    /// Sends a request as it stands and reads the answer to its end.
+    pub(crate) async fn over_tcp(&self, request: impl AsRef<[u8]>) -> Reply {
+        converse(
+            TcpStream::connect(self.address).await.unwrap(),
+            request.as_ref(),
+        )
+        .await
+    }
+
+    /// The same over the socket.
+    pub(crate) async fn over_unix(&self, request: impl AsRef<[u8]>) -> Reply {
+        converse(
+            UnixStream::connect(&self.socket).await.unwrap(),
+            request.as_ref(),
+        )
+        .await
+    }
+
+    /// A request of the socket's owner that ends its connection.
+    pub(crate) async fn ask(&self, method: &str, target: &str, body: &str) -> Reply {
+        let kind = if body.is_empty() {
+            ""
+        } else {
+            "Content-Type: application/json\r\n"
+        };
+        let length = body.len();
+        self.over_unix(format!(
+            "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        ))
+        .await
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    /// Status and code of a refusal, which must have the one shape of all refusals.
+    pub(crate) fn refusal(&self) -> (u16, String) {
+        let body: holon_api::ErrorBody =
+            serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"));
+        assert!(!body.ok && !body.error.is_empty(), "{self:?}");
+        (self.status, body.code.unwrap())
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+}
+
+async fn converse(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8]) -> Reply {
+    stream.write_all(request).await.unwrap();
+    read_reply(&mut stream).await
+}
+
+pub(crate) async fn read_reply(stream: &mut (impl AsyncRead + Unpin)) -> Reply {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).await.unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .unwrap_or(0);
+    Reply {
+        status,
+        head: head.to_owned(),
+        body: body.to_owned(),
+    }
+}
