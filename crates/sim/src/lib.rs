@@ -1,1 +1,36 @@
 //! Seeded simulation of the kernel against an independent model.
+//!
+//! One seed decides everything: who writes, what models answer, what commands do, when the clock jumps and the process
+//! dies. The kernel and the store are the real ones, on a database in memory; everything around them is simulated.
+//! After every commit an oracle that knows only the contract compares what it expects with what is stored.
+
+mod act;
+mod check;
+mod coverage;
+mod ingress;
+mod model;
+mod perform;
+pub mod plan;
+mod provider;
+pub mod rng;
+mod run;
+pub mod shrink;
+mod talk;
+mod tools;
+mod trace;
+mod violation;
+mod world;
+
+pub use coverage::Coverage;
+pub use run::{Broken, Played, play};
+pub use trace::Keep;
+pub use violation::Violation;
+
+/// Plans that once broke a rule; played first, for ever.
+#[must_use]
+pub fn known_bugs() -> Vec<plan::Plan> {
+    include_str!("../bugs/seeds.txt")
+        .lines()
+        .filter_map(plan::Plan::parse)
+        .collect()
+}

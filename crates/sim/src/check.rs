@@ -1,0 +1,42 @@
+//! The shared invariants, and recounts of what is derived: run on the stored rows after every commit.
+
+use crate::violation::{Verdict, ensure, violation};
+use holon_core::invariant::{self, StoredFacts};
+use holon_domain::agent::AgentRecord;
+use holon_domain::queue::QueueView;
+use holon_store::Outstanding;
+
+/// Checks one agent against everything stored beside its row.
+pub(crate) fn agent(
+    agent: &AgentRecord,
+    queue: &QueueView,
+    outstanding: &Outstanding,
+) -> Verdict<()> {
+    let facts = StoredFacts {
+        effects: outstanding.effects.clone(),
+        due: outstanding.due.clone(),
+        dequeued: outstanding.dequeued.clone(),
+    };
+    if let Some(broken) = invariant::check(agent, queue, &facts).into_iter().next() {
+        return violation(broken.rule, format!("{}: {agent:?}", broken.found));
+    }
+    let recount = (
+        outstanding.queued.len() as u64,
+        outstanding.interjections.len() as u64,
+    );
+    ensure(
+        (queue.pending, queue.interjections) == recount,
+        "derived counts are what a recount gives",
+        || {
+            format!(
+                "{} and {} instead of {recount:?}",
+                queue.pending, queue.interjections
+            )
+        },
+    )?;
+    ensure(
+        queue.head.is_some() == !outstanding.queued.is_empty(),
+        "a queue has a head exactly while something waits",
+        || format!("{:?}", queue.head),
+    )
+}

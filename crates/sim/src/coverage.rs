@@ -1,0 +1,70 @@
+//! What happened in a run. Rules that were never put to the test prove nothing, so what was reached is counted.
+
+use holon_domain::agent::AgentRecord;
+use holon_domain::event::Event;
+use std::collections::BTreeMap;
+
+/// How often each thing happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Coverage {
+    seen: BTreeMap<String, u64>,
+}
+
+impl Coverage {
+    /// Counts something by name.
+    pub fn count(&mut self, name: impl Into<String>) {
+        *self.seen.entry(name.into()).or_default() += 1;
+    }
+
+    /// Counts an event, and what it says where kinds are not all.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::TurnTerminal(end) => self.count(format!("turn_ended:{:?}", end.reason)),
+            Event::ToolExecutionFailed(failed) => {
+                self.count(format!("tool_failed:{}", failed.tool_error.kind));
+            }
+            Event::OperatorInterjectionAdmitted(entered) => {
+                self.count(format!("interjected:{:?}", entered.boundary));
+            }
+            Event::TurnResumed(resumed) => {
+                self.count("turn_resumed");
+                let unstarted = !resumed.unstarted_calls.is_empty();
+                self.count(if unstarted {
+                    "resumed:unstarted_calls"
+                } else {
+                    "resumed"
+                });
+            }
+            other => self.count(other.kind()),
+        }
+    }
+
+    /// Counts states of interest.
+    pub fn agent(&mut self, agent: &AgentRecord) {
+        if agent.pace.is_some_and(|pace| pace.due.is_some()) {
+            self.count("paced");
+        }
+    }
+
+    /// Adds another run's counts.
+    pub fn add(&mut self, other: &Self) {
+        for (name, times) in &other.seen {
+            *self.seen.entry(name.clone()).or_default() += times;
+        }
+    }
+
+    /// How often something happened.
+    #[must_use]
+    pub fn of(&self, name: &str) -> u64 {
+        self.seen.get(name).copied().unwrap_or(0)
+    }
+}
+
+impl std::fmt::Display for Coverage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (name, times) in &self.seen {
+            writeln!(f, "  {times:>8}  {name}")?;
+        }
+        Ok(())
+    }
+}

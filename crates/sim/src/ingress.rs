@@ -1,0 +1,176 @@
+//! Messages at the door: operators, outsiders, the runtime itself, and those who may not enter.
+
+use crate::rng::Rng;
+use crate::violation::{Verdict, ensure};
+use crate::world::{Sent, World};
+use holon_core::admission::Ingress;
+use holon_core::{Input, Rejection};
+use holon_domain::agent::Lifecycle;
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+};
+use holon_domain::{AgentId, TaskId};
+use holon_engine::kernel::Refusal;
+
+/// Whether a message may enter an agent that takes messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Enters,
+    Refused,
+}
+
+impl World {
+    /// Somebody sends something to some agent.
+    pub(crate) fn admit_any(&mut self) -> Verdict<()> {
+        let Some(id) = self.any_agent() else {
+            return Ok(());
+        };
+        let (ingress, fate) = any(&mut self.dice);
+        self.admit(&id, ingress, fate)
+    }
+
+    fn admit(&mut self, id: &AgentId, ingress: Ingress, fate: Fate) -> Verdict<()> {
+        self.trace
+            .note(|| format!("{id} admit {:?} {:?}", ingress.kind, ingress.priority));
+        let takes = self.takes_messages(id);
+        let lifecycle = self.model.agent(id).map(|known| known.record.lifecycle);
+        match self.send(id, &Input::Admit(Box::new(ingress)))? {
+            Sent::Died | Sent::Panicked => Ok(()),
+            Sent::Handled(reply) => ensure(
+                takes && fate == Fate::Enters,
+                "only what may enter is admitted, and only where it may",
+                || format!("{reply:?} from {lifecycle:?}"),
+            ),
+            Sent::Refused(refusal) => {
+                let fits = match &refusal {
+                    Refusal::Rejected(Rejection::Stopped) => lifecycle == Some(Lifecycle::Stopped),
+                    Refusal::Rejected(Rejection::Deleting) => {
+                        lifecycle == Some(Lifecycle::Deleting)
+                    }
+                    Refusal::NotFound => {
+                        lifecycle.is_none() || lifecycle == Some(Lifecycle::Deleting)
+                    }
+                    Refusal::NoModel => false,
+                    Refusal::Rejected(_) => fate == Fate::Refused,
+                };
+                ensure(fits, "what may enter is not refused", || {
+                    format!("{refusal:?} from {lifecycle:?}")
+                })
+            }
+        }
+    }
+}
+
+fn any(dice: &mut Rng) -> (Ingress, Fate) {
+    match dice.below(20) {
+        0..=9 => (operator(dice), Fate::Enters),
+        10..=12 => (outsider(dice), Fate::Enters),
+        13 => (signed(dice), Fate::Enters),
+        14 => (sign_of_life(MessageKind::SystemTick, ""), Fate::Enters),
+        15 => (
+            sign_of_life(MessageKind::TaskStatus, "half done"),
+            Fate::Enters,
+        ),
+        16 => (sign_of_life(MessageKind::TaskResult, "done"), Fate::Enters),
+        17 => {
+            let empty = Ingress {
+                body: Body::text("  "),
+                ..operator(dice)
+            };
+            (empty, Fate::Refused)
+        }
+        18 => {
+            let pushy = Ingress {
+                priority: Priority::Interject,
+                ..outsider(dice)
+            };
+            (pushy, Fate::Refused)
+        }
+        _ => {
+            let posing = Ingress {
+                kind: MessageKind::OperatorPrompt,
+                ..outsider(dice)
+            };
+            (posing, Fate::Refused)
+        }
+    }
+}
+
+fn operator(dice: &mut Rng) -> Ingress {
+    let bands = [
+        Priority::Interject,
+        Priority::Interject,
+        Priority::Next,
+        Priority::Normal,
+        Priority::Background,
+    ];
+    let priority = dice.pick(&bands).unwrap_or_default();
+    let bound = dice.percent(15).then(|| 1 + dice.below(3));
+    Ingress {
+        max_rounds: bound.and_then(|rounds| u32::try_from(rounds).ok()),
+        ..Ingress::operator_prompt(
+            format!("please {}", dice.below(1_000_000)),
+            priority,
+            DeliverySurface::HttpControlPrompt,
+            AdmissionContext::ControlAuthenticated,
+        )
+    }
+}
+
+fn outsider(dice: &mut Rng) -> Ingress {
+    let bands = [Priority::Next, Priority::Normal, Priority::Background];
+    Ingress {
+        kind: MessageKind::ChannelEvent,
+        origin: Origin::Channel {
+            channel_id: "street".to_owned(),
+            sender_id: None,
+        },
+        priority: dice.pick(&bands).unwrap_or_default(),
+        body: Body::text(if dice.percent(10) { "" } else { "do as I say" }),
+        metadata: None,
+        delivery_surface: DeliverySurface::HttpPublicEnqueue,
+        admission_context: AdmissionContext::PublicUnauthenticated,
+        correlation_id: None,
+        causation_id: None,
+        max_rounds: None,
+    }
+}
+
+fn signed(dice: &mut Rng) -> Ingress {
+    Ingress {
+        kind: MessageKind::WebhookEvent,
+        origin: Origin::Webhook {
+            source: "forge".to_owned(),
+            event_type: None,
+        },
+        body: Body::Json {
+            value: serde_json::json!({ "build": dice.below(100) }),
+        },
+        delivery_surface: DeliverySurface::HttpWebhook,
+        admission_context: AdmissionContext::SignedIntegration,
+        ..outsider(dice)
+    }
+}
+
+fn sign_of_life(kind: MessageKind, text: &str) -> Ingress {
+    let origin = match kind {
+        MessageKind::TaskStatus | MessageKind::TaskResult => Origin::Task {
+            task_id: TaskId::from_stored("task_sim"),
+        },
+        _ => Origin::System {
+            subsystem: "sim".to_owned(),
+        },
+    };
+    Ingress {
+        kind,
+        origin,
+        priority: Priority::Normal,
+        body: Body::text(text),
+        metadata: None,
+        delivery_surface: DeliverySurface::RuntimeSystem,
+        admission_context: AdmissionContext::RuntimeOwned,
+        correlation_id: None,
+        causation_id: None,
+        max_rounds: None,
+    }
+}

@@ -1,0 +1,497 @@
+//! The oracle: what must be true of every message, turn and outcome, kept in plain maps and compared with what the
+//! store holds after every commit. It knows nothing of how decisions are made.
+
+use crate::check;
+use crate::coverage::Coverage;
+use crate::talk::{Said, Talk};
+use crate::tools::Bench;
+use crate::violation::{Verdict, ensure, stored, violation};
+use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::authority::AuthorityClass;
+use holon_domain::brief::BriefRecord;
+use holon_domain::event::Event;
+use holon_domain::feed::{EventOrder, EventQuery};
+use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::queue::QueueStatus;
+use holon_domain::{AgentId, BriefId, MessageId, Timestamp};
+use holon_store::{AgentNo, Reader};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything the oracle knows.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    agents: BTreeMap<AgentId, Known>,
+    /// What happened at all, so that a run that proves nothing is noticed.
+    pub(crate) coverage: Coverage,
+}
+
+/// One agent as the oracle knows it.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Its row when it was last looked at.
+    pub(crate) record: AgentRecord,
+    messages: BTreeMap<u64, Message>,
+    by_id: BTreeMap<MessageId, u64>,
+    /// Operator messages without an outcome.
+    unsettled: BTreeSet<u64>,
+    live: BTreeSet<u64>,
+    talk: Talk,
+    events: u64,
+    briefs: u64,
+    turns_started: u64,
+    turns_ended: u64,
+    fired: Vec<Timestamp>,
+    /// Authority of the last turn that was opened.
+    turn_authority: AuthorityClass,
+    removing: bool,
+}
+
+#[derive(Debug)]
+struct Message {
+    id: MessageId,
+    rank: u8,
+    authority: AuthorityClass,
+    owes: bool,
+    self_caused: bool,
+    for_a_model: bool,
+    status: QueueStatus,
+    /// The opener of the turn it was answered in.
+    turn: Option<u64>,
+    outcome: Option<BriefId>,
+}
+
+impl Model {
+    /// An agent, if it is known.
+    #[must_use]
+    pub(crate) fn agent(&self, id: &AgentId) -> Option<&Known> {
+        self.agents.get(id)
+    }
+
+    /// Names of all agents.
+    #[must_use]
+    pub(crate) fn names(&self) -> Vec<AgentId> {
+        self.agents.keys().cloned().collect()
+    }
+
+    /// The rows of this agent go from now on.
+    pub(crate) fn is_going(&mut self, id: &AgentId) {
+        if let Some(known) = self.agents.get_mut(id) {
+            known.removing = true;
+        }
+    }
+
+    /// Looks at one agent after a commit.
+    pub(crate) fn observe(
+        &mut self,
+        reader: &Reader<'_>,
+        id: &AgentId,
+        bench: &Bench,
+        now: Timestamp,
+    ) -> Verdict<()> {
+        let Some((no, record)) = stored(reader.agent(id))? else {
+            return match self.agents.remove(id) {
+                Some(known) => ensure(known.removing, "only removed agents are gone", || {
+                    format!("{id} was {:?}", known.record.lifecycle)
+                }),
+                None => Ok(()),
+            };
+        };
+        let known = self
+            .agents
+            .entry(id.clone())
+            .or_insert_with(|| Known::new(record.clone()));
+        if known.removing {
+            return Ok(());
+        }
+        known.look(reader, no, record, bench, (now, &mut self.coverage))
+    }
+
+    /// An acknowledged message must be there, under the id its sender was told.
+    pub(crate) fn acknowledged(&self, agent: &AgentId, id: &MessageId, seq: u64) -> Verdict<()> {
+        let message = self
+            .agents
+            .get(agent)
+            .and_then(|known| known.messages.get(&seq));
+        ensure(
+            message.is_some_and(|message| message.id == *id),
+            "an acknowledged message is stored",
+            || format!("{agent} {seq} {id}"),
+        )
+    }
+
+    /// When trouble is over and time has passed, nothing may be left to do.
+    pub(crate) fn at_rest(&self) -> Verdict<()> {
+        for (id, known) in &self.agents {
+            let runs = known.record.lifecycle == Lifecycle::Runnable;
+            ensure(runs, "every agent can run in the end", || {
+                format!("{id} is {:?}", known.record.lifecycle)
+            })?;
+            let idle = known.record.open_turn.is_none() && known.live.is_empty();
+            ensure(idle, "nothing is pending in the end", || {
+                format!("{id}: {:?} {:?}", known.record.open_turn, known.live)
+            })?;
+            ensure(
+                known.unsettled.is_empty(),
+                "every operator message has its outcome in the end",
+                || format!("{id}: {:?}", known.unsettled),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Known {
+    fn new(record: AgentRecord) -> Self {
+        Self {
+            record,
+            messages: BTreeMap::new(),
+            by_id: BTreeMap::new(),
+            unsettled: BTreeSet::new(),
+            live: BTreeSet::new(),
+            talk: Talk::default(),
+            events: 0,
+            briefs: 0,
+            turns_started: 0,
+            turns_ended: 0,
+            fired: Vec::new(),
+            turn_authority: AuthorityClass::OperatorInstruction,
+            removing: false,
+        }
+    }
+
+    /// What was said so far.
+    #[must_use]
+    pub(crate) const fn talk(&self) -> &Talk {
+        &self.talk
+    }
+
+    fn look(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        record: AgentRecord,
+        bench: &Bench,
+        (now, coverage): (Timestamp, &mut Coverage),
+    ) -> Verdict<()> {
+        self.record = record;
+        self.read_messages(reader, no)?;
+        let opened = self.read_log(reader, no, bench, now)?;
+        self.read_statuses(reader, no)?;
+        self.read_events(reader, no, coverage)?;
+        self.read_briefs(reader, no)?;
+        let queue = stored(reader.queue(no))?;
+        let outstanding = stored(reader.outstanding(no))?;
+        check::agent(&self.record, &queue, &outstanding)?;
+        self.talk.agrees_with(&self.record)?;
+        self.check_turns()?;
+        self.check_order(opened, &outstanding.queued)?;
+        self.check_settled()?;
+        coverage.agent(&self.record);
+        Ok(())
+    }
+
+    fn read_messages(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        let known = self.messages.len() as u64;
+        for seq in known + 1..=self.record.counters.messages {
+            let Some(entry) = stored(reader.message(no, seq))? else {
+                return violation("message positions are dense", format!("{seq} is missing"));
+            };
+            let envelope = &entry.envelope;
+            self.check_authority(envelope)?;
+            self.by_id.insert(envelope.id.clone(), seq);
+            self.live.insert(seq);
+            if envelope.kind == MessageKind::OperatorPrompt {
+                self.unsettled.insert(seq);
+            }
+            self.messages.insert(seq, Message::of(envelope));
+        }
+        Ok(())
+    }
+
+    /// What a turn makes never has more authority than what the turn answered.
+    fn check_authority(&self, envelope: &MessageEnvelope) -> Verdict<()> {
+        let made_by_turn = is_self_caused(envelope);
+        let allowed = self
+            .turn_authority
+            .weaker(AuthorityClass::RuntimeInstruction);
+        ensure(
+            !made_by_turn || envelope.authority_class >= allowed,
+            "what a turn makes has no more authority than the turn",
+            || {
+                format!(
+                    "{:?} with {:?} out of a turn with {:?}",
+                    envelope.kind, envelope.authority_class, self.turn_authority
+                )
+            },
+        )
+    }
+
+    fn read_log(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        bench: &Bench,
+        now: Timestamp,
+    ) -> Verdict<Option<u64>> {
+        let mut opened = None;
+        for (seq, entry) in stored(reader.turn_entries(no, self.talk.entries + 1))? {
+            match self.talk.hear(seq, &entry, bench, now)? {
+                Said::Opened(message) => {
+                    opened = Some(message);
+                    self.enter(message, message);
+                    if let Some(found) = self.messages.get(&message) {
+                        self.turn_authority = found.authority;
+                    }
+                }
+                Said::Entered { seq, opener } => self.enter(seq, opener),
+                Said::Other => {}
+            }
+        }
+        let counted = self.record.counters.log;
+        ensure(
+            self.talk.entries == counted,
+            "the agent counts its log",
+            || format!("{} entries, counted {counted}", self.talk.entries),
+        )?;
+        Ok(opened)
+    }
+
+    fn enter(&mut self, seq: u64, opener: u64) {
+        if let Some(message) = self.messages.get_mut(&seq) {
+            message.turn = Some(opener);
+        }
+    }
+
+    fn read_statuses(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        let open = self.record.open_turn.as_ref().map(|turn| turn.message_seq);
+        let live: Vec<u64> = self.live.iter().copied().collect();
+        for seq in live {
+            let Some(entry) = stored(reader.message(no, seq))? else {
+                return violation("no message is lost", format!("{seq}"));
+            };
+            let Some(message) = self.messages.get_mut(&seq) else {
+                continue;
+            };
+            let (from, to) = (message.status, entry.status);
+            message.status = to;
+            let fits = match to {
+                QueueStatus::Queued => from == QueueStatus::Queued && message.turn.is_none(),
+                QueueStatus::Dequeued => open == Some(seq),
+                QueueStatus::Processed => message.turn == Some(seq) || !message.for_a_model,
+                QueueStatus::Aborted => message.turn == Some(seq),
+                QueueStatus::Interjected => message.owes && message.turn.is_some_and(|t| t != seq),
+                QueueStatus::Dropped => false,
+            };
+            ensure(
+                fits,
+                "a message is pending, in a turn, or answered by one",
+                || {
+                    format!(
+                        "{seq} went from {from:?} to {to:?} in turn {:?}",
+                        message.turn
+                    )
+                },
+            )?;
+            if to.is_final() {
+                self.live.remove(&seq);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_events(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        loop {
+            let query = EventQuery {
+                after_seq: Some(self.events),
+                before_seq: None,
+                limit: 512,
+                order: EventOrder::Ascending,
+            };
+            let page = stored(reader.events(no, query))?;
+            for event in &page.events {
+                ensure(
+                    event.event_seq == self.events + 1,
+                    "event positions are dense",
+                    || format!("{} after {}", event.event_seq, self.events),
+                )?;
+                self.events = event.event_seq;
+                coverage.event(&event.event);
+                self.hear_event(&event.event)?;
+            }
+            if !page.has_newer {
+                break;
+            }
+        }
+        let counted = self.record.counters.events;
+        ensure(
+            self.events == counted,
+            "the agent counts its events",
+            || format!("{} events, counted {counted}", self.events),
+        )
+    }
+
+    fn hear_event(&mut self, event: &Event) -> Verdict<()> {
+        match event {
+            Event::TurnStarted(turn) => {
+                self.turns_started += 1;
+                ensure(
+                    turn.turn_index == self.turns_started
+                        && self.turns_ended + 1 == self.turns_started,
+                    "turns are counted and one is open at a time",
+                    || format!("turn {} began", turn.turn_index),
+                )
+            }
+            Event::TurnTerminal(turn) => {
+                self.turns_ended += 1;
+                ensure(
+                    turn.turn_index == self.turns_ended && self.turns_ended == self.turns_started,
+                    "a turn ends once",
+                    || format!("turn {} ended", turn.turn_index),
+                )
+            }
+            Event::SystemTickEmitted(tick) => {
+                self.fired.push(tick.planned_at);
+                let count =
+                    |of: &[Timestamp]| of.iter().filter(|at| **at == tick.planned_at).count();
+                ensure(
+                    count(&self.fired) <= count(&self.talk.slots),
+                    "a rest is ended once, by its own time",
+                    || format!("{}", tick.planned_at),
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_briefs(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        let fresh = self.record.counters.briefs - self.briefs;
+        if fresh == 0 {
+            return Ok(());
+        }
+        self.briefs = self.record.counters.briefs;
+        let count = usize::try_from(fresh).unwrap_or(usize::MAX);
+        for brief in stored(reader.briefs(no, count))? {
+            self.hear_brief(&brief, reader, no)?;
+        }
+        Ok(())
+    }
+
+    fn hear_brief(&mut self, brief: &BriefRecord, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        let failed = brief.kind == holon_domain::brief::BriefKind::Failure;
+        ensure(
+            failed || brief.text == self.talk.words(),
+            "a result says what the model said last",
+            || format!("{:?} instead of {:?}", brief.text, self.talk.words()),
+        )?;
+        for id in &brief.settles {
+            let Some(seq) = self.by_id.get(id).copied() else {
+                return violation("an outcome names messages that exist", id.to_string());
+            };
+            let first = self.unsettled.remove(&seq);
+            ensure(first, "an operator message has one outcome", || {
+                format!("{seq} {id} is settled again by {}", brief.id)
+            })?;
+            let told = stored(reader.outcome(no, seq))?.map(|told| told.id);
+            ensure(
+                told.as_ref() == Some(&brief.id),
+                "a message leads to its outcome",
+                || format!("{seq} leads to {told:?}, not {}", brief.id),
+            )?;
+            if let Some(message) = self.messages.get_mut(&seq) {
+                message.outcome = Some(brief.id.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn check_turns(&self) -> Verdict<()> {
+        let open = self.turns_started > self.turns_ended;
+        ensure(
+            open == self.record.open_turn.is_some()
+                && self.record.counters.turns == self.turns_started,
+            "a turn is open from its start to its end",
+            || format!("{} begun, {} ended", self.turns_started, self.turns_ended),
+        )
+    }
+
+    /// The message a turn was opened for stood before everything that still waits; only the agent's own are paced.
+    fn check_order(&self, opened: Option<u64>, queued: &[u64]) -> Verdict<()> {
+        let place = |seq: u64| self.messages.get(&seq).map(|message| (message.rank, seq));
+        let head = queued.iter().filter_map(|seq| place(*seq)).min();
+        if let (Some(taken), Some(head)) = (opened.and_then(place), head) {
+            ensure(taken < head, "the queue is worked off in order", || {
+                format!("took {taken:?} while {head:?} waited")
+            })?;
+        }
+        let paced = self.record.pace.is_some_and(|pace| pace.due.is_some());
+        let own = head
+            .and_then(|(_, seq)| self.messages.get(&seq))
+            .is_none_or(|message| message.self_caused);
+        ensure(
+            own || !paced || self.record.lifecycle != Lifecycle::Runnable,
+            "only what an agent asks itself is paced",
+            || format!("{head:?} waits"),
+        )
+    }
+
+    /// Operator messages without an outcome still wait or are being answered.
+    fn check_settled(&self) -> Verdict<()> {
+        let open = self.record.open_turn.as_ref().map(|turn| turn.message_seq);
+        for (seq, message) in self.unsettled.iter().filter_map(|seq| {
+            let message = self.messages.get(seq)?;
+            Some((seq, message))
+        }) {
+            let waits = message.status == QueueStatus::Queued;
+            let in_turn = message.turn.is_some() && message.turn == open;
+            ensure(
+                waits || in_turn,
+                "a turn's end settles what it owes",
+                || format!("{seq} is {:?} without an outcome", message.status),
+            )?;
+        }
+        let early = open.and_then(|seq| self.messages.get(&seq)?.outcome.as_ref());
+        ensure(
+            early.is_none(),
+            "nothing is settled before its turn ends",
+            || format!("{early:?}"),
+        )
+    }
+}
+
+impl Message {
+    fn of(envelope: &MessageEnvelope) -> Self {
+        let observes = matches!(
+            envelope.kind,
+            MessageKind::TaskStatus
+                | MessageKind::Control
+                | MessageKind::BriefAck
+                | MessageKind::BriefResult
+        );
+        Self {
+            id: envelope.id.clone(),
+            rank: envelope.priority.rank(),
+            authority: envelope.authority_class,
+            owes: envelope.kind == MessageKind::OperatorPrompt,
+            self_caused: is_self_caused(envelope),
+            for_a_model: !observes && envelope.body.is_contentful(),
+            status: QueueStatus::Queued,
+            turn: None,
+            outcome: None,
+        }
+    }
+}
+
+/// What only the agent itself caused: its follow-ups and the ends of its rests.
+fn is_self_caused(envelope: &MessageEnvelope) -> bool {
+    let own = matches!(&envelope.origin, Origin::System { subsystem }
+        if subsystem == "sleep_wait" || subsystem == "tool_enqueue");
+    own && matches!(
+        envelope.kind,
+        MessageKind::SystemTick | MessageKind::InternalFollowup
+    )
+}

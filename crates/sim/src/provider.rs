@@ -1,0 +1,140 @@
+//! The simulated provider: every kind of answer and failure a model can come back with, by the dice.
+
+use crate::plan::{Fault, Plan};
+use crate::rng::Rng;
+use holon_domain::attempt::TokenUsage;
+use holon_domain::model::{
+    ModelFailure, ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason,
+};
+use serde_json::{Value, json};
+
+/// Whether the model makes trouble or only talks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mood {
+    /// Calls tools, fails, is cut off.
+    Busy,
+    /// Says one thing and is done; so that everything settles.
+    Calm,
+}
+
+/// One attempt at one round.
+///
+/// # Errors
+/// By the dice, as providers do.
+pub(crate) fn answer(plan: &Plan, mood: Mood, dice: &mut Rng) -> Result<ModelReply, ModelFailure> {
+    if mood == Mood::Calm {
+        return Ok(reply(vec![words(dice)], StopReason::EndTurn));
+    }
+    if plan.has(Fault::Provider) && dice.percent(20) {
+        return Err(failure(dice));
+    }
+    if plan.has(Fault::CutOff) && dice.percent(15) {
+        return Ok(odd(dice));
+    }
+    Ok(match dice.below(10) {
+        0..=3 => reply(vec![words(dice)], StopReason::EndTurn),
+        4 => reply(vec![call("Sleep", sleep(dice))], StopReason::ToolUse),
+        5 => reply(
+            vec![words(dice), call("Sleep", sleep(dice))],
+            StopReason::ToolUse,
+        ),
+        _ => {
+            let mut blocks = vec![words(dice)];
+            blocks.extend((0..=dice.below(4)).map(|_| any_call(dice)));
+            reply(blocks, StopReason::ToolUse)
+        }
+    })
+}
+
+/// Answers that are not plain: cut off in words or in calls, empty, refused, reasoning only, far too many calls.
+fn odd(dice: &mut Rng) -> ModelReply {
+    match dice.below(7) {
+        0 => reply(vec![words(dice)], StopReason::MaxOutputTokens),
+        1 => reply(
+            vec![words(dice), any_call(dice)],
+            StopReason::MaxOutputTokens,
+        ),
+        2 => reply(Vec::new(), StopReason::MaxOutputTokens),
+        3 => reply(Vec::new(), StopReason::EndTurn),
+        4 => reply(
+            vec![ReplyBlock::Text {
+                text: String::new(),
+            }],
+            StopReason::EndTurn,
+        ),
+        5 => reply(
+            vec![ReplyBlock::Reasoning {
+                text: "hm".to_owned(),
+                opaque: Some("sealed".to_owned()),
+            }],
+            StopReason::Refusal,
+        ),
+        _ => {
+            let calls = (0..70).map(|_| call("AgentGet", json!({})));
+            reply(calls.collect(), StopReason::ToolUse)
+        }
+    }
+}
+
+fn reply(blocks: Vec<ReplyBlock>, stop_reason: StopReason) -> ModelReply {
+    let usage = TokenUsage::new(10, blocks.len() as u64);
+    ModelReply {
+        blocks,
+        stop_reason,
+        usage,
+    }
+}
+
+fn words(dice: &mut Rng) -> ReplyBlock {
+    ReplyBlock::Text {
+        text: format!("words {}", dice.below(1_000_000)),
+    }
+}
+
+fn call(name: &str, input: Value) -> ReplyBlock {
+    ReplyBlock::Call(RequestedCall {
+        provider_id: Some("theirs".to_owned()),
+        name: name.to_owned(),
+        input,
+    })
+}
+
+fn sleep(dice: &mut Rng) -> Value {
+    match dice.below(3) {
+        0 => json!({ "reason": "nothing to do" }),
+        1 => json!({ "duration_ms": 1 + dice.below(5_000) }),
+        _ => json!({ "reason": "later", "duration_ms": 1 + dice.below(3_600_000) }),
+    }
+}
+
+fn any_call(dice: &mut Rng) -> ReplyBlock {
+    match dice.below(12) {
+        0 => call("AgentGet", json!({})),
+        1..=3 => call("Enqueue", enqueue(dice)),
+        4 => call("Sleep", sleep(dice)),
+        5 => call("Teleport", json!({ "to": "moon" })),
+        6 => call("ExecCommand", json!({ "command": 5 })),
+        _ => call(
+            "ExecCommand",
+            json!({ "cmd": format!("run {}", dice.bits()) }),
+        ),
+    }
+}
+
+fn enqueue(dice: &mut Rng) -> Value {
+    let band = dice.pick(&["interject", "next", "normal", "background"]);
+    json!({ "text": format!("then {}", dice.below(1_000)), "priority": band })
+}
+
+fn failure(dice: &mut Rng) -> ModelFailure {
+    let kind = dice
+        .pick(&ModelFailureKind::ALL)
+        .unwrap_or(ModelFailureKind::Timeout);
+    ModelFailure {
+        kind,
+        message: format!("the provider said {}", kind.as_str()),
+        retry_after_ms: dice.percent(30).then(|| dice.below(20_000)),
+        usage: dice.percent(30).then(|| TokenUsage::new(5, 0)),
+        diagnostics: None,
+    }
+}

@@ -1,0 +1,108 @@
+//! One run of one plan: trouble first, then calm, then nothing may be left to do.
+
+use crate::coverage::Coverage;
+use crate::plan::Plan;
+use crate::trace::{Keep, Trace};
+use crate::violation::{Verdict, Violation, ensure};
+use crate::world::World;
+use holon_core::Input;
+use holon_domain::agent::Lifecycle;
+
+/// Steps in which everything settles: a fixed part and a part for each step of trouble, each of which leaves at most
+/// one round of at most a few calls and follow-ups behind.
+const SETTLING: (u64, u64) = (500, 60);
+
+/// A run that held.
+#[derive(Debug)]
+pub struct Played {
+    /// Steps it took in all.
+    pub steps: u64,
+    /// Processes that died.
+    pub crashes: u64,
+    /// Hash of everything that happened.
+    pub hash: u64,
+    /// What was reached.
+    pub coverage: Coverage,
+}
+
+/// A run in which a rule broke.
+#[derive(Debug)]
+pub struct Broken {
+    /// Which.
+    pub violation: Violation,
+    /// At which step.
+    pub step: u64,
+    /// What led to it, if it was kept.
+    pub trace: Vec<String>,
+}
+
+/// Plays a plan.
+///
+/// # Errors
+/// When a rule breaks.
+pub fn play(plan: &Plan, keep: Keep) -> Result<Played, Box<Broken>> {
+    let world = World::new(plan.clone(), Trace::new(keep));
+    let mut world = match world {
+        Ok(world) => world,
+        Err(violation) => {
+            return Err(Box::new(Broken {
+                violation,
+                step: 0,
+                trace: Vec::new(),
+            }));
+        }
+    };
+    match world.live() {
+        Ok(()) => Ok(Played {
+            steps: world.steps,
+            crashes: world.crashes,
+            hash: world.trace.hash(),
+            coverage: world.model.coverage.clone(),
+        }),
+        Err(violation) => Err(Box::new(Broken {
+            violation,
+            step: world.steps,
+            trace: world.trace.lines().to_vec(),
+        })),
+    }
+}
+
+impl World {
+    fn live(&mut self) -> Verdict<()> {
+        for number in 0..self.plan.agents {
+            self.make_named(number)?;
+        }
+        for _ in 0..self.plan.steps {
+            self.act()?;
+        }
+        self.come_to_rest()
+    }
+
+    /// Trouble stops. First whatever is under way ends, then stopped agents are started, then all must be done.
+    fn come_to_rest(&mut self) -> Verdict<()> {
+        self.trace.note(|| "trouble stops".to_owned());
+        let bound = SETTLING.0 + SETTLING.1 * self.plan.steps;
+        self.late.clear();
+        let lost = !self.orphans.is_empty();
+        self.settle_down(bound)?;
+        if lost {
+            self.start_over()?;
+            self.boot(true)?;
+            self.settle_down(bound)?;
+        }
+        for id in self.model.names() {
+            match self.model.agent(&id).map(|known| known.record.lifecycle) {
+                Some(Lifecycle::Stopped) => self.control(&id, Input::Start)?,
+                // Its home could not be removed; who asks again wants another try.
+                Some(Lifecycle::Deleting) => self.control(&id, Input::Delete)?,
+                Some(Lifecycle::Booting | Lifecycle::Runnable) | None => {}
+            }
+        }
+        self.settle_down(bound)?;
+        let twice: Vec<String> = self.bench.repeated().map(ToString::to_string).collect();
+        ensure(twice.is_empty(), "a tool call runs at most once", || {
+            twice.join(", ")
+        })?;
+        self.model.at_rest()
+    }
+}
