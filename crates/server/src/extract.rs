@@ -59,3 +59,8 @@ pub(crate) fn limit(asked: Option<u64>, default: u64, max: u64) -> Result<u64, R
         )),
     }
 }
+
+/// A position as it was sent. Positions are stored as signed numbers, so everything beyond those means "the far end".
+pub(crate) fn seq(asked: Option<u64>) -> Option<u64> {
+    asked.map(|seq| seq.min(i64::MAX.unsigned_abs()))
+}

@@ -1,6 +1,6 @@
 //! Events of an agent: pages and streams.
 
-use crate::extract::{AgentPath, Params, limit};
+use crate::extract::{AgentPath, Params, limit, seq};
 use crate::refusal::Refusal;
 use crate::sse::{self, StreamRequest};
 use crate::state::{Connection, ReadState};
@@ -43,8 +43,8 @@ pub(crate) async fn page(
     let limit = limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?;
     let order = params.order.unwrap_or_default();
     let query = EventQuery {
-        before_seq: params.before_seq,
-        after_seq: params.after_seq,
+        before_seq: seq(params.before_seq),
+        after_seq: seq(params.after_seq),
         limit,
         order: order.into(),
     };
@@ -75,7 +75,7 @@ pub(crate) async fn stream(
 ) -> Result<Response, Refusal> {
     let request = StreamRequest {
         agent_id,
-        cursor: cursor(params.after_seq, &headers)?,
+        cursor: seq(cursor(params.after_seq, &headers)?),
         limit: limit(params.limit, EVENT_PAGE, EVENT_PAGE_MAX)?,
         projection: params.projection.unwrap_or_default(),
         connection: connection.map(|Extension(connection)| connection),

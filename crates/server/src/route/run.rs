@@ -10,6 +10,7 @@ use axum::Json;
 use axum::extract::State;
 use holon_domain::message::AdmissionContext;
 use holon_domain::run::RunOnceResponse;
+use holon_engine::Error;
 use holon_engine::request::RunRequest;
 
 /// `POST /control/run`.
@@ -18,7 +19,14 @@ pub(crate) async fn run(
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<holon_api::RunRequest>,
 ) -> Result<Json<RunOnceResponse>, Refusal> {
-    Ok(Json(state.acts.run_once(translate(request)?).await?))
+    let request = translate(request)?;
+    // Whoever waits for a run must not hold up the host's end; the run itself is on disk and goes on afterwards.
+    tokio::select! {
+        biased;
+        outcome = state.acts.run_once(request) => Ok(Json(outcome?)),
+        () = state.host.shutdown.cancelled() => Err(Refusal::from(Error::ShuttingDown)
+            .hint("if the run was admitted it goes on when the host is back; look for its brief then")),
+    }
 }
 
 fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {

@@ -228,6 +228,9 @@ impl Act for Scripted {
 
     async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
         self.ask(format!("run {request:?}"))?;
+        if request.text == "for ever" {
+            std::future::pending::<()>().await;
+        }
         Ok(serde_json::from_value(json!({
             "agent_id": "main", "message_id": "msg_1", "final_status": "completed", "final_text": "done",
             "tasks": [], "message_count": 1, "changed_files": [],

@@ -125,6 +125,10 @@ async fn a_cursor_that_cannot_be_continued_is_refused_before_the_stream_begins()
         .ask("GET", &format!("{STREAM}?after_seq=10"), "")
         .await;
     assert_eq!(ahead.refusal(), (410, "cursor_ahead".into()));
+    let far = world
+        .ask("GET", &format!("{STREAM}?after_seq={}", u64::MAX), "")
+        .await;
+    assert_eq!(far.refusal(), (410, "cursor_ahead".into()));
     let mut stream = world.local().events_stream(agent("main"), Some(2));
     assert!(matches!(
         stream.next().await,

@@ -129,3 +129,23 @@ async fn a_host_that_is_asked_to_go_down_answers_first_and_then_goes() {
     );
     assert!(world.serving.await.unwrap().is_ok());
 }
+
+#[tokio::test]
+async fn a_run_that_is_waited_for_does_not_hold_up_the_end_of_the_host() {
+    let world = World::start().await;
+    let client = world.local();
+    let request = RunRequest {
+        text: "for ever".into(),
+        ..RunRequest::default()
+    };
+    let waiting = tokio::spawn(async move { client.run(&request).await });
+    while world.engine.asked().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    world.shutdown.cancel();
+    assert_eq!(
+        waiting.await.unwrap().unwrap_err().code(),
+        Some("shutting_down")
+    );
+    assert!(world.serving.await.unwrap().is_ok());
+}
