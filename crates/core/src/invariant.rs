@@ -92,7 +92,8 @@ fn awaited_effects(agent: &AgentRecord) -> Vec<u64> {
     all
 }
 
-fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
+/// The due entries the agent's states wait for.
+pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
     let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
         Phase::BackingOff { due, .. } => Some(due),
         Phase::CallingModel { .. } | Phase::RunningTool { .. } => None,

@@ -6,6 +6,7 @@
 use crate::admission::{self, Ingress};
 use crate::draft::Draft;
 use crate::input::Reply;
+use crate::invariant;
 use crate::turn;
 use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
@@ -90,6 +91,10 @@ pub(crate) fn pace_ms(turns_in_a_row: u32) -> u64 {
 
 /// A time has come.
 pub(crate) fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: Due) -> Reply {
+    // Its row was read before this decision: whatever ended the pause since then has cleared it already.
+    if !invariant::awaited_due(&draft.agent).contains(&id) {
+        return Reply::Unchanged;
+    }
     draft.clear_due(id);
     match due {
         Due::RestOver { reason } => rest_over(draft, id, planned_at, reason),
