@@ -173,7 +173,7 @@ async fn a_handshake_tells_a_stranger_less_than_a_known_caller() {
     assert_eq!(known["auth"], json!({"mode": "local", "required": false}));
     assert_eq!(
         known["runtime"],
-        json!({"default_agent": "main", "home_dir": "/home/of/holon", "listen": world.address.to_string(), "epoch": "epoch-1"})
+        json!({"default_agent": "main", "home_dir": "/srv/holon", "listen": world.address.to_string(), "epoch": "epoch-1"})
     );
     assert!(
         known["capabilities"]

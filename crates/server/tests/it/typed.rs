@@ -125,7 +125,7 @@ async fn a_host_that_is_asked_to_go_down_answers_first_and_then_goes() {
             answer.home_dir.as_str(),
             answer.shutdown_requested
         ),
-        (4711, "/home/of/holon", true)
+        (4711, "/srv/holon", true)
     );
     assert!(world.serving.await.unwrap().is_ok());
 }

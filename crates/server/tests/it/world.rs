@@ -34,7 +34,7 @@ impl World {
         let shutdown = CancellationToken::new();
         let config = ServerConfig {
             default_agent: AgentId::parse("main").unwrap(),
-            home_dir: "/home/of/holon".into(),
+            home_dir: "/srv/holon".into(),
             pid: 4711,
             tcp: Some(tcp),
             unix: Some(bind_unix(&socket).unwrap()),
