@@ -17,10 +17,10 @@ pub(crate) const ID_OF: &str = "SELECT agent_id FROM agents WHERE agent_no = ?1"
 pub(crate) const TALLY: &str = "SELECT attention, pending, interjections, oldest_event, newest_event, event_bytes, \
      event_chunks FROM agents WHERE agent_no = ?1";
 pub(crate) const UPDATE: &str = "UPDATE agents SET pending = ?2, interjections = ?3, newest_event = ?4, \
-     event_bytes = ?5, record = ?6 WHERE agent_no = ?1";
+     event_bytes = ?5, visible = ?6, record = ?7 WHERE agent_no = ?1";
 /// The indexed columns apart: naming them in an UPDATE rewrites their index entries even when nothing changes.
 pub(crate) const UPDATE_INDEXED: &str =
-    "UPDATE agents SET visible = ?2, attention = ?3, event_chunks = ?4 WHERE agent_no = ?1";
+    "UPDATE agents SET attention = ?2, event_chunks = ?3 WHERE agent_no = ?1";
 const INSERT: &str = "INSERT INTO agents (agent_id, visible, attention, pending, interjections, oldest_event, \
      newest_event, event_bytes, event_chunks, record) VALUES (?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4)";
 pub(crate) const ATTENTION: &str =
@@ -124,17 +124,14 @@ pub(crate) fn update(
         after.interjections,
         after.newest_event,
         after.event_bytes,
+        is_visible(record),
         text
     ];
     run(conn, UPDATE, values)?;
     let attention = needs_attention(record, after.pending);
     let chunks = after.event_bytes / CHUNK_BYTES;
     if attention != before.attention || chunks != before.event_chunks {
-        run(
-            conn,
-            UPDATE_INDEXED,
-            params![no.0, is_visible(record), attention, chunks],
-        )?;
+        run(conn, UPDATE_INDEXED, params![no.0, attention, chunks])?;
     }
     Ok(())
 }

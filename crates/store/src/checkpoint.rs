@@ -5,6 +5,7 @@
 //! starts the log from its beginning.
 
 use crate::db::Db;
+use crate::error::Error;
 use crate::open;
 use rusqlite::wal::CheckpointMode;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,27 @@ pub(crate) struct Checkpointer {
     stage: Stage,
     requests: mpsc::Sender<()>,
     done: mpsc::Receiver<()>,
+    health: Health,
+}
+
+/// Whether checkpoints work; says so once when that changes, not at every try.
+#[derive(Debug, Default)]
+struct Health {
+    failing: bool,
+}
+
+impl Health {
+    fn note(&mut self, outcome: Result<(i32, i32), Error>) {
+        match outcome {
+            Ok(_) => self.failing = false,
+            Err(error) => {
+                if !self.failing {
+                    tracing::warn!(%error, "a checkpoint failed; the log grows until one works");
+                }
+                self.failing = true;
+            }
+        }
+    }
 }
 
 impl Checkpointer {
@@ -38,8 +60,9 @@ impl Checkpointer {
         std::thread::Builder::new()
             .name("holon-checkpoint".to_owned())
             .spawn(move || {
+                let mut health = Health::default();
                 while asked.recv().is_ok() {
-                    copy(&path);
+                    health.note(copy(&path));
                     if copied.send(()).is_err() {
                         break;
                     }
@@ -49,6 +72,7 @@ impl Checkpointer {
             stage: Stage::Rest,
             requests,
             done,
+            health: Health::default(),
         })
     }
 
@@ -59,14 +83,14 @@ impl Checkpointer {
                 if self.requests.send(()).is_ok() {
                     self.stage = Stage::Copying;
                 } else {
-                    finish(db);
+                    self.health.note(finish(db));
                 }
             }
             Stage::Rest => {}
             Stage::Copying => match self.done.try_recv() {
                 Err(mpsc::TryRecvError::Empty) => {}
                 Ok(()) | Err(mpsc::TryRecvError::Disconnected) => {
-                    finish(db);
+                    self.health.note(finish(db));
                     self.stage = Stage::Rest;
                 }
             },
@@ -75,25 +99,15 @@ impl Checkpointer {
 }
 
 /// The writer's part: copies what was committed while the thread copied.
-fn finish(db: &Db) {
-    report(
-        &db.conn
-            .wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE),
-    );
+fn finish(db: &Db) -> Result<(i32, i32), Error> {
+    Ok(db
+        .conn
+        .wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)?)
 }
 
 /// The thread's part, on a connection that is not kept: it would hold on to a file that may be replaced.
-fn copy(path: &Path) {
-    match open::reopen(path) {
-        Ok(conn) => report(&conn.wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)),
-        Err(error) => tracing::warn!(%error, "no checkpoint: the store cannot be opened"),
-    }
-}
-
-fn report(outcome: &rusqlite::Result<(i32, i32)>) {
-    if let Err(error) = outcome {
-        tracing::warn!(%error, "a checkpoint failed; the log grows until one works");
-    }
+fn copy(path: &Path) -> Result<(i32, i32), Error> {
+    Ok(open::reopen(path)?.wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)?)
 }
 
 #[cfg(test)]

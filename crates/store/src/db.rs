@@ -3,8 +3,10 @@
 //! Also what the simulation uses: the same code on a database in memory, whose committed image can be taken
 //! at any point and started again as after a crash.
 
-use crate::batch::{self, Single};
+#[cfg(test)]
+use crate::batch::CommitFault;
 use crate::error::{Error, WriteError};
+use crate::member::{Member, Single};
 use crate::open;
 use crate::reader::Reader;
 use crate::tx::Tx;
@@ -41,7 +43,7 @@ pub struct Db {
     epoch: String,
     clean: bool,
     #[cfg(test)]
-    pub(crate) faults: std::collections::VecDeque<batch::CommitFault>,
+    pub(crate) faults: std::collections::VecDeque<CommitFault>,
 }
 
 impl std::fmt::Debug for Db {
@@ -157,7 +159,7 @@ impl Db {
         f: impl FnMut(&mut Tx<'_>) -> Result<T, Error>,
     ) -> Result<T, WriteError> {
         let mut answer = None;
-        let member: Box<dyn batch::Member + '_> = Box::new(Single::new(f, &mut answer));
+        let member: Box<dyn Member + '_> = Box::new(Single::new(f, &mut answer));
         let mut waiting = Some(member);
         self.run_batch(&mut || waiting.take());
         drop(waiting);

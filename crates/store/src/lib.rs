@@ -18,6 +18,7 @@ pub mod fault;
 mod home;
 mod inbox;
 mod log;
+mod member;
 mod migrate;
 mod open;
 #[cfg(test)]

@@ -35,14 +35,17 @@ pub(crate) fn writable(path: &Path) -> Result<Connection, Error> {
     {
         create(path)?;
     }
+    check_header(path)?;
     let conn = reopen(path)?;
     migrate::run(&conn, migrate::MIGRATIONS)?;
     Ok(conn)
 }
 
 /// Opens an existing file for writing without changing anything in it.
+///
+/// It does not look at the file by itself: closing a plain handle would drop the locks that other connections
+/// of this process hold on it, and another program could then empty the log under them.
 pub(crate) fn reopen(path: &Path) -> Result<Connection, Error> {
-    check_header(path)?;
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn)
         .and_then(|()| check_schema(&conn, path))
@@ -50,9 +53,8 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, Error> {
     Ok(conn)
 }
 
-/// Opens an existing file for reading.
+/// Opens an existing file for reading; like `reopen`, through SQLite only.
 pub(crate) fn readable(path: &Path) -> Result<Connection, Error> {
-    check_header(path)?;
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let setup = configure(&conn).and_then(|()| Ok(conn.execute_batch("PRAGMA query_only = ON")?));
     setup
@@ -94,10 +96,12 @@ fn check_library() -> Result<(), Error> {
 }
 
 fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
-    Ok(Connection::open_with_flags(
-        path,
-        mode | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?)
+    Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(|error| {
+        Error::File {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        }
+    })
 }
 
 fn configure(conn: &Connection) -> Result<(), Error> {
@@ -198,7 +202,8 @@ fn random_epoch() -> Result<String, Error> {
     Ok(format!("{high:016x}{low:016x}"))
 }
 
-/// Looks at the first bytes before SQLite does, so that what is not ours stays exactly as it is.
+/// Looks at the first bytes before SQLite does, so that what is not ours stays exactly as it is. Only before
+/// this process has a connection to the file; see `reopen`.
 fn check_header(path: &Path) -> Result<(), Error> {
     let damaged = |found: String| {
         Err(Error::Damaged {

@@ -31,7 +31,7 @@ pub(crate) fn id(name: &str) -> AgentId {
 
 /// A runnable, public agent without history, read from its required fields as an old row would be.
 pub(crate) fn agent(name: &str) -> AgentRecord {
-    let home = format!("/home/{name}");
+    let home = format!("/agents/{name}");
     let fields = serde_json::json!({
         "identity": {
             "agent_id": name,

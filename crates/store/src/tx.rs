@@ -96,6 +96,7 @@ impl<'a> Tx<'a> {
     /// `Contradiction` when a fact does not fit the stored rows, or when the database fails. The caller must
     /// give the whole write up then, which undoes the part that was written.
     pub fn apply(&mut self, no: AgentNo, decision: &Decision) -> Result<(), Error> {
+        check_positions(decision)?;
         let before = agents::tally(self.conn, no)?;
         let mut after = before;
         for fact in &decision.facts {
@@ -243,4 +244,44 @@ impl<'a> Tx<'a> {
     pub fn after_commit(&mut self, hook: Hook) {
         self.after.hooks.push(hook);
     }
+}
+
+/// Positions of a decision follow each other and end where its agent's counters stand.
+fn check_positions(decision: &Decision) -> Result<(), Error> {
+    let counters = &decision.agent.counters;
+    let (mut messages, mut log, mut briefs) = (None, None, None);
+    for fact in &decision.facts {
+        let (last, seq) = match fact {
+            Fact::MessageAdmitted(entry) => (&mut messages, entry.seq),
+            Fact::LogAppended { seq, .. } => (&mut log, *seq),
+            Fact::BriefWritten { seq, .. } => (&mut briefs, *seq),
+            Fact::MessageMoved { .. }
+            | Fact::MessageSettled { .. }
+            | Fact::EventRecorded { .. }
+            | Fact::EffectOpened { .. }
+            | Fact::EffectClosed { .. }
+            | Fact::DueSet { .. }
+            | Fact::DueCleared { .. }
+            | Fact::BlobKept { .. } => continue,
+        };
+        if last.is_some_and(|last| seq != last + 1) {
+            return Err(Error::contradiction(format!(
+                "position {seq} follows {last:?} in {fact:?}"
+            )));
+        }
+        *last = Some(seq);
+    }
+    let ends = [
+        ("messages", messages, counters.messages),
+        ("log", log, counters.log),
+        ("briefs", briefs, counters.briefs),
+    ];
+    for (what, last, counted) in ends {
+        if last.is_some_and(|last| last != counted) {
+            return Err(Error::contradiction(format!(
+                "{what} end at {last:?}, but the agent counts {counted}"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -3,11 +3,11 @@
 //! Owns the pace only: how long a batch collects, when the log is checkpointed, how often a full disk is logged.
 //! The rules of a batch stand in `batch`.
 
-use crate::batch::Member;
 use crate::checkpoint::Checkpointer;
 use crate::db::{Db, Place};
 use crate::error::{Error, WriteError};
 use crate::inbox::{Closing, Inbox};
+use crate::member::Member;
 use crate::tx::Tx;
 use holon_domain::feed::FeedNotice;
 use holon_domain::limits::{BATCH_BYTES, BATCH_INPUTS, BATCH_MS};

@@ -1,8 +1,9 @@
 //! The rules of a batch, with commits that fail on demand and a disk that is full at every position.
 
-use super::{CommitFault, Member};
+use super::CommitFault;
 use crate::db::Db;
 use crate::error::{Error, WriteError};
+use crate::member::Member;
 use crate::row::AgentNo;
 use crate::samples::{Scribe, id};
 use crate::tx::Tx;

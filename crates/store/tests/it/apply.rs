@@ -10,6 +10,9 @@ use holon_domain::message::Priority;
 use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
 use holon_store::{Db, Error, Removal, WriteError};
 
+/// A change that makes a decision not fit.
+type Spoil<'a> = &'a dyn Fn(&mut Scribe);
+
 #[test]
 fn the_queue_is_taken_by_band_and_then_in_order() {
     let mut scribe = Scribe::new("a");
@@ -79,7 +82,7 @@ fn decisions_that_do_not_fit_the_rows_are_refused_and_leave_nothing() {
             .brief(BriefText::Words("done".to_owned()))
             .fact(Fact::MessageSettled { seq: 1, brief: 1 });
     };
-    let cases: [(&str, &dyn Fn(&mut Scribe)); 9] = [
+    let cases: [(&str, Spoil<'_>); 11] = [
         ("a move from a status it is not in", &|scribe| {
             scribe.shift(1, Dequeued, Processed);
         }),
@@ -110,6 +113,14 @@ fn decisions_that_do_not_fit_the_rows_are_refused_and_leave_nothing() {
         ("a hole in the events", &|scribe| {
             scribe.record.counters.events += 1;
             scribe.event();
+        }),
+        ("a hole in the messages", &|scribe| {
+            scribe.record.counters.messages += 1;
+            scribe.admit("far");
+        }),
+        ("a counter behind its log", &|scribe| {
+            scribe.log(1, crate::samples::took(1));
+            scribe.record.counters.log -= 1;
         }),
         ("a counter ahead of its events", &|scribe| {
             scribe.record.counters.events += 1

@@ -1,1 +1,178 @@
-//! Golden rows.
+//! Golden rows: one stored row of every kind ever written, as text. They are never edited, only added to; each must
+//! be read by this build without losing a field.
+
+use holon_domain::agent::AgentRecord;
+use holon_domain::brief::BriefRow;
+use holon_domain::effect::Effect;
+use holon_domain::event::Event;
+use holon_domain::log::LogEntry;
+use holon_domain::message::MessageEnvelope;
+use holon_domain::timer::Due;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+fn rows(text: &str) -> Vec<Value> {
+    serde_json::from_str(text).expect("a list of rows")
+}
+
+/// Whether everything `old` says is said by `new` too; `new` may say more.
+fn says_all(old: &Value, new: &Value) -> bool {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => old
+            .iter()
+            .all(|(key, value)| new.get(key).is_some_and(|found| says_all(value, found))),
+        (Value::Array(old), Value::Array(new)) => {
+            old.len() == new.len() && old.iter().zip(new).all(|(old, new)| says_all(old, new))
+        }
+        (old, new) => old == new,
+    }
+}
+
+/// Reads every row as `T`, checks that nothing is lost, and answers the names of the kinds found.
+fn read_all<T: DeserializeOwned + Serialize>(
+    text: &str,
+    name: impl Fn(&T) -> &'static str,
+) -> BTreeSet<&'static str> {
+    let mut names = BTreeSet::new();
+    for row in rows(text) {
+        let read: T =
+            serde_json::from_value(row.clone()).unwrap_or_else(|error| panic!("{error}: {row}"));
+        let again = serde_json::to_value(&read).expect("is written");
+        assert!(says_all(&row, &again), "lost a field:\n{row}\n{again}");
+        names.insert(name(&read));
+    }
+    names
+}
+
+#[test]
+fn every_kind_of_event_that_was_stored_is_read_as_that_kind() {
+    let mut found = BTreeSet::new();
+    for row in rows(include_str!("../golden/events.json")) {
+        let (kind, version) = (
+            row["kind"].as_str().expect("a kind"),
+            row["version"].as_u64().expect("a version"),
+        );
+        let event = Event::decode(
+            kind,
+            u32::try_from(version).expect("small"),
+            &row["data"].to_string(),
+        );
+        assert!(
+            !matches!(event, Event::Unknown { .. }),
+            "{row} is not known"
+        );
+        let again: Value =
+            serde_json::from_str(&event.encode().expect("is written")).expect("JSON");
+        assert!(
+            says_all(&row["data"], &again),
+            "lost a field:\n{row}\n{again}"
+        );
+        found.insert((kind.to_owned(), u32::try_from(version).expect("small")));
+    }
+    let known: BTreeSet<(String, u32)> = Event::KINDS
+        .iter()
+        .map(|(kind, version)| ((*kind).to_owned(), *version))
+        .collect();
+    assert!(
+        known.is_subset(&found),
+        "without a golden row: {:?}",
+        known.difference(&found).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn every_kind_of_log_entry_that_was_stored_is_read() {
+    let found = read_all(
+        include_str!("../golden/log.json"),
+        |entry: &LogEntry| match entry {
+            LogEntry::IncomingMessage { .. } => "incoming_message",
+            LogEntry::Frame(_) => "frame",
+            LogEntry::Interjection { .. } => "interjection",
+            LogEntry::AssistantRound { .. } => "assistant_round",
+            LogEntry::ToolResult { .. } => "tool_result",
+            LogEntry::ContinuationPrompt { .. } => "continuation_prompt",
+            LogEntry::RuntimeFailure { .. } => "runtime_failure",
+        },
+    );
+    assert_eq!(found.len(), 7, "{found:?}");
+}
+
+#[test]
+fn every_kind_of_effect_that_was_stored_is_read() {
+    let found = read_all(
+        include_str!("../golden/effects.json"),
+        |effect: &Effect| match effect {
+            Effect::PrepareHome
+            | Effect::CallModel { .. }
+            | Effect::RunTool { .. }
+            | Effect::RemoveHome => effect.name(),
+        },
+    );
+    assert_eq!(found.len(), 4, "{found:?}");
+}
+
+#[test]
+fn every_kind_of_due_entry_that_was_stored_is_read() {
+    let found = read_all(include_str!("../golden/due.json"), |due: &Due| match due {
+        Due::RestOver { .. } => "rest_over",
+        Due::BackoffOver { .. } => "backoff_over",
+        Due::PaceOver => "pace_over",
+    });
+    assert_eq!(found.len(), 3, "{found:?}");
+}
+
+#[test]
+fn every_form_of_agent_message_and_brief_that_was_stored_is_read() {
+    use holon_domain::turn::Phase;
+    let phases = read_all(
+        include_str!("../golden/agents.json"),
+        |agent: &AgentRecord| {
+            agent
+                .open_turn
+                .as_ref()
+                .map_or("none", |turn| match turn.phase {
+                    Phase::CallingModel { .. } => "calling_model",
+                    Phase::BackingOff { .. } => "backing_off",
+                    Phase::RunningTool { .. } => "running_tool",
+                })
+        },
+    );
+    assert_eq!(phases.len(), 4, "{phases:?}");
+    read_all(
+        include_str!("../golden/messages.json"),
+        |_: &MessageEnvelope| "message",
+    );
+    read_all(
+        include_str!("../golden/briefs.json"),
+        |_: &BriefRow| "brief",
+    );
+}
+
+#[test]
+fn an_event_of_another_build_is_stored_and_read_as_it_is() {
+    let mut scribe = crate::samples::Scribe::new("a");
+    let (mut db, no) = crate::with_agent(&scribe.record);
+    scribe.record.counters.events = 1;
+    let event = Event::Unknown {
+        kind: "from_later".to_owned(),
+        version: 7,
+        data: serde_json::json!({ "x": [1] }),
+    };
+    let fact = holon_domain::decision::Fact::EventRecorded {
+        seq: 1,
+        at: crate::samples::at(5),
+        event: event.clone(),
+    };
+    crate::apply(&mut db, no, &scribe.fact(fact).decide()).expect("writes");
+    let query = holon_domain::feed::EventQuery {
+        limit: 9,
+        ..holon_domain::feed::EventQuery::default()
+    };
+    let page = db.reader().events(no, query).expect("reads");
+    assert_eq!(
+        (page.events[0].event.clone(), page.events[0].at),
+        (event, crate::samples::at(5))
+    );
+}

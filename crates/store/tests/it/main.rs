@@ -1,4 +1,5 @@
 //! The store from outside: what is written, read back, refused and survived.
+#![allow(clippy::expect_used, reason = "tests")]
 
 mod apply;
 mod damage;

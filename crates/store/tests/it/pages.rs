@@ -36,20 +36,22 @@ fn positions(page: &EventPage) -> Vec<u64> {
     page.events.iter().map(|event| event.event_seq).collect()
 }
 
+/// After, before, limit and order; then the positions, and whether there are older and newer ones.
+type Case = (
+    Option<u64>,
+    Option<u64>,
+    u64,
+    EventOrder,
+    &'static [u64],
+    bool,
+    bool,
+);
+
 #[test]
 fn a_page_holds_what_its_bounds_say_in_the_order_asked_for() {
     use EventOrder::{Ascending, Descending};
     let (db, no) = ten_events();
-    // after, before, limit, order -> positions, older, newer
-    let cases: [(
-        Option<u64>,
-        Option<u64>,
-        u64,
-        EventOrder,
-        &[u64],
-        bool,
-        bool,
-    ); 10] = [
+    let cases: [Case; 10] = [
         (None, None, 3, Ascending, &[1, 2, 3], false, true),
         (None, None, 3, Descending, &[10, 9, 8], true, false),
         (Some(4), None, 2, Ascending, &[5, 6], true, true),
