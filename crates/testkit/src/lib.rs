@@ -1,1 +1,15 @@
-//! Scripted worlds for tests: clock, ids, provider, temp homes, the checker.
+//! Worlds for tests: a home of its own, scripted models, and the real program as a user would run it.
+//!
+//! Nothing here waits by time: a host is ready when it says so, and it is gone when its process is.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot set up its world has failed"
+)]
+
+mod served;
+mod world;
+
+pub use served::Served;
+pub use world::{Ran, World};

@@ -1,0 +1,119 @@
+//! Telling the story: what the operator of an agent would see, line by line. Says nothing to programs.
+
+use super::checks::Check;
+use super::stage::{AGENT, without_note};
+use crate::output::{Format, Output};
+use holon_domain::event::Event;
+
+/// Tells people; programs get the report at the end.
+#[derive(Debug)]
+pub(super) struct Teller<'a> {
+    output: &'a Output,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) const fn new(output: &'a Output) -> Self {
+        Self { output }
+    }
+
+    /// A new part of the story.
+    pub(super) fn chapter(&self, words: &str) {
+        self.say(&format!("\n== {words}"));
+    }
+
+    /// One step of it.
+    pub(super) fn line(&self, words: &str) {
+        self.say(&format!("   {words}"));
+    }
+
+    /// One thing that is true, or is not.
+    pub(super) fn check(&self, check: &Check) {
+        let mark = if check.ok { "ok  " } else { "FAIL" };
+        self.line(&format!("{mark} {}: {}", check.what, check.found));
+    }
+
+    /// The repository's history.
+    pub(super) fn log(&self, log: &str) {
+        self.line("git log of the repository:");
+        for line in log.lines() {
+            self.line(&format!("     {line}"));
+        }
+    }
+
+    /// An event worth telling.
+    pub(super) fn event(&self, event: &Event) {
+        if let Some(words) = words(event) {
+            self.line(&words);
+        }
+    }
+
+    /// How it ended, and where to go from here.
+    pub(super) fn end(&self, ok: bool, kept: Option<&str>) {
+        self.chapter(if ok {
+            "Lost: nothing. Done twice: nothing."
+        } else {
+            "Something is not as it should be; this is a defect to report."
+        });
+        match kept {
+            Some(dir) => {
+                self.line(&format!("everything is kept in {dir}; look at it with:"));
+                self.line(&format!("  holon serve --port 0 --home {dir}/home"));
+                self.line(&format!(
+                    "  holon transcript --agent {AGENT} --home {dir}/home"
+                ));
+                self.line(&format!("  holon tail --agent {AGENT} --home {dir}/home"));
+            }
+            None => {
+                self.line("the directory is removed (--keep keeps it); try it yourself:");
+                self.line("  holon serve --model scripted/SCRIPT.json      a host; see docs/guide/scripted-provider.md");
+                self.line(
+                    "  holon agent create NAME --workspace-root DIR  an agent for your project",
+                );
+                self.line("  holon prompt --agent NAME \"...\"               something to do");
+            }
+        }
+    }
+
+    fn say(&self, words: &str) {
+        match self.output.format() {
+            Format::Text => self.output.say(words),
+            Format::Json => {}
+        }
+    }
+}
+
+fn words(event: &Event) -> Option<String> {
+    match event {
+        Event::MessageAdmitted(admitted) => {
+            Some(format!("message {} is on disk", admitted.message_id))
+        }
+        Event::TurnStarted(started) => Some(format!("turn {} begins", started.turn_index)),
+        Event::AssistantRoundRecorded(round) => round
+            .text_preview
+            .as_ref()
+            .map(|text| format!("{AGENT}: {text}")),
+        Event::ToolExecuted(done) => {
+            let cmd = done
+                .exec_command_cmd
+                .as_deref()
+                .map_or(done.tool_name.as_str(), without_note);
+            let outcome = done.summary.split(" after ").next().unwrap_or_default();
+            Some(format!("  $ {cmd}   [{outcome}]"))
+        }
+        Event::ToolExecutionFailed(failed) => {
+            Some(format!("  {} failed: {}", failed.tool_name, failed.error))
+        }
+        Event::TurnResumed(resumed) => Some(format!(
+            "turn {} resumed after log entry {}; {} commands of unknown outcome",
+            resumed.turn_index,
+            resumed.after_entry,
+            resumed.unknown_calls.len()
+        )),
+        Event::BriefCreated(brief) => {
+            Some(format!("brief to the operator: {}", brief.text_preview))
+        }
+        Event::RuntimeError(error) => Some(format!("failure: {}", error.error)),
+        // The rest is for whoever looks closer.
+        _ => None,
+    }
+}

@@ -1,0 +1,105 @@
+//! A host as a child process: ready when its ready lines are read, gone when dropped.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+
+/// A running host. Killed when dropped.
+#[derive(Debug)]
+pub struct Served {
+    child: Child,
+    /// `host:port` of its HTTP address.
+    pub addr: String,
+    /// Its control socket.
+    pub socket: PathBuf,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Served {
+    /// Starts a host and waits for its ready lines.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    #[must_use]
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the host starts");
+        let mut errors = child.stderr.take().expect("standard error is a pipe");
+        // Read on a thread of its own, so that a full pipe never stops the host.
+        let stderr = std::thread::spawn(move || {
+            let mut text = String::new();
+            drop(errors.read_to_string(&mut text));
+            text
+        });
+        let stdout = child.stdout.take().expect("standard output is a pipe");
+        let mut served = Self {
+            child,
+            addr: String::new(),
+            socket: PathBuf::new(),
+            stderr: Some(stderr),
+        };
+        for line in BufReader::new(stdout).lines() {
+            let line = line.expect("a line of text");
+            if let Some(addr) = line.strip_prefix("listening on http://") {
+                served.addr = addr.to_owned();
+            } else if let Some(path) = line.strip_prefix("socket ") {
+                served.socket = PathBuf::from(path);
+            } else if line == "logs: stderr" {
+                return served;
+            }
+        }
+        let status = served.child.wait();
+        let said = served.stderr.take().map(JoinHandle::join);
+        panic!("the host did not come up ({status:?}): {said:?}");
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to go down with SIGTERM; returns its exit code and what it logged.
+    ///
+    /// # Panics
+    /// When it cannot be signalled.
+    #[must_use]
+    pub fn terminate(mut self) -> (Option<i32>, String) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.expect("a process id"), Signal::TERM).expect("the host is there");
+        self.wait()
+    }
+
+    /// Ends it as a crash would, and waits until it is gone.
+    ///
+    /// # Panics
+    /// When it cannot be killed.
+    pub fn crash(mut self) {
+        self.child.kill().expect("the host is there");
+        drop(self.wait());
+    }
+
+    /// Waits until it has ended by itself; returns its exit code and what it logged.
+    ///
+    /// # Panics
+    /// When it cannot be waited for.
+    #[must_use]
+    pub fn wait(&mut self) -> (Option<i32>, String) {
+        let status = self.child.wait().expect("the host ends");
+        let log = self.stderr.take().and_then(|thread| thread.join().ok());
+        (status.code(), log.unwrap_or_default())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
