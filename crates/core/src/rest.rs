@@ -21,7 +21,12 @@ use holon_domain::{Timestamp, limits};
 pub(crate) const SLEEP_WAIT: &str = "sleep_wait";
 
 /// Begins a rest the agent asked for.
-pub(crate) fn begin_rest(draft: &mut Draft<'_>, reason: Option<String>, duration_ms: Option<u64>) {
+pub(crate) fn begin_rest(
+    draft: &mut Draft<'_>,
+    reason: Option<String>,
+    duration_ms: Option<u64>,
+    authority: AuthorityClass,
+) {
     let wake = duration_ms.map(|duration| {
         let at = draft.now.plus_millis(duration);
         let due = draft.set_due(
@@ -36,6 +41,7 @@ pub(crate) fn begin_rest(draft: &mut Draft<'_>, reason: Option<String>, duration
         since: draft.now,
         reason,
         wake,
+        authority,
     });
 }
 
@@ -109,12 +115,12 @@ fn rest_over(
     planned_at: Timestamp,
     reason: Option<String>,
 ) -> Reply {
-    let Some(wake) = draft
-        .agent
-        .rest
-        .as_mut()
-        .and_then(|rest| rest.wake.as_mut())
-    else {
+    let Some(rest) = draft.agent.rest.as_mut() else {
+        return Reply::Unchanged;
+    };
+    // The wake repeats words of the turn that went to rest, so it is worth no more than that turn was.
+    let authority = rest.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let Some(wake) = rest.wake.as_mut() else {
         return Reply::Unchanged;
     };
     if wake.due != Some(id) || draft.agent.lifecycle != Lifecycle::Runnable {
@@ -136,7 +142,7 @@ fn rest_over(
         causation_id: None,
         max_rounds: None,
     };
-    let entry = admission::enqueue(draft, tick, AuthorityClass::RuntimeInstruction);
+    let entry = admission::enqueue(draft, tick, authority);
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
         subsystem: SLEEP_WAIT.to_owned(),
         message_id: entry.envelope.id,

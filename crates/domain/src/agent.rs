@@ -3,6 +3,7 @@
 //! Status, posture and closure are not here: they are computed from these facts by `core::assess`.
 
 use crate::attempt::TokenUsage;
+use crate::authority::AuthorityClass;
 use crate::failure::FailureArtifact;
 use crate::id::AgentId;
 use crate::model::ModelRef;
@@ -121,6 +122,9 @@ pub struct RestRecord {
     /// Until when, and the due entry that ends it; none means until something arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake: Option<RestWake>,
+    /// Authority of the turn that asked for it; what ends it is worth no more.
+    #[serde(default = "AuthorityClass::weakest")]
+    pub authority: AuthorityClass,
 }
 
 /// The end of a rest.

@@ -23,6 +23,12 @@ impl AuthorityClass {
     pub fn weaker(self, other: Self) -> Self {
         self.max(other)
     }
+
+    /// What anything is worth whose origin is not on record.
+    #[must_use]
+    pub const fn weakest() -> Self {
+        Self::ExternalEvidence
+    }
 }
 
 /// The older label for the same fact, kept for readers of the wire format.

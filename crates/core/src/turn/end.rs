@@ -32,7 +32,7 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: OpenTurn, ending: Ending) {
     close_message(draft, &turn, kind, ending.reason);
     record_terminal(draft, &turn, kind, &ending);
     if let Some(rest) = ending.rest {
-        rest::begin_rest(draft, rest.reason, rest.duration_ms);
+        rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);
     }
     record_closure(draft);
 }

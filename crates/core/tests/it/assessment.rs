@@ -7,6 +7,7 @@ use crate::render::spelled;
 use crate::states;
 use holon_core::assess::{Assessment, Next, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
+use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::ClosureOutcome;
 use holon_domain::message::Priority;
 use holon_domain::queue::{QueueEntry, QueueView};
@@ -102,6 +103,7 @@ fn rest() -> Dimension {
             since: T0,
             reason: Some("tired".to_owned()),
             wake,
+            authority: AuthorityClass::OperatorInstruction,
         });
         Box::new(move |agent, _| agent.rest.clone_from(&rest))
     };
