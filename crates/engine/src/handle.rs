@@ -133,7 +133,7 @@ impl Reads {
             .of(agent_id, move |reader, no, _| reader.events(no, query))
             .await?;
         match (query.after_seq, page.oldest_seq, page.newest_seq) {
-            (Some(after), Some(oldest_seq), Some(newest_seq)) if after + 1 < oldest_seq => {
+            (Some(after), Some(oldest_seq), Some(newest_seq)) if after.saturating_add(1) < oldest_seq => {
                 Err(Error::CursorTooOld {
                     oldest_seq,
                     newest_seq,

@@ -104,10 +104,10 @@ impl Shell {
             agent_home,
             workspace,
         };
-        // A command outlives the drain's patience only as "stopped with the host", which is then on record.
-        let stop = cancel.child_token();
-        let _stop_at_halt = halt_with(&self.halted, &stop);
-        let envelope = match self.ports.command.run(context, command.clone(), stop).await {
+        let outcome = self
+            .until_halted(&cancel, self.ports.command.run(context, command.clone(), cancel.clone()))
+            .await;
+        let envelope = match outcome {
             Ok(output) => holon_tools::exec_command::completed(&command, &output),
             Err(failure) => holon_tools::exec_command::failed(&command, &failure),
         };
@@ -116,6 +116,17 @@ impl Shell {
             envelope,
             u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         )
+    }
+
+    /// Lets work run to its end, but cancels it once the drain has lost patience: a command that is stopped with the
+    /// host says so, and that is then on record.
+    async fn until_halted<T>(&self, cancel: &CancellationToken, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
+        tokio::select! {
+            outcome = &mut work => return outcome,
+            () = self.halted.cancelled() => cancel.cancel(),
+        }
+        work.await
     }
 
     /// Removes what is left of an agent whose home is gone. Resumable: a boot in between begins again at the home.
@@ -140,17 +151,4 @@ impl Shell {
         }
         self.removed.send_modify(|count| *count += 1);
     }
-}
-
-/// Cancels `stop` when `halted` is; ends with the returned guard.
-fn halt_with(halted: &CancellationToken, stop: &CancellationToken) -> tokio_util::sync::DropGuard {
-    let over = CancellationToken::new();
-    let (halted, stop, ended) = (halted.clone(), stop.clone(), over.clone());
-    tokio::spawn(async move {
-        tokio::select! {
-            () = halted.cancelled() => stop.cancel(),
-            () = ended.cancelled() => {}
-        }
-    });
-    over.drop_guard()
 }
