@@ -115,3 +115,56 @@ async fn a_sound_file_passes_the_quick_check() {
     assert_eq!(readers.quick_check().await, Ok(Vec::new()));
     writer.close().await.expect("closes");
 }
+
+/// Copies the file and as much of its log as a crash might leave.
+fn crash(from: &std::path::Path, to: &std::path::Path, log_bytes: usize) {
+    let wal = |path: &std::path::Path| path.with_extension("sqlite3-wal");
+    std::fs::copy(from, to).expect("copies");
+    let log = std::fs::read(wal(from)).expect("reads");
+    std::fs::write(wal(to), &log[..log_bytes.min(log.len())]).expect("writes");
+}
+
+#[test]
+fn a_crash_at_any_byte_of_the_log_leaves_a_sound_prefix_of_the_commits() {
+    const COMMITS: u64 = 6;
+    let directory = tempfile::tempdir().expect("a directory");
+    let (live, copy) = (
+        directory.path().join("live.sqlite3"),
+        directory.path().join("copy.sqlite3"),
+    );
+    let mut db = Db::open(&live).expect("opens");
+    let mut scribe = Scribe::new("a");
+    let no = db
+        .write(|tx| tx.create_agent(&scribe.record))
+        .expect("creates");
+    for _ in 0..COMMITS {
+        apply(&mut db, no, &scribe.admit("x").open_effect().decide()).expect("writes");
+    }
+    let length = usize::try_from(
+        std::fs::metadata(live.with_extension("sqlite3-wal"))
+            .expect("is there")
+            .len(),
+    );
+    let length = length.expect("fits");
+    let mut seen = std::collections::BTreeSet::new();
+    for part in 0..=60 {
+        crash(&live, &copy, length * part / 60);
+        let mut found = Db::open(&copy).expect("opens");
+        let agent = found.reader().agent(&id("a")).expect("reads");
+        let held = agent
+            .as_ref()
+            .map_or(0, |(_, record)| record.counters.messages);
+        if let Some((no, _)) = agent {
+            assert_eq!(found.reader().queue(no).expect("reads").pending, held);
+            assert_eq!(
+                found.write(|tx| tx.open_effects()).expect("reads").len() as u64,
+                held
+            );
+        }
+        seen.insert(held);
+        drop(found);
+    }
+    assert_eq!(seen.first(), Some(&0), "nothing of the log");
+    assert_eq!(seen.last(), Some(&COMMITS), "all that was answered");
+    assert!(seen.len() > 2, "and something between: {seen:?}");
+}
