@@ -24,6 +24,8 @@ use holon_domain::{Entropy, RunId, Timestamp, limits, text};
 
 /// Kind of the failure to make a home.
 const HOME_NOT_MADE: &str = "home_not_made";
+/// Kind of the failure to remove one.
+const HOME_NOT_REMOVED: &str = "home_not_removed";
 
 /// Makes an agent: its row, its first event, and the effect that makes its home.
 #[must_use]
@@ -112,8 +114,12 @@ pub(crate) fn home_prepared(
 
 /// Whether the agent's last failure is that its home could not be made.
 pub(crate) fn home_is_missing(agent: &AgentRecord) -> bool {
+    failed_by(agent, HOME_NOT_MADE)
+}
+
+fn failed_by(agent: &AgentRecord, kind: &str) -> bool {
     let failure = agent.last_failure.as_ref();
-    failure.is_some_and(|failure| failure.failure_artifact.kind == HOME_NOT_MADE)
+    failure.is_some_and(|failure| failure.failure_artifact.kind == kind)
 }
 
 fn home_failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
@@ -149,10 +155,13 @@ pub(crate) fn home_removed(
     }
     draft.agent.home_effect = None;
     match result {
-        Ok(()) => Reply::RowsMayGo,
+        Ok(()) => {
+            draft.agent.last_failure = None;
+            Reply::RowsMayGo
+        }
         // The rows stay, so that the next boot or another delete tries again.
         Err(reason) => {
-            home_failed(draft, "home_not_removed", &reason);
+            home_failed(draft, HOME_NOT_REMOVED, &reason);
             Reply::Done
         }
     }
@@ -212,10 +221,10 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 
 pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     if draft.agent.lifecycle == Lifecycle::Deleting {
-        if draft.agent.home_effect.is_some() {
+        // Unless the last try failed, the home or the rows are going already.
+        if draft.agent.home_effect.is_some() || !failed_by(&draft.agent, HOME_NOT_REMOVED) {
             return Reply::Unchanged;
         }
-        // The last try failed; who asks again wants another.
         remove_home(draft);
         return Reply::Done;
     }
