@@ -191,7 +191,17 @@ const CRATES: &[Row] = &[
     ),
     privileged("crates/cli", &[Ban::Spawn]),
     privileged("crates/testkit", &[Ban::Spawn, Ban::Task, Ban::Monotonic]),
-    privileged("crates/bench", &[Ban::Spawn, Ban::Task, Ban::Monotonic]),
+    privileged(
+        "crates/bench",
+        &[
+            Ban::Spawn,
+            Ban::Task,
+            Ban::Sleep,
+            Ban::Monotonic,
+            Ban::Wall,
+            Ban::Sqlite,
+        ],
+    ),
     privileged("xtask", &[Ban::Spawn, Ban::Monotonic]),
 ];
 

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, commands page, simulation
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
+cargo xtask bench   what the runtime costs, as JSON; name rows to measure only those
 cargo xtask docs    write docs/reference afresh
 cargo xtask bans    write every clippy.toml afresh";
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_slice() {
         ["test"] => steps::run_all(&repo),
         ["tidy"] => tidy::check(&repo).map(|findings| report(&findings)),
+        ["bench", rows @ ..] => steps::bench(&repo, rows),
         ["docs"] => write_pages(&repo),
         ["bans"] => write_all(&repo, &bans::files(&repo)),
         [] | ["help" | "--help" | "-h"] => {

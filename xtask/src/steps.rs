@@ -66,6 +66,26 @@ pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
+/// Builds the product as it ships and measures it; the figures go to stdout.
+pub(crate) fn bench(repo: &Repo, rows: &[&str]) -> Result<ExitCode, Failure> {
+    let build = [
+        "build",
+        "--release",
+        "--package",
+        "holon-cli",
+        "--package",
+        "holon-bench",
+    ];
+    if cargo(repo, &build)? == Outcome::Failed {
+        return Ok(ExitCode::FAILURE);
+    }
+    let built = repo.root().join("target/release");
+    let mut command = Command::new(built.join("holon-bench"));
+    command.arg(built.join("holon")).args(rows);
+    let outcome = run(repo, command)?;
+    Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
+}
+
 /// Runs one step; a step that could not run has failed.
 fn timed(name: &'static str, step: impl FnOnce() -> Result<Outcome, Failure>) -> Done {
     println!("== {name}");
