@@ -67,6 +67,12 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
         "an agent that may not run has no open turn",
         &|| format!("{:?} with an open turn", agent.lifecycle),
     );
+    let pauses = agent.rest.is_some() || agent.pace.is_some();
+    expect(
+        !(pauses && agent.open_turn.is_some()),
+        "an agent with an open turn neither rests nor is paced",
+        &|| format!("rest {:?}, pace {:?}", agent.rest, agent.pace),
+    );
     let idle = agent.lifecycle == Lifecycle::Runnable && agent.open_turn.is_none();
     let paced = agent.pace.is_some_and(|pace| pace.due.is_some());
     expect(

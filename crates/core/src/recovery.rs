@@ -51,10 +51,10 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
             draft.clear_due(due);
         }
         turn::close_unfinished(draft, &turn, &outcome_unknown(), &not_started());
-        let summary = "the one-shot run ended with the process it ran in".to_owned();
+        let summary = "the one-shot run ended with the process it ran in";
         turn::fail(
             draft,
-            turn,
+            &turn,
             TerminalReason::AgentStopped,
             "run_aborted",
             summary,
@@ -70,7 +70,7 @@ fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool) {
         Phase::CallingModel { .. } => {
             mark_resume(&mut turn, draft.agent.counters.log, clean_exit);
             if turn.resume.count >= limits::RESUMES_WITHOUT_PROGRESS {
-                return set_aside(draft, turn);
+                return set_aside(draft, &turn);
             }
             record(draft, &turn, Vec::new(), Vec::new());
             let attempt = u32::try_from(turn.attempts.len()).unwrap_or(0) + 1;
@@ -108,7 +108,7 @@ fn mark_resume(turn: &mut OpenTurn, log_end: u64, clean_exit: bool) {
     turn.resume = ResumeMark { count, log_end };
 }
 
-fn set_aside(draft: &mut Draft<'_>, turn: OpenTurn) {
+fn set_aside(draft: &mut Draft<'_>, turn: &OpenTurn) {
     let summary = format!(
         "set aside: the host died {} times in a row while answering this message, without any progress between; \
          send it again if the cause is mended",
@@ -119,7 +119,7 @@ fn set_aside(draft: &mut Draft<'_>, turn: OpenTurn) {
         turn,
         TerminalReason::Poisoned,
         "poisoned_message",
-        summary,
+        &summary,
     );
 }
 

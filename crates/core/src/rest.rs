@@ -103,7 +103,7 @@ pub(crate) fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, 
     }
     draft.clear_due(id);
     match due {
-        Due::RestOver { reason } => rest_over(draft, id, planned_at, reason),
+        Due::RestOver { reason } => rest_over(draft, id, planned_at, reason.as_deref()),
         Due::PaceOver => pace_over(draft, id),
         Due::BackoffOver { .. } => turn::backoff_over(draft, id),
     }
@@ -113,7 +113,7 @@ fn rest_over(
     draft: &mut Draft<'_>,
     id: DueId,
     planned_at: Timestamp,
-    reason: Option<String>,
+    reason: Option<&str>,
 ) -> Reply {
     let Some(rest) = draft.agent.rest.as_mut() else {
         return Reply::Unchanged;
@@ -134,7 +134,7 @@ fn rest_over(
             subsystem: SLEEP_WAIT.to_owned(),
         },
         priority,
-        body: Body::text(wake_words(reason.as_deref())),
+        body: Body::text(wake_words(reason)),
         metadata: None,
         delivery_surface: DeliverySurface::RuntimeSystem,
         admission_context: AdmissionContext::RuntimeOwned,

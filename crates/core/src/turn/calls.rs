@@ -61,7 +61,7 @@ pub(super) fn run_calls(
                     reason: reason.clone(),
                     duration_ms: *duration_ms,
                 };
-                return end::end(draft, turn, Ending::slept(round, rest));
+                return end::end(draft, &turn, Ending::slept(round, rest));
             }
             Ok(Intent::Sleep { .. }) => {
                 finish_call(
@@ -90,7 +90,6 @@ pub(super) fn run_calls(
 
 /// Asks for the turn's next round.
 pub(crate) fn next_round(draft: &mut Draft<'_>, mut turn: OpenTurn) {
-    turn.attempts.clear();
     let effect = draft.open_effect(Effect::CallModel {
         turn_index: turn.turn_index,
         attempt: 1,
@@ -140,10 +139,10 @@ pub(crate) fn tool_finished(
     let round = draft.round.take();
     let (Phase::RunningTool { call_index, .. }, Some(round)) = (&turn.phase, round) else {
         // The round is not in the log where the turn says it is: nothing can be told to a model about its calls.
-        let summary = "the round whose calls ran is missing from the log".to_owned();
+        let summary = "the round whose calls ran is missing from the log";
         end::fail(
             draft,
-            turn,
+            &turn,
             TerminalReason::RuntimeFault,
             "runtime_fault",
             summary,

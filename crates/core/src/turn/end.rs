@@ -23,14 +23,14 @@ use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, Terminal
 use holon_domain::{BriefId, limits, text};
 
 /// Ends a turn.
-pub(crate) fn end(draft: &mut Draft<'_>, turn: OpenTurn, ending: Ending) {
+pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if let Some(failure) = &ending.failure {
-        record_failure(draft, &turn, failure);
+        record_failure(draft, turn, failure);
     }
-    settle(draft, &turn, &ending);
+    settle(draft, turn, &ending);
     let kind = ending.kind();
-    close_message(draft, &turn, kind, ending.reason);
-    record_terminal(draft, &turn, kind, &ending);
+    close_message(draft, turn, kind, ending.reason);
+    record_terminal(draft, turn, kind, &ending);
     if let Some(rest) = ending.rest {
         rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);
     }
@@ -203,17 +203,17 @@ pub(crate) fn abort(
         run_id: run_id.clone(),
         reason,
     }));
-    end(draft, turn, Ending::called_off(reason, summary));
+    end(draft, &turn, Ending::called_off(reason, summary));
     Some(run_id)
 }
 
 /// Fails a turn that was taken out of the agent already.
 pub(crate) fn fail(
     draft: &mut Draft<'_>,
-    turn: OpenTurn,
+    turn: &OpenTurn,
     reason: TerminalReason,
     kind: &str,
-    summary: String,
+    summary: &str,
 ) {
     end(
         draft,
@@ -241,10 +241,10 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
     let summary = format!("the runtime gave up this turn because of a fault of its own: {message}");
     fail(
         draft,
-        turn,
+        &turn,
         TerminalReason::RuntimeFault,
         "runtime_fault",
-        summary,
+        &summary,
     );
     Reply::Done
 }

@@ -51,7 +51,7 @@ impl Ending {
         let summary = format!(
             "stopped after {rounds} model rounds, the most this request allowed; allow more with --max-turns"
         );
-        let failure = Failure::runtime("max_turns_exceeded", summary);
+        let failure = Failure::runtime("max_turns_exceeded", &summary);
         Self {
             reason: TerminalReason::MaxRounds,
             failure: Some(failure),
@@ -60,8 +60,7 @@ impl Ending {
     }
 
     pub(super) fn output_limit() -> Self {
-        let summary = "the model kept hitting its output limit; ask for the work in smaller pieces"
-            .to_owned();
+        let summary = "the model kept hitting its output limit; ask for the work in smaller pieces";
         Self::failed(
             TerminalReason::OutputLimit,
             Failure::runtime("output_limit", summary),
@@ -86,7 +85,7 @@ impl Ending {
     }
 
     pub(super) fn called_off(reason: TerminalReason, summary: &str) -> Self {
-        Self::failed(reason, Failure::runtime("run_aborted", summary.to_owned()))
+        Self::failed(reason, Failure::runtime("run_aborted", summary))
     }
 
     pub(super) const fn kind(&self) -> TerminalKind {
@@ -105,11 +104,11 @@ impl Ending {
 }
 
 impl Failure {
-    pub(super) fn runtime(kind: &str, summary: String) -> Self {
+    pub(super) fn runtime(kind: &str, summary: &str) -> Self {
         let artifact = FailureArtifact {
             category: FailureCategory::Runtime,
             kind: kind.to_owned(),
-            summary: text::preview(&summary, limits::FAILURE_SUMMARY_BYTES),
+            summary: text::preview(summary, limits::FAILURE_SUMMARY_BYTES),
             provider: None,
             model_ref: None,
             status: None,
@@ -137,8 +136,8 @@ impl Failure {
             | ModelFailureKind::UnsupportedTransport
             | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
         };
-        let mut this = Self::runtime(failure.kind.as_str(), failure.message.clone());
-        let diagnostics = failure.diagnostics.clone().unwrap_or_default();
+        let mut this = Self::runtime(failure.kind.as_str(), &failure.message);
+        let diagnostics = failure.diagnostics.as_deref().cloned().unwrap_or_default();
         this.artifact.category = category;
         this.artifact.provider = timeline
             .attempts

@@ -110,7 +110,7 @@ pub(crate) fn round_failed(
         failure_kind: Some(failure.kind.as_str().to_owned()),
         disposition: Some(verdict.as_str().to_owned()),
         token_usage: failure.usage,
-        transport_diagnostics: failure.diagnostics.clone(),
+        transport_diagnostics: failure.diagnostics.as_deref().cloned(),
         ..attempt_record(&turn, timing, outcome)
     };
     match verdict {
@@ -136,7 +136,7 @@ pub(crate) fn round_failed(
             };
             end::end(
                 draft,
-                turn,
+                &turn,
                 Ending::provider_failed(reason, failure, timeline),
             );
         }

@@ -88,11 +88,11 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
         let refusal = || round_bound_error(turn.rounds);
         calls::refuse_all(draft, &turn, round, refusal);
         let rounds = turn.rounds;
-        return end::end(draft, turn, Ending::max_rounds(round, rounds));
+        return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     if cut_off && turn.output_limit_hits > limits::OUTPUT_LIMIT_RECOVERIES {
         calls::refuse_all(draft, &turn, round, truncated_error);
-        return end::end(draft, turn, Ending::output_limit());
+        return end::end(draft, &turn, Ending::output_limit());
     }
     if cut_off {
         calls::refuse_all(draft, &turn, round, truncated_error);
@@ -104,7 +104,7 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     if draft.queue.interjections > 0 && !bound_reached {
         return next_round(draft, turn);
     }
-    end::end(draft, turn, Ending::finished(round));
+    end::end(draft, &turn, Ending::finished(round));
 }
 
 /// Whether the round is nothing but a call to rest.

@@ -1,9 +1,8 @@
-//! The door: provenance, bindings, sizes, order.
+//! The door: bindings, sizes, order. What a message is worth there stands in `provenance`.
 
-use crate::render::spelled;
 use crate::world::World;
 use crate::{make, states};
-use holon_core::admission::{Ingress, authority_of, kind_fits_origin};
+use holon_core::admission::Ingress;
 use holon_core::{Rejection, Reply};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::brief::{AttachmentKind, BriefAttachment};
@@ -14,7 +13,7 @@ use holon_domain::queue::QueueStatus;
 use holon_domain::{TaskId, TimerId, limits};
 use serde_json::json;
 
-const CONTEXTS: [AdmissionContext; 7] = [
+pub(crate) const CONTEXTS: [AdmissionContext; 7] = [
     AdmissionContext::PublicUnauthenticated,
     AdmissionContext::ControlAuthenticated,
     AdmissionContext::ExternalTriggerCapability,
@@ -24,7 +23,7 @@ const CONTEXTS: [AdmissionContext; 7] = [
     AdmissionContext::SignedIntegration,
 ];
 
-fn origins() -> [(&'static str, Origin); 7] {
+pub(crate) fn origins() -> [(&'static str, Origin); 7] {
     let text = str::to_owned;
     [
         ("operator", Origin::Operator { actor_id: None }),
@@ -70,7 +69,11 @@ fn origins() -> [(&'static str, Origin); 7] {
     ]
 }
 
-fn ingress(kind: MessageKind, origin: Origin, admission_context: AdmissionContext) -> Ingress {
+pub(crate) fn ingress(
+    kind: MessageKind,
+    origin: Origin,
+    admission_context: AdmissionContext,
+) -> Ingress {
     Ingress {
         kind,
         origin,
@@ -80,7 +83,7 @@ fn ingress(kind: MessageKind, origin: Origin, admission_context: AdmissionContex
 }
 
 /// What the door makes of it: the authority of the message, or why it was refused.
-fn verdict(ingress: Ingress) -> Result<AuthorityClass, Rejection> {
+pub(crate) fn verdict(ingress: Ingress) -> Result<AuthorityClass, Rejection> {
     let mut world = states::booting();
     admitted(&mut world, ingress).map(|message| message.authority_class)
 }
@@ -95,97 +98,6 @@ fn admitted(world: &mut World, ingress: Ingress) -> Result<MessageEnvelope, Reje
         Err(refused) => {
             assert_eq!(world.agent, before.agent, "a refusal changes nothing");
             Err(refused)
-        }
-    }
-}
-
-fn short(verdict: &Result<AuthorityClass, Rejection>) -> String {
-    match verdict {
-        Ok(class) => spelled(class),
-        Err(Rejection::KindNotPublic) => "refused: kind".to_owned(),
-        Err(Rejection::PriorityNotPublic) => "refused: priority".to_owned(),
-        Err(other) => format!("refused: {other}"),
-    }
-}
-
-fn grouped_by_verdict(judge: impl Fn(AdmissionContext) -> String) -> String {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for context in CONTEXTS {
-        let verdict = judge(context);
-        match groups.iter_mut().find(|(known, _)| *known == verdict) {
-            Some((_, contexts)) => contexts.push(spelled(context)),
-            None => groups.push((verdict, vec![spelled(context)])),
-        }
-    }
-    let lines = groups
-        .into_iter()
-        .map(|(verdict, contexts)| format!("    {verdict}: {}\n", contexts.join(", ")));
-    lines.collect()
-}
-
-#[test]
-fn authority_follows_from_the_door_the_origin_and_the_kind() {
-    let mut table = String::new();
-    for kind in MessageKind::ALL {
-        for (name, origin) in origins() {
-            if kind_fits_origin(kind, &origin) {
-                table += &format!("{} from {name}\n", spelled(kind));
-                table += &grouped_by_verdict(|context| {
-                    short(&verdict(ingress(kind, origin.clone(), context)))
-                });
-            }
-        }
-    }
-    insta::assert_snapshot!(table);
-}
-
-#[test]
-fn only_a_trusted_operator_prompt_may_interject() {
-    let mut table = String::new();
-    for kind in MessageKind::ALL {
-        for (name, origin) in origins() {
-            if kind_fits_origin(kind, &origin) {
-                table += &format!("{} from {name}\n", spelled(kind));
-                table += &grouped_by_verdict(|context| {
-                    let ingress = Ingress {
-                        priority: Priority::Interject,
-                        ..ingress(kind, origin.clone(), context)
-                    };
-                    short(&verdict(ingress))
-                });
-            }
-        }
-    }
-    insta::assert_snapshot!(table);
-}
-
-#[test]
-fn a_kind_that_its_origin_cannot_have_is_refused_at_every_door() {
-    for kind in MessageKind::ALL {
-        for (name, origin) in origins() {
-            if kind_fits_origin(kind, &origin) {
-                continue;
-            }
-            for context in CONTEXTS {
-                assert_eq!(
-                    verdict(ingress(kind, origin.clone(), context)),
-                    Err(Rejection::KindOriginMismatch),
-                    "{kind:?} from {name} as {context:?}"
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn no_door_raises_an_origin_above_its_ceiling() {
-    for (name, origin) in origins() {
-        for context in CONTEXTS {
-            let worth = authority_of(&ingress(MessageKind::ChannelEvent, origin.clone(), context));
-            assert!(
-                worth >= AuthorityClass::ceiling_of(&origin),
-                "{name} as {context:?}"
-            );
         }
     }
 }

@@ -167,16 +167,16 @@ fn text(standing: &Assessment) -> String {
     let wakes = posture
         .wakes_at
         .map_or(String::new(), |at| format!(" +{}", at.millis_since(T0)));
-    let closure = standing
-        .closure
-        .as_ref()
-        .map_or("none".to_owned(), |closure| {
+    let closure = standing.closure.as_ref().map_or_else(
+        || "none".to_owned(),
+        |closure| {
             let reason = closure
                 .waiting_reason
                 .map_or(String::new(), |reason| format!(" {}", spelled(reason)));
             let (outcome, held) = (spelled(closure.outcome), spelled(closure.runtime_posture));
             format!("{outcome}{reason}, {held}")
-        });
+        },
+    );
     format!(
         "{next} | {} | {}{wakes}: {} | {closure}",
         spelled(standing.status),
@@ -185,12 +185,15 @@ fn text(standing: &Assessment) -> String {
     )
 }
 
+/// Facts, and the reading they lead to.
+type Row = (Vec<String>, String);
+
 /// The rows of the facts from here on, with values that lead to the same rows put together.
-fn rows(rest: &[Dimension], agent: &AgentRecord, queue: &QueueView) -> Vec<(Vec<String>, String)> {
+fn rows(rest: &[Dimension], agent: &AgentRecord, queue: &QueueView) -> Vec<Row> {
     let Some((first, others)) = rest.split_first() else {
         return vec![(Vec::new(), text(&assess(agent, queue)))];
     };
-    let mut groups: Vec<(Vec<&str>, Vec<(Vec<String>, String)>)> = Vec::new();
+    let mut groups: Vec<(Vec<&str>, Vec<Row>)> = Vec::new();
     for (value, change) in &first.values {
         let (mut agent, mut queue) = (agent.clone(), queue.clone());
         change(&mut agent, &mut queue);
@@ -207,7 +210,7 @@ fn rows(rest: &[Dimension], agent: &AgentRecord, queue: &QueueView) -> Vec<(Vec<
             values.join("/")
         }
     };
-    let spread = |(values, below): (Vec<&str>, Vec<(Vec<String>, String)>)| {
+    let spread = |(values, below): (Vec<&str>, Vec<Row>)| {
         let name = named(&values);
         below.into_iter().map(move |(facts, result)| {
             let facts = std::iter::once(name.clone()).chain(facts).collect();

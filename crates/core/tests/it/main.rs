@@ -7,10 +7,14 @@
 
 mod admission;
 mod assessment;
+mod bounds;
+mod calls;
 mod continuation;
+mod interjections;
 mod lifecycle;
 mod make;
 mod pacing;
+mod provenance;
 mod random;
 mod recovery;
 mod render;

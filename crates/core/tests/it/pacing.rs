@@ -139,3 +139,18 @@ fn a_stopped_agent_is_paced_again_after_its_start() {
     assert!(world.agent.pace.is_some());
     assert_eq!(world.violations(), []);
 }
+
+#[test]
+fn a_due_entry_that_comes_after_its_pause_has_ended_changes_nothing() {
+    for mut world in [
+        states::paced(),
+        states::resting(Some(60_000)),
+        states::backing_off(),
+    ] {
+        let late = world.first_due().expect("something is due");
+        world.send(Input::Stop);
+        let before = world.agent.clone();
+        let sent = world.send(late);
+        assert_eq!((sent.facts.len(), &world.agent), (0, &before));
+    }
+}

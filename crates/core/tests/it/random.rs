@@ -146,12 +146,7 @@ fn stamp_of(world: &World, names: &[&str]) -> (Stamp, bool) {
 
 fn answer(world: &mut World, shape: Shape, held: usize) -> (Sent, bool) {
     let (stamp, awaited) = stamp_of(world, &["call_model"]);
-    let queued = world.in_status(QueueStatus::Queued).into_iter();
-    let interjected = queued
-        .filter(|entry| entry.envelope.may_interject())
-        .take(held)
-        .cloned()
-        .collect();
+    let interjected = world.interjections().into_iter().take(held).collect();
     let input = said(shape).after(interjected).stamped(stamp, world.now);
     (world.send(input), awaited)
 }
@@ -218,7 +213,7 @@ fn perform(world: &mut World, op: Op) -> (Sent, bool) {
                 planned_at: world.now,
                 due: holon_domain::timer::Due::PaceOver,
             });
-            assert_eq!(world.agent, before, "a due entry nobody waits for");
+            assert_eq!((sent.facts.len(), &world.agent), (0, &before));
             plain(sent)
         }
     }
@@ -311,6 +306,20 @@ fn assert_rows_agree(world: &World) {
     }));
 }
 
+/// Where a life begins: states that random steps alone seldom reach among them.
+fn beginning() -> impl Strategy<Value = fn() -> World> {
+    let all: Vec<fn() -> World> = vec![
+        states::booting,
+        states::idle,
+        states::calling_model_with_interjection,
+        states::running_tool,
+        states::paced,
+        states::chatty,
+        states::stopped,
+    ];
+    prop::sample::select(all)
+}
+
 fn live(mut world: World, ops: Vec<Op>) -> World {
     for op in ops {
         let before = world.agent.clone();
@@ -330,8 +339,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_rows_of_a_named_agent_agree_after_every_step(ops in prop::collection::vec(op(), 1..120)) {
-        live(states::booting(), ops);
+    fn the_rows_of_a_named_agent_agree_after_every_step(
+        begin in beginning(),
+        ops in prop::collection::vec(op(), 1..120),
+    ) {
+        live(begin(), ops);
     }
 
     #[test]
@@ -341,9 +353,10 @@ proptest! {
 
     #[test]
     fn whatever_happened_an_agent_that_may_run_answers_everything_in_the_end(
+        begin in beginning(),
         ops in prop::collection::vec(op(), 1..60),
     ) {
-        let mut world = live(states::idle(), ops);
+        let mut world = live(begin(), ops);
         prop_assume!(world.agent.lifecycle != Lifecycle::Deleting);
         world.send(Input::Start);
         if world.agent.lifecycle == Lifecycle::Booting {

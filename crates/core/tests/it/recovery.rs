@@ -15,10 +15,6 @@ use holon_domain::model::ModelFailureKind;
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::TerminalReason;
 
-fn ended_as(world: &World) -> Option<TerminalReason> {
-    world.agent.last_turn.as_ref().map(|end| end.reason)
-}
-
 #[test]
 fn three_unclean_exits_without_progress_set_the_message_aside_and_the_queue_goes_on() {
     let mut world = states::calling_model();
@@ -28,7 +24,7 @@ fn three_unclean_exits_without_progress_set_the_message_aside_and_the_queue_goes
         assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 1);
     }
     world.recover(false);
-    assert_eq!(ended_as(&world), Some(TerminalReason::Poisoned));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Poisoned));
     assert_eq!(world.in_status(QueueStatus::Aborted)[0].seq, 1);
     assert_eq!(world.messages[&1].outcome, Some(1));
     assert_eq!(world.briefs[0].kind, BriefKind::Failure);
@@ -55,7 +51,7 @@ fn a_clean_exit_between_unclean_ones_is_neither_counted_nor_forgiven() {
         assert_eq!(world.in_status(QueueStatus::Dequeued).len(), 1);
     }
     world.recover(false);
-    assert_eq!(ended_as(&world), Some(TerminalReason::Poisoned));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Poisoned));
 }
 
 #[test]
@@ -170,7 +166,7 @@ fn the_tries_of_a_round_are_counted_across_a_restart() {
     world.let_due_come();
     let stamp = world.stamp().expect("a model is asked");
     world.send(make::failed(ModelFailureKind::Timeout, stamp, world.now));
-    assert_eq!(ended_as(&world), Some(TerminalReason::ProviderFailed));
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
 }
 
 fn temporary(state: fn(World) -> World) -> World {
@@ -209,7 +205,7 @@ fn a_turn_the_runtime_gave_up_is_settled_and_the_next_message_is_taken() {
     world.send(Input::GiveUp {
         message: "a rule was broken".to_owned(),
     });
-    assert_eq!(ended_as(&world), Some(TerminalReason::RuntimeFault));
+    assert_eq!(world.ended_as(), Some(TerminalReason::RuntimeFault));
     assert_eq!(
         world.results(),
         ["outcome_unknown", "not_started", "not_started"]
@@ -228,5 +224,5 @@ fn a_result_whose_round_is_missing_from_the_log_ends_the_turn_instead_of_losing_
     let step = holon_core::step(view, input, &world.host, world.now, &mut dice).expect("a step");
     world.agent = step.decision.agent;
     assert_eq!(world.agent.open_turn, None);
-    assert_eq!(ended_as(&world), Some(TerminalReason::RuntimeFault));
+    assert_eq!(world.ended_as(), Some(TerminalReason::RuntimeFault));
 }

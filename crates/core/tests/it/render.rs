@@ -86,9 +86,10 @@ pub(crate) fn standing(world: &World) -> String {
         parts.push(format!("home ({effect})"));
     }
     if let Some(rest) = &agent.rest {
-        parts.push(rest.wake.map_or("rests".to_owned(), |wake| {
-            format!("rests until {}", from_now(wake.at, world.now))
-        }));
+        parts.push(rest.wake.map_or_else(
+            || "rests".to_owned(),
+            |wake| format!("rests until {}", from_now(wake.at, world.now)),
+        ));
     }
     if let Some(pace) = &agent.pace {
         parts.push(format!("paced until {}", from_now(pace.at, world.now)));
@@ -154,7 +155,7 @@ fn entry_text(entry: &LogEntry) -> String {
         LogEntry::ToolResult { envelope, .. } => {
             let came_to = envelope
                 .error()
-                .map_or("ok".to_owned(), |error| error.kind.to_string());
+                .map_or_else(|| "ok".to_owned(), |error| error.kind.to_string());
             format!("tool_result {came_to}")
         }
         LogEntry::ContinuationPrompt { .. } => "continuation_prompt".to_owned(),

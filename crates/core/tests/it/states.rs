@@ -85,6 +85,13 @@ pub(crate) fn paced() -> World {
     world
 }
 
+/// It queued more follow-ups than may follow at once.
+pub(crate) fn chatty() -> World {
+    let mut world = calling_model();
+    world.send(Said::calls(vec![make::enqueue(Priority::Next); 12]).to(&world));
+    world
+}
+
 /// Stopped in the middle of a turn, with a message left in the queue.
 pub(crate) fn stopped() -> World {
     let mut world = calling_model();

@@ -6,9 +6,9 @@ use crate::make::{self, Said};
 use crate::world::World;
 use crate::{render, states};
 use holon_core::{Input, Stamp};
+use holon_domain::Timestamp;
 use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
-use holon_domain::queue::QueueStatus;
 use holon_domain::timer::Due;
 
 /// Every input, by name, as it would reach this world.
@@ -37,30 +37,18 @@ fn ingress() -> Vec<(&'static str, Input)> {
     ]
 }
 
-/// Outcomes, stamped with the open effect whatever it is, and then with stale stamps.
-fn outcomes(world: &World) -> Vec<(&'static str, Input)> {
-    let now = world.now;
-    let stamp = world.stamp().unwrap_or(Stamp {
+/// The stamp of the open effect, whatever it is.
+fn current(world: &World) -> Stamp {
+    world.stamp().unwrap_or(Stamp {
         effect: 99,
         generation: world.agent.generation,
-    });
-    let older = Stamp {
-        generation: stamp.generation - 1,
-        ..stamp
-    };
-    let other = Stamp {
-        effect: stamp.effect + 50,
-        ..stamp
-    };
-    let interjections = world
-        .in_status(QueueStatus::Queued)
-        .into_iter()
-        .filter(|entry| entry.envelope.may_interject())
-        .cloned()
-        .collect();
-    let words = || Said::words("here you are");
-    let answered = |said: Said| said.stamped(stamp, now);
-    vec![
+    })
+}
+
+fn outcomes(world: &World) -> Vec<(&'static str, Input)> {
+    let (now, stamp) = (world.now, current(world));
+    let failed = |kind| make::failed(kind, stamp, now);
+    let mut all = vec![
         ("home prepared", make::home_prepared(stamp, Ok(()))),
         (
             "home not prepared",
@@ -71,61 +59,86 @@ fn outcomes(world: &World) -> Vec<(&'static str, Input)> {
             "home not removed",
             make::home_removed(stamp, Err("disk gone")),
         ),
-        ("answer: words", answered(words())),
+    ];
+    let answers = answers(world).into_iter();
+    all.extend(answers.map(|(name, said)| (name, said.stamped(stamp, now))));
+    all.extend([
+        (
+            "model failed: server error",
+            failed(ModelFailureKind::ServerError),
+        ),
+        ("model failed: auth", failed(ModelFailureKind::Auth)),
+        (
+            "model failed: context length",
+            failed(ModelFailureKind::ContextLengthExceeded),
+        ),
+        ("tool finished", make::tool_ok(stamp)),
+    ]);
+    all.extend(stale_outcomes(stamp, now));
+    all
+}
+
+fn answers(world: &World) -> Vec<(&'static str, Said)> {
+    let words = || Said::words("here you are");
+    let settled_by_the_kernel = vec![
+        make::agent_get(),
+        make::enqueue(Priority::Next),
+        make::misunderstood(),
+    ];
+    vec![
+        ("answer: words", words()),
         (
             "answer: words, its request held the interjections",
-            answered(words().after(interjections)),
+            words().after(world.interjections()),
         ),
-        ("answer: nothing", answered(Said::words(""))),
+        ("answer: nothing", Said::words("")),
         (
             "answer: two commands",
-            answered(Said::calls(vec![make::exec(), make::exec()])),
+            Said::calls(vec![make::exec(), make::exec()]),
         ),
         (
             "answer: calls the kernel settles itself",
-            answered(Said::calls(vec![
-                make::agent_get(),
-                make::enqueue(Priority::Next),
-                make::misunderstood(),
-            ])),
+            Said::calls(settled_by_the_kernel),
         ),
         (
             "answer: sleep alone for a minute",
-            answered(Said::calls(vec![make::sleep(Some(60_000))])),
+            Said::calls(vec![make::sleep(Some(60_000))]),
         ),
         (
             "answer: sleep alone without an end",
-            answered(Said::calls(vec![make::sleep(None)])),
+            Said::calls(vec![make::sleep(None)]),
         ),
         (
             "answer: sleep beside a command",
-            answered(Said::calls(vec![make::sleep(None), make::exec()])),
+            Said::calls(vec![make::sleep(None), make::exec()]),
         ),
-        ("answer: words, cut off", answered(words().cut_off())),
+        ("answer: words, cut off", words().cut_off()),
         (
             "answer: a command, cut off",
-            answered(Said::calls(vec![make::exec()]).cut_off()),
+            Said::calls(vec![make::exec()]).cut_off(),
         ),
+    ]
+}
+
+fn stale_outcomes(stamp: Stamp, now: Timestamp) -> Vec<(&'static str, Input)> {
+    let older = Stamp {
+        generation: stamp.generation - 1,
+        ..stamp
+    };
+    let other = Stamp {
+        effect: stamp.effect + 50,
+        ..stamp
+    };
+    let words = || Said::words("here you are");
+    vec![
         ("answer, stale generation", words().stamped(older, now)),
         ("answer, another effect", words().stamped(other, now)),
-        (
-            "model failed: server error",
-            make::failed(ModelFailureKind::ServerError, stamp, now),
-        ),
-        (
-            "model failed: auth",
-            make::failed(ModelFailureKind::Auth, stamp, now),
-        ),
-        (
-            "model failed: context length",
-            make::failed(ModelFailureKind::ContextLengthExceeded, stamp, now),
-        ),
         (
             "model failed, stale generation",
             make::failed(ModelFailureKind::Auth, older, now),
         ),
-        ("tool finished", make::tool_ok(stamp)),
         ("tool finished, stale generation", make::tool_ok(older)),
+        ("tool finished, another effect", make::tool_ok(other)),
     ]
 }
 

@@ -19,7 +19,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView};
 use holon_domain::timer::Due;
 use holon_domain::tool::ToolError;
-use holon_domain::turn::Phase;
+use holon_domain::turn::{Phase, TerminalReason};
 use holon_domain::{CallId, Entropy, Timestamp};
 use std::collections::BTreeMap;
 
@@ -206,40 +206,14 @@ impl World {
     fn write_fact(&mut self, fact: &Fact, intents: &[Result<Intent, ToolError>]) {
         match fact {
             Fact::MessageAdmitted(entry) => {
-                assert_eq!(
-                    entry.seq,
-                    self.messages.len() as u64 + 1,
-                    "messages are dense"
-                );
+                let next = self.messages.len() as u64 + 1;
+                assert_eq!(entry.seq, next, "messages are dense");
                 let entry = entry.clone();
                 let outcome = None;
                 self.messages.insert(entry.seq, Kept { entry, outcome });
             }
-            Fact::MessageMoved { seq, from, to } => {
-                let kept = self
-                    .messages
-                    .get_mut(seq)
-                    .expect("a message that moves exists");
-                assert_eq!(
-                    kept.entry.status, *from,
-                    "message {seq} moves from where it is"
-                );
-                assert!(!from.is_final(), "message {seq} had come to its end");
-                kept.entry.status = *to;
-            }
-            Fact::MessageSettled { seq, brief } => {
-                let kept = self
-                    .messages
-                    .get_mut(seq)
-                    .expect("a settled message exists");
-                assert_eq!(kept.outcome, None, "message {seq} is settled once");
-                assert_eq!(
-                    *brief,
-                    self.briefs.len() as u64,
-                    "settled by the newest brief"
-                );
-                kept.outcome = Some(*brief);
-            }
+            Fact::MessageMoved { seq, from, to } => self.move_message(*seq, *from, *to),
+            Fact::MessageSettled { seq, brief } => self.settle(*seq, *brief),
             Fact::LogAppended {
                 seq,
                 turn_index,
@@ -263,30 +237,53 @@ impl World {
                 generation,
                 at,
                 effect,
-            } => {
-                let record = EffectRecord {
-                    agent_id: make::agent_id(),
-                    id: *id,
-                    generation: *generation,
-                    opened_at: *at,
-                    effect: effect.clone(),
-                };
-                let before = self.effects.insert(*id, record);
-                assert!(before.is_none(), "effect {id} is opened once");
-            }
+            } => self.open(EffectRecord {
+                agent_id: make::agent_id(),
+                id: *id,
+                generation: *generation,
+                opened_at: *at,
+                effect: effect.clone(),
+            }),
             Fact::EffectClosed { id } => {
-                assert!(
-                    self.effects.remove(id).is_some(),
-                    "effect {id} was open when it was closed"
-                );
+                let was_open = self.effects.remove(id).is_some();
+                assert!(was_open, "effect {id} was open when it was closed");
             }
             Fact::DueSet { id, at, due } => {
                 let before = self.due.insert(*id, (*at, due.clone()));
                 assert!(before.is_none(), "due entry {id} is set once");
             }
-            Fact::DueCleared { id } => drop(self.due.remove(id)),
+            Fact::DueCleared { id } => {
+                let was_set = self.due.remove(id).is_some();
+                assert!(was_set, "due entry {id} was set when it was cleared");
+            }
             Fact::BlobKept { .. } => {}
         }
+    }
+
+    fn move_message(&mut self, seq: u64, from: QueueStatus, to: QueueStatus) {
+        let kept = self.messages.get_mut(&seq);
+        let entry = &mut kept.expect("a message that moves exists").entry;
+        assert_eq!(entry.status, from, "message {seq} moves from where it is");
+        assert!(!from.is_final(), "message {seq} had come to its end");
+        entry.status = to;
+    }
+
+    fn settle(&mut self, seq: u64, brief: u64) {
+        let newest = self.briefs.len() as u64;
+        assert_eq!(
+            brief, newest,
+            "message {seq} is settled by the newest brief"
+        );
+        let kept = self.messages.get_mut(&seq);
+        let outcome = &mut kept.expect("a settled message exists").outcome;
+        assert_eq!(*outcome, None, "message {seq} is settled once");
+        *outcome = Some(brief);
+    }
+
+    fn open(&mut self, record: EffectRecord) {
+        let id = record.id;
+        let before = self.effects.insert(id, record);
+        assert!(before.is_none(), "effect {id} is opened once");
     }
 
     fn keep_intents(&mut self, entry: &LogEntry, intents: &[Result<Intent, ToolError>]) {
@@ -348,6 +345,20 @@ impl World {
         })
     }
 
+    /// Queued messages that may enter a running turn.
+    pub(crate) fn interjections(&self) -> Vec<QueueEntry> {
+        let queued = self.in_status(QueueStatus::Queued).into_iter();
+        queued
+            .filter(|entry| entry.envelope.may_interject())
+            .cloned()
+            .collect()
+    }
+
+    /// Why the last turn ended.
+    pub(crate) fn ended_as(&self) -> Option<TerminalReason> {
+        self.agent.last_turn.as_ref().map(|end| end.reason)
+    }
+
     /// The kinds of the events recorded from position `from` on.
     pub(crate) fn event_kinds(&self, from: usize) -> Vec<&str> {
         self.events.iter().skip(from).map(Event::kind).collect()
@@ -359,7 +370,7 @@ impl World {
             LogEntry::ToolResult { envelope, .. } => Some(
                 envelope
                     .error()
-                    .map_or("ok".to_owned(), |error| error.kind.to_string()),
+                    .map_or_else(|| "ok".to_owned(), |error| error.kind.to_string()),
             ),
             _ => None,
         });
