@@ -318,7 +318,7 @@ pub struct ModelFailure {
     pub usage: Option<TokenUsage>,
     /// Transport facts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diagnostics: Option<TransportDiagnostics>,
+    pub diagnostics: Option<Box<TransportDiagnostics>>,
 }
 
 #[cfg(test)]

@@ -102,6 +102,14 @@ pub enum Error {
     },
 }
 
+impl From<holon_store::Error> for Error {
+    fn from(error: holon_store::Error) -> Self {
+        Self::Storage {
+            message: error.to_string(),
+        }
+    }
+}
+
 impl Error {
     /// Stable code for callers.
     #[must_use]

@@ -56,11 +56,7 @@ impl Reads {
     /// # Errors
     /// When storage fails.
     pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
-        let rows = self
-            .readers
-            .read(|reader| reader.agents())
-            .await
-            .map_err(read_failed)?;
+        let rows = self.readers.read(|reader| reader.agents()).await?;
         let entry = |(agent, pending): (AgentRecord, u64)| {
             let queue = QueueView {
                 head: None,
@@ -133,7 +129,9 @@ impl Reads {
             .of(agent_id, move |reader, no, _| reader.events(no, query))
             .await?;
         match (query.after_seq, page.oldest_seq, page.newest_seq) {
-            (Some(after), Some(oldest_seq), Some(newest_seq)) if after.saturating_add(1) < oldest_seq => {
+            (Some(after), Some(oldest_seq), Some(newest_seq))
+                if after.saturating_add(1) < oldest_seq =>
+            {
                 Err(Error::CursorTooOld {
                     oldest_seq,
                     newest_seq,
@@ -164,7 +162,7 @@ impl Reads {
             }
             Some(_) | None => Ok(None),
         });
-        match found.await.map_err(read_failed)? {
+        match found.await? {
             Some(value) => Ok(value),
             None => Err(Error::AgentNotFound {
                 agent_id: agent_id.clone(),
@@ -175,12 +173,6 @@ impl Reads {
 
 fn page(limit: u64) -> usize {
     usize::try_from(limit.clamp(1, limits::EVENT_PAGE_MAX)).unwrap_or(1)
-}
-
-pub(crate) fn read_failed(error: holon_store::Error) -> Error {
-    Error::Storage {
-        message: error.to_string(),
-    }
 }
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
@@ -281,8 +273,7 @@ impl Acts {
             .shell
             .readers
             .read(move |reader| reader.agent(&id))
-            .await
-            .map_err(read_failed)?;
+            .await?;
         Ok(found.map(|(_, agent)| agent))
     }
 

@@ -1,7 +1,7 @@
 //! The host: brings a store and bound ports to life, and takes them down again.
 
 use crate::error::Error;
-use crate::handle::{Acts, Reads, read_failed};
+use crate::handle::{Acts, Reads};
 use crate::kernel::Kernel;
 use crate::ports::Ports;
 use crate::request::CreateAgent;
@@ -46,7 +46,7 @@ impl Host {
         let facts = HostFacts {
             default_model: config.default_model,
         };
-        let readers = Readers::open(&config.db_path).map_err(read_failed)?;
+        let readers = Readers::open(&config.db_path)?;
         let writer = Writer::start(db);
         let reads = Reads::new(readers.clone(), facts.clone(), epoch, writer.subscribe());
         let shell = Shell::new(

@@ -1,7 +1,7 @@
 //! One-shot runs: admit one operator message, wait for the commit that settles it, gather what came of it.
 
 use crate::error::Error;
-use crate::handle::{Acts, read_failed};
+use crate::handle::Acts;
 use crate::request::{Admitted, Ingress, RunRequest};
 use holon_core::assess::assess;
 use holon_core::{Input, Reply};
@@ -161,7 +161,7 @@ async fn gather(
             reader.turn_entries(no, log_end + 1)?,
         )))
     });
-    let Some((agent, queue, brief, entries)) = read.await.map_err(read_failed)? else {
+    let Some((agent, queue, brief, entries)) = read.await? else {
         return Ok(None);
     };
     let tally = Tally::of(entries.into_iter().map(|(_, entry)| entry), seq);

@@ -47,10 +47,6 @@ impl Router {
     ///
     /// # Errors
     /// What a call would fail with.
-    #[allow(
-        clippy::result_large_err,
-        reason = "the failure type is the vocabulary's; a check is rare and its error is cold"
-    )]
     pub fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
         self.transport(model)?.check(model.model())?;
         Ok(())

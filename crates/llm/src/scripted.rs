@@ -132,11 +132,11 @@ fn scripted_failure(error: &ScriptedError) -> ModelFailure {
         ),
         retry_after_ms: error.retry_after_ms,
         usage: None,
-        diagnostics: Some(TransportDiagnostics {
+        diagnostics: Some(Box::new(TransportDiagnostics {
             stage: "script".to_owned(),
             status: None,
             source_chain: Vec::new(),
-        }),
+        })),
     }
 }
 

@@ -105,7 +105,12 @@ impl Shell {
             workspace,
         };
         let outcome = self
-            .until_halted(&cancel, self.ports.command.run(context, command.clone(), cancel.clone()))
+            .until_halted(
+                &cancel,
+                self.ports
+                    .command
+                    .run(context, command.clone(), cancel.clone()),
+            )
             .await;
         let envelope = match outcome {
             Ok(output) => holon_tools::exec_command::completed(&command, &output),
@@ -120,7 +125,11 @@ impl Shell {
 
     /// Lets work run to its end, but cancels it once the drain has lost patience: a command that is stopped with the
     /// host says so, and that is then on record.
-    async fn until_halted<T>(&self, cancel: &CancellationToken, work: impl Future<Output = T>) -> T {
+    async fn until_halted<T>(
+        &self,
+        cancel: &CancellationToken,
+        work: impl Future<Output = T>,
+    ) -> T {
         tokio::pin!(work);
         tokio::select! {
             outcome = &mut work => return outcome,

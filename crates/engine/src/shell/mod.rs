@@ -279,8 +279,6 @@ pub(crate) fn write_failed(error: WriteError) -> Error {
         WriteError::Store(holon_store::Error::Contradiction { what }) => {
             Error::Internal { message: what }
         }
-        WriteError::Store(error) => Error::Storage {
-            message: error.to_string(),
-        },
+        WriteError::Store(error) => error.into(),
     }
 }
