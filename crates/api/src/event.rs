@@ -5,6 +5,7 @@ use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventPage, EventRecord};
 use holon_domain::{AgentId, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 /// Header of a stream's answer: identity of the store its positions belong to.
@@ -94,7 +95,7 @@ impl EventEnvelope {
             version: record.event.version(),
             projection: ProjectionInfo::of(projection),
             provenance: Provenance::of(&record.event),
-            payload: RawValue::from_string(record.event.encode()?)?,
+            payload: RawValue::from_string(payload_of(&record.event)?)?,
         })
     }
 
@@ -103,6 +104,24 @@ impl EventEnvelope {
     pub fn event(&self) -> Event {
         Event::decode(&self.kind, self.version, self.payload.get())
     }
+}
+
+/// The payload as readers get it: as stored, and with what follows from what is stored spelled out.
+fn payload_of(event: &Event) -> Result<String, serde_json::Error> {
+    let Event::ProviderRoundCompleted(round) = event else {
+        return event.encode();
+    };
+    let mut payload = serde_json::to_value(round)?;
+    if let Some(fields) = payload.as_object_mut() {
+        let timeline = round.tries.timeline(round.token_usage);
+        fields.insert("active_model".into(), json!(round.tries.model_ref));
+        fields.insert("provider_started_at".into(), json!(round.tries.started_at));
+        fields.insert(
+            "provider_attempt_timeline".into(),
+            serde_json::to_value(timeline)?,
+        );
+    }
+    serde_json::to_string(&payload)
 }
 
 /// Order of a page, as it is spelled.
@@ -272,5 +291,38 @@ mod tests {
             ("from_tomorrow", 4)
         );
         assert_eq!(envelope.event(), event);
+    }
+
+    #[test]
+    fn a_provider_round_is_sent_with_the_timeline_that_follows_from_what_is_stored() {
+        let stored = serde_json::json!({
+            "turn_index": 1, "round": 1, "stop_reason": "end_turn",
+            "context_build_ms": 1, "provider_round_ms": 40,
+            "provider_completed_at": "2026-11-14T23:46:40.163Z",
+            "token_usage": {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9},
+            "prompt_cache_key": "k", "context_fingerprint": "f", "requested_model": "scripted/x",
+            "tries": {
+                "model_ref": "scripted/x", "started_at": "2026-11-14T23:46:40.123Z",
+                "duration_ms": 40, "max_attempts": 3
+            },
+        });
+        let event = Event::decode("provider_round_completed", 1, &stored.to_string());
+        let sent = EventEnvelope::new(&main_agent(), &record(event.clone()), Projection::Operator)
+            .expect("encodes");
+        let payload: serde_json::Value = serde_json::from_str(sent.payload.get()).expect("is JSON");
+        let timeline = &payload["provider_attempt_timeline"];
+        assert_eq!(timeline["winning_model_ref"], "scripted/x");
+        assert_eq!(timeline["attempts"][0]["outcome"], "succeeded");
+        assert_eq!(
+            timeline["attempts"][0]["completed_at"],
+            "2026-11-14T23:46:40.163Z"
+        );
+        assert_eq!(timeline["aggregated_token_usage"]["total_tokens"], 9);
+        assert_eq!(payload["provider_started_at"], "2026-11-14T23:46:40.123Z");
+        assert_eq!(
+            sent.event(),
+            event,
+            "what was added does not change what is read back"
+        );
     }
 }

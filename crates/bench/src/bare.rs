@@ -14,7 +14,7 @@ const GROWING: [(&str, &str); 4] = [
     ("messages", "seq"),
     ("log", "seq"),
     ("briefs", "seq"),
-    ("events", "seq"),
+    ("events", "last_seq"),
 ];
 
 /// The rows of one operation.
@@ -42,11 +42,13 @@ impl Rows {
             })?;
             let marks = vec!["?"; columns].join(", ");
             for row in rows {
-                inserts.push((
-                    format!("INSERT INTO {table} VALUES ({marks})"),
-                    row?,
-                    key_index,
-                ));
+                let mut row = row?;
+                // The table's own number: SQLite gives the next one.
+                if let Some(number) = row.first_mut() {
+                    *number = Value::Null;
+                }
+                let sql = format!("INSERT INTO {table} VALUES ({marks})");
+                inserts.push((sql, row, key_index));
             }
         }
         let record = conn.query_row("SELECT record FROM agents WHERE agent_no = 1", [], |row| {

@@ -136,3 +136,68 @@ pub struct AttemptTimeline {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregated_token_usage: Option<TokenUsage>,
 }
+
+/// How a round that was answered came about: stored small, since most rounds are answered at the first try.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tries {
+    /// The model that answered.
+    pub model_ref: String,
+    /// When the try that was answered was sent.
+    pub started_at: Timestamp,
+    /// How long its answer took.
+    pub duration_ms: u64,
+    /// The most tries there could have been.
+    pub max_attempts: u32,
+    /// The tries before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<AttemptRecord>,
+}
+
+impl Tries {
+    /// The whole timeline, with the try that was answered and cost `usage`.
+    #[must_use]
+    pub fn timeline(&self, usage: TokenUsage) -> AttemptTimeline {
+        let provider = self.model_ref.split('/').next().unwrap_or_default();
+        let answered = AttemptRecord {
+            provider: provider.to_owned(),
+            model_ref: self.model_ref.clone(),
+            attempt: u32::try_from(self.failed.len())
+                .unwrap_or(u32::MAX)
+                .saturating_add(1),
+            max_attempts: self.max_attempts,
+            started_at: Some(self.started_at),
+            completed_at: Some(self.started_at.plus_millis(self.duration_ms)),
+            duration_ms: Some(self.duration_ms),
+            failure_kind: None,
+            disposition: None,
+            outcome: AttemptOutcome::Succeeded,
+            advanced_to_fallback: false,
+            backoff_ms: None,
+            token_usage: Some(usage),
+            transport_diagnostics: None,
+        };
+        let attempts = self.failed.iter().cloned().chain([answered]).collect();
+        AttemptTimeline {
+            winning_model_ref: Some(self.model_ref.clone()),
+            ..AttemptTimeline::of(&self.model_ref, attempts)
+        }
+    }
+}
+
+impl AttemptTimeline {
+    /// The timeline of some tries that nobody has answered yet.
+    #[must_use]
+    pub fn of(model_ref: &str, attempts: Vec<AttemptRecord>) -> Self {
+        let mut spent: Option<TokenUsage> = None;
+        for usage in attempts.iter().filter_map(|attempt| attempt.token_usage) {
+            spent.get_or_insert_default().add(usage);
+        }
+        Self {
+            attempts,
+            requested_model_ref: model_ref.to_owned(),
+            active_model_ref: Some(model_ref.to_owned()),
+            winning_model_ref: None,
+            aggregated_token_usage: spent,
+        }
+    }
+}

@@ -3,7 +3,7 @@
 //! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries,
 //! bodies stay where they are. Fields are only ever added; a kind or version this build does not know loads as data.
 
-use crate::attempt::{AttemptTimeline, TokenUsage};
+use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
 use crate::authority::AuthorityClass;
 use crate::brief::BriefKind;
 use crate::closure::{ClosureOutcome, WaitingReason};
@@ -351,8 +351,6 @@ pub struct ProviderRoundCompleted {
     pub context_build_ms: u64,
     /// Asking and answering.
     pub provider_round_ms: u64,
-    /// When it was asked.
-    pub provider_started_at: Timestamp,
     /// When it had answered.
     pub provider_completed_at: Timestamp,
     /// What it cost.
@@ -363,11 +361,8 @@ pub struct ProviderRoundCompleted {
     pub context_fingerprint: String,
     /// The model asked for.
     pub requested_model: String,
-    /// The model that answered.
-    pub active_model: String,
-    /// The tries it took; left out when the first one answered, since the fields above say it all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider_attempt_timeline: Option<AttemptTimeline>,
+    /// The tries it took. Readers get `provider_attempt_timeline`, `provider_started_at` and `active_model` from it.
+    pub tries: Tries,
 }
 
 /// See [`Event::TerminalDeliveryRoundCompleted`].

@@ -2,7 +2,7 @@
 //!
 //! Bodies stand here or in the message table, once; the transcript is a projection of this log.
 
-use crate::attempt::{AttemptTimeline, TokenUsage};
+use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
 use crate::block::Block;
 use crate::failure::FailureArtifact;
 use crate::id::{CallId, MessageId};
@@ -71,7 +71,7 @@ pub enum LogEntry {
         /// What it cost.
         usage: TokenUsage,
         /// The tries it took.
-        timeline: AttemptTimeline,
+        tries: Tries,
     },
     /// What a call came to; exactly one per call.
     ToolResult {

@@ -191,7 +191,7 @@ impl Tally {
                 LogEntry::AssistantRound {
                     blocks,
                     usage,
-                    timeline,
+                    tries,
                     ..
                 } if in_turn => {
                     tally.usage.add(usage);
@@ -201,7 +201,7 @@ impl Tally {
                         tally.commands += u64::from(call.name == "ExecCommand");
                     }
                     tally.words = Some(text_of(&blocks));
-                    tally.add_timeline(timeline);
+                    tally.add_timeline(tries.timeline(usage));
                 }
                 LogEntry::RuntimeFailure {
                     failure_artifact,

@@ -22,23 +22,23 @@ pub(crate) const RULES: &[(&str, &str)] = &[
     ),
     (
         "messages",
-        "DELETE FROM messages WHERE agent_no = ?1 AND seq IN \
-         (SELECT seq FROM messages WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+        "DELETE FROM messages WHERE message_no IN \
+         (SELECT message_no FROM messages WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
     ),
     (
         "log",
-        "DELETE FROM log WHERE agent_no = ?1 AND seq IN \
-         (SELECT seq FROM log WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+        "DELETE FROM log WHERE entry_no IN \
+         (SELECT entry_no FROM log WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
     ),
     (
         "briefs",
-        "DELETE FROM briefs WHERE agent_no = ?1 AND seq IN \
-         (SELECT seq FROM briefs WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+        "DELETE FROM briefs WHERE brief_no IN \
+         (SELECT brief_no FROM briefs WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
     ),
     (
         "events",
-        "DELETE FROM events WHERE agent_no = ?1 AND seq IN \
-         (SELECT seq FROM events WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+        "DELETE FROM events WHERE row_no IN \
+         (SELECT row_no FROM events WHERE agent_no = ?1 ORDER BY last_seq LIMIT ?2)",
     ),
     (
         "agents",

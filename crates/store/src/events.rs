@@ -1,68 +1,140 @@
 //! The events table: the audit and notification log of each agent, dense from its retention boundary on.
+//!
+//! What one decision recorded is one row: fewer rows to write, and payloads are spliced in and out as text.
 
 use crate::agents::{self, Tally};
 use crate::error::Error;
-use crate::row::{AgentNo, all, limit, run};
+use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::Timestamp;
 use holon_domain::decision::EventSeq;
 use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord};
 use rusqlite::{Connection, Row, params};
+use serde_json::value::RawValue;
 
-const INSERT: &str =
-    "INSERT INTO events (agent_no, seq, at, kind, version, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-pub(crate) const ASCENDING: &str = "SELECT seq, at, kind, version, data FROM events \
-     WHERE agent_no = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4";
-pub(crate) const DESCENDING: &str = "SELECT seq, at, kind, version, data FROM events \
-     WHERE agent_no = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq DESC LIMIT ?4";
-pub(crate) const EXISTS: &str = "SELECT 1 FROM events WHERE agent_no = ?1 AND seq = ?2";
+const INSERT: &str = "INSERT INTO events (agent_no, last_seq, at, data) VALUES (?1, ?2, ?3, ?4)";
+pub(crate) const ASCENDING: &str = "SELECT last_seq, at, data FROM events \
+     WHERE agent_no = ?1 AND last_seq >= ?2 ORDER BY last_seq LIMIT ?3";
+pub(crate) const DESCENDING: &str = "SELECT last_seq, at, data FROM events \
+     WHERE agent_no = ?1 AND last_seq >= ?2 AND last_seq <= ?3 ORDER BY last_seq DESC LIMIT ?4";
+/// The row an event is in ends with it or with a later one.
+pub(crate) const ROW_OF: &str = "SELECT last_seq FROM events \
+     WHERE agent_no = ?1 AND last_seq >= ?2 ORDER BY last_seq LIMIT 1";
+pub(crate) const EXISTS: &str = "SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq = ?2";
 
-/// What a row takes beside its texts, roughly; retention accounts with it.
-pub(crate) const ROW_BYTES: u64 = 24;
+/// What a row takes beside its text, roughly; retention accounts with it.
+pub(crate) const ROW_BYTES: u64 = 40;
 
-/// Records an event; it must be the next one.
-pub(crate) fn record(
+/// The events of one decision in the making: they become one row.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    at: Timestamp,
+    data: String,
+}
+
+impl Batch {
+    /// Adds an event; it must be the next one.
+    pub(crate) fn add(
+        &mut self,
+        seq: EventSeq,
+        at: Timestamp,
+        event: &Event,
+        tally: &mut Tally,
+    ) -> Result<(), Error> {
+        if seq != tally.newest_event + 1 {
+            return Err(Error::contradiction(format!(
+                "event {seq} follows event {}",
+                tally.newest_event
+            )));
+        }
+        self.at = at;
+        self.data.push(if self.data.is_empty() { '[' } else { ',' });
+        let kind = serde_json::to_string(event.kind())?;
+        let (version, data) = (event.version(), event.encode()?);
+        self.data.push_str(&format!("[{kind},{version},{data}]"));
+        tally.newest_event = seq;
+        Ok(())
+    }
+
+    /// Writes the row, if there is anything in it.
+    pub(crate) fn write(
+        mut self,
+        conn: &Connection,
+        no: AgentNo,
+        tally: &mut Tally,
+    ) -> Result<(), Error> {
+        if self.data.is_empty() {
+            return Ok(());
+        }
+        self.data.push(']');
+        run(
+            conn,
+            INSERT,
+            params![no.0, tally.newest_event, self.at.as_millis(), self.data],
+        )?;
+        tally.event_bytes += ROW_BYTES + self.data.len() as u64;
+        Ok(())
+    }
+}
+
+/// Whether a row ends with this event.
+pub(crate) fn exists(conn: &Connection, no: AgentNo, seq: EventSeq) -> Result<bool, Error> {
+    Ok(first(conn, EXISTS, params![no.0, seq], |_| Ok(()))?.is_some())
+}
+
+/// The events of one row, oldest first.
+fn read_row(row: &Row<'_>) -> Result<Vec<EventRecord>, Error> {
+    let last_seq: EventSeq = row.get(0)?;
+    let at = Timestamp::from_millis(row.get(1)?);
+    let stored: Vec<(String, u32, Box<RawValue>)> = json(row, 2, "events", last_seq)?;
+    let first = (last_seq + 1).saturating_sub(stored.len() as u64);
+    let events = stored
+        .into_iter()
+        .zip(first..)
+        .map(|((kind, version, data), event_seq)| EventRecord {
+            event_seq,
+            at,
+            event: Event::decode(&kind, version, data.get()),
+        });
+    Ok(events.collect())
+}
+
+/// The rows that hold the events from `low` to `high`, at most as many as there may be events.
+fn rows_between(
     conn: &Connection,
     no: AgentNo,
-    seq: EventSeq,
-    at: Timestamp,
-    event: &Event,
-    tally: &mut Tally,
-) -> Result<(), Error> {
-    if seq != tally.newest_event + 1 {
-        return Err(Error::contradiction(format!(
-            "event {seq} follows event {}",
-            tally.newest_event
-        )));
-    }
-    let (kind, data) = (event.kind(), event.encode()?);
-    run(
-        conn,
-        INSERT,
-        params![no.0, seq, at.as_millis(), kind, event.version(), data],
-    )?;
-    tally.newest_event = seq;
-    tally.event_bytes += ROW_BYTES + (kind.len() + data.len()) as u64;
-    Ok(())
-}
-
-/// Whether an event is stored.
-pub(crate) fn exists(conn: &Connection, no: AgentNo, seq: EventSeq) -> Result<bool, Error> {
-    Ok(crate::row::first(conn, EXISTS, params![no.0, seq], |_| Ok(()))?.is_some())
-}
-
-fn read_event(row: &Row<'_>) -> Result<EventRecord, Error> {
-    let event_seq: EventSeq = row.get(0)?;
-    let text = |column| {
-        row.get_ref(column)
-            .map(|value| value.as_str().unwrap_or_default())
+    (low, high): (EventSeq, EventSeq),
+    query: EventQuery,
+) -> Result<Vec<EventRecord>, Error> {
+    let rows = match query.order {
+        EventOrder::Ascending => all(
+            conn,
+            ASCENDING,
+            params![no.0, limit(low), limit(query.limit)],
+            read_row,
+        )?,
+        EventOrder::Descending => {
+            let top = first(conn, ROW_OF, params![no.0, limit(high)], |row| {
+                Ok(row.get::<_, u64>(0)?)
+            })?;
+            let range = params![
+                no.0,
+                limit(low),
+                limit(top.unwrap_or(high)),
+                limit(query.limit)
+            ];
+            let mut rows = all(conn, DESCENDING, range, read_row)?;
+            rows.iter_mut().for_each(|events| events.reverse());
+            rows
+        }
     };
-    let event = Event::decode(text(2)?, row.get(3)?, text(4)?);
-    Ok(EventRecord {
-        event_seq,
-        at: Timestamp::from_millis(row.get(1)?),
-        event,
-    })
+    let wanted = rows
+        .into_iter()
+        .flatten()
+        .filter(|event| (low..=high).contains(&event.event_seq));
+    Ok(wanted
+        .take(usize::try_from(query.limit).unwrap_or(usize::MAX))
+        .collect())
 }
 
 /// A page of events between the bounds of a query.
@@ -75,25 +147,16 @@ pub(crate) fn page(conn: &Connection, no: AgentNo, query: EventQuery) -> Result<
     let high = query
         .before_seq
         .map_or(newest, |before| before.saturating_sub(1).min(newest));
-    let sql = match query.order {
-        EventOrder::Ascending => ASCENDING,
-        EventOrder::Descending => DESCENDING,
-    };
-    let events = all(
-        conn,
-        sql,
-        params![no.0, limit(low), limit(high), limit(query.limit)],
-        read_event,
-    )?;
+    let events = rows_between(conn, no, (low, high), query)?;
     let seqs = || events.iter().map(|event| event.event_seq);
     // An empty page lies just above its lower bound.
-    let first = seqs().min().unwrap_or(low);
+    let first_seq = seqs().min().unwrap_or(low);
     let last = seqs().max().unwrap_or(low - 1);
     let stored = oldest <= newest;
     Ok(EventPage {
         oldest_seq: stored.then_some(oldest),
         newest_seq: stored.then_some(newest),
-        has_older: stored && first > oldest,
+        has_older: stored && first_seq > oldest,
         has_newer: stored && last < newest,
         events,
     })

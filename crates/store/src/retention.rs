@@ -13,9 +13,11 @@ pub(crate) const HELD: &str =
     "SELECT coalesce(sum(event_chunks), 0) FROM agents WHERE event_chunks > 0";
 pub(crate) const HOLDERS: &str = "SELECT agent_no, oldest_event, newest_event, event_bytes, event_chunks FROM agents \
      WHERE event_chunks > 0 AND newest_event - oldest_event >= ?1 ORDER BY event_chunks DESC LIMIT ?2";
-pub(crate) const BYTES: &str = "SELECT coalesce(sum(octet_length(kind) + octet_length(data) + ?4), 0) FROM events \
-     WHERE agent_no = ?1 AND seq >= ?2 AND seq < ?3";
-pub(crate) const REMOVE: &str = "DELETE FROM events WHERE agent_no = ?1 AND seq >= ?2 AND seq < ?3";
+/// The rows that end before a position, as many as hold at most so many events: what they weigh and their last event.
+pub(crate) const PREFIX: &str = "SELECT coalesce(sum(octet_length(data) + ?4), 0), max(last_seq) FROM events \
+     WHERE agent_no = ?1 AND last_seq >= ?2 AND last_seq < ?3";
+pub(crate) const REMOVE: &str =
+    "DELETE FROM events WHERE agent_no = ?1 AND last_seq >= ?2 AND last_seq <= ?3";
 pub(crate) const MOVE_BOUNDARY: &str =
     "UPDATE agents SET oldest_event = ?2, event_bytes = ?3, event_chunks = ?4 WHERE agent_no = ?1";
 
@@ -64,29 +66,30 @@ pub(crate) fn trim(conn: &Connection, budget: u64, keep: u64, step: u64) -> Resu
     Ok(removed)
 }
 
-/// Cuts a prefix off one holder; answers how many rows and how many chunks went.
+/// Cuts a prefix off one holder; answers how many events and how many chunks went. Rows go whole.
 fn cut(conn: &Connection, holder: &Holder, keep: u64, most: u64) -> Result<(u64, u64), Error> {
     let spare = (holder.newest + 1)
         .saturating_sub(holder.oldest)
         .saturating_sub(keep);
-    let rows = spare.min(most);
-    let end = holder.oldest + rows;
-    let gone: u64 = first(
-        conn,
-        BYTES,
-        params![holder.no.0, holder.oldest, end, ROW_BYTES],
-        |row| Ok(row.get(0)?),
-    )?
-    .unwrap_or(0);
-    run(conn, REMOVE, params![holder.no.0, holder.oldest, end])?;
+    let end = holder.oldest + spare.min(most);
+    let range = params![holder.no.0, holder.oldest, end, ROW_BYTES];
+    let found: Option<(u64, Option<u64>)> =
+        first(conn, PREFIX, range, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let Some((gone, Some(last))) = found else {
+        return Ok((0, 0));
+    };
+    run(conn, REMOVE, params![holder.no.0, holder.oldest, last])?;
     let bytes = holder.bytes.saturating_sub(gone);
     let chunks = bytes / CHUNK_BYTES;
     run(
         conn,
         MOVE_BOUNDARY,
-        params![holder.no.0, end, bytes, chunks],
+        params![holder.no.0, last + 1, bytes, chunks],
     )?;
-    Ok((rows, holder.chunks.saturating_sub(chunks)))
+    Ok((
+        last + 1 - holder.oldest,
+        holder.chunks.saturating_sub(chunks),
+    ))
 }
 
 fn give_back_pages(conn: &Connection) -> Result<(), Error> {

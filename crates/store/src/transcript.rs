@@ -179,7 +179,7 @@ fn fill_round(
         blocks,
         stop_reason,
         usage,
-        timeline,
+        tries,
     } = said
     else {
         return Ok(());
@@ -194,9 +194,9 @@ fn fill_round(
     entry.data = json!({
         "blocks": blocks,
         "token_usage": usage,
-        "requested_model": timeline.requested_model_ref,
-        "active_model": timeline.winning_model_ref,
-        "provider_attempt_timeline": timeline,
+        "requested_model": tries.model_ref,
+        "active_model": tries.model_ref,
+        "provider_attempt_timeline": tries.timeline(usage),
     });
     if let Some(frame) = frame {
         set(

@@ -99,10 +99,12 @@ impl<'a> Tx<'a> {
         check_positions(decision)?;
         let before = agents::tally(self.conn, no)?;
         let mut after = before;
+        let mut events = events::Batch::default();
         for fact in &decision.facts {
-            self.write(no, fact, &mut after)
+            self.write(no, fact, &mut after, &mut events)
                 .map_err(|error| error.into_contradiction(fact))?;
         }
+        events.write(self.conn, no, &mut after)?;
         let counted = decision.agent.counters.events;
         if after.newest_event != counted {
             let newest = after.newest_event;
@@ -122,7 +124,13 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
-    fn write(&self, no: AgentNo, fact: &Fact, tally: &mut Tally) -> Result<(), Error> {
+    fn write(
+        &self,
+        no: AgentNo,
+        fact: &Fact,
+        tally: &mut Tally,
+        events: &mut events::Batch,
+    ) -> Result<(), Error> {
         let conn = self.conn;
         match fact {
             Fact::MessageAdmitted(entry) => queue::admit(conn, no, entry, tally),
@@ -135,9 +143,7 @@ impl<'a> Tx<'a> {
                 entry,
             } => log::append(conn, no, *seq, *turn_index, *at, entry),
             Fact::BriefWritten { seq, row } => briefs::write(conn, no, *seq, row),
-            Fact::EventRecorded { seq, at, event } => {
-                events::record(conn, no, *seq, *at, event, tally)
-            }
+            Fact::EventRecorded { seq, at, event } => events.add(*seq, *at, event, tally),
             Fact::EffectOpened {
                 id,
                 generation,

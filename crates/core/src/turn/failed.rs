@@ -5,7 +5,7 @@ use super::ending::Ending;
 use crate::attempt::{self, Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundTiming, Stamp};
-use holon_domain::attempt::{AttemptOutcome, AttemptRecord, AttemptTimeline, TokenUsage};
+use holon_domain::attempt::{AttemptOutcome, AttemptRecord, AttemptTimeline, Tries};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{Event, ProviderRetryScheduled};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
@@ -44,35 +44,14 @@ fn tries_so_far(turn: &OpenTurn) -> u32 {
     u32::try_from(turn.attempts.len()).unwrap_or(MAX_ATTEMPTS)
 }
 
-pub(super) fn close_timeline(
-    turn: &mut OpenTurn,
-    timing: RoundTiming,
-    usage: TokenUsage,
-) -> AttemptTimeline {
-    let record = AttemptRecord {
-        token_usage: Some(usage),
-        ..attempt_record(turn, timing, AttemptOutcome::Succeeded)
-    };
-    turn.attempts.push(record);
-    let mut timeline = take_timeline(turn);
-    timeline.winning_model_ref = Some(turn.model.to_string());
-    timeline
-}
-
-fn take_timeline(turn: &mut OpenTurn) -> AttemptTimeline {
-    let attempts = std::mem::take(&mut turn.attempts);
-    let mut spent = TokenUsage::default();
-    let reported: Vec<TokenUsage> = attempts
-        .iter()
-        .filter_map(|attempt| attempt.token_usage)
-        .collect();
-    reported.iter().for_each(|usage| spent.add(*usage));
-    AttemptTimeline {
-        attempts,
-        requested_model_ref: turn.model.to_string(),
-        active_model_ref: Some(turn.model.to_string()),
-        winning_model_ref: None,
-        aggregated_token_usage: (!reported.is_empty()).then_some(spent),
+/// How the answered round came about. The account of its tries is closed.
+pub(super) fn close_tries(turn: &mut OpenTurn, timing: RoundTiming) -> Tries {
+    Tries {
+        model_ref: turn.model.to_string(),
+        started_at: timing.started_at,
+        duration_ms: timing.provider_ms,
+        max_attempts: MAX_ATTEMPTS,
+        failed: std::mem::take(&mut turn.attempts),
     }
 }
 
@@ -121,7 +100,8 @@ pub(crate) fn round_failed(
         }
         Disposition::Exhausted | Disposition::FailFast => {
             turn.attempts.push(record);
-            let timeline = take_timeline(&mut turn);
+            let attempts = std::mem::take(&mut turn.attempts);
+            let timeline = AttemptTimeline::of(&turn.model.to_string(), attempts);
             let reason = match failure.kind {
                 ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
                 ModelFailureKind::Timeout

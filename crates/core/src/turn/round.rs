@@ -5,10 +5,10 @@
 use super::calls::{self, next_round, run_calls};
 use super::end;
 use super::ending::Ending;
-use super::failed::{awaited_answer, close_timeline};
+use super::failed::{awaited_answer, close_tries};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, RoundTiming, Stamp};
-use holon_domain::attempt::{AttemptTimeline, TokenUsage};
+use holon_domain::attempt::{TokenUsage, Tries};
 use holon_domain::block::{Block, Opaque, ToolCall, calls_of, text_of};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
@@ -44,11 +44,11 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
         timing,
         ..
     } = answer;
-    let timeline = close_timeline(&mut turn, timing, reply.usage);
+    let tries = close_tries(&mut turn, timing);
     account(draft, &mut turn, reply.usage);
     let model = turn.model.clone();
     let (blocks, calls) = mint_calls(draft, &model, &reply, intents);
-    emit_round(draft, &turn, &blocks, &reply, &timeline, (&frame, timing));
+    emit_round(draft, &turn, &blocks, &reply, &tries, (&frame, timing));
     let words = text::preview(text_of(&blocks).trim(), limits::EVENT_PREVIEW_BYTES);
     let entry = draft.log(
         turn.turn_index,
@@ -57,7 +57,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
             blocks,
             stop_reason: reply.stop_reason,
             usage: reply.usage,
-            timeline,
+            tries,
         },
     );
     follow(
@@ -264,7 +264,7 @@ fn emit_round(
     turn: &OpenTurn,
     blocks: &[Block],
     reply: &ModelReply,
-    timeline: &AttemptTimeline,
+    tries: &Tries,
     (frame, timing): (&holon_domain::log::FrameRecord, RoundTiming),
 ) {
     draft.event(Event::ProviderRoundCompleted(ProviderRoundCompleted {
@@ -273,14 +273,12 @@ fn emit_round(
         stop_reason: reply.stop_reason,
         context_build_ms: timing.context_build_ms,
         provider_round_ms: timing.provider_ms,
-        provider_started_at: timing.started_at,
         provider_completed_at: timing.completed_at,
         token_usage: reply.usage,
         prompt_cache_key: frame.prompt_cache_key.clone(),
         context_fingerprint: frame.context_fingerprint.clone(),
         requested_model: turn.model.to_string(),
-        active_model: turn.model.to_string(),
-        provider_attempt_timeline: Some(timeline.clone()),
+        tries: tries.clone(),
     }));
     let words = text_of(blocks);
     draft.event(Event::AssistantRoundRecorded(AssistantRoundRecorded {

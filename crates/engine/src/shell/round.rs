@@ -136,7 +136,7 @@ fn load(
     agent_id: &AgentId,
     turn_index: u64,
 ) -> Result<Option<TurnContext>, holon_store::Error> {
-    let Some((no, agent)) = reader.agent(agent_id)? else {
+    let Some((no, mut agent)) = reader.agent(agent_id)? else {
         return Ok(None);
     };
     let Some(turn) = agent
@@ -146,6 +146,8 @@ fn load(
     else {
         return Ok(None);
     };
+    // A turn ends where it began, also when the agent is told to work elsewhere meanwhile.
+    agent.workspace = turn.workspace.clone();
     let entries: Vec<LogEntry> = reader
         .turn_entries(no, turn.first_entry)?
         .into_iter()
@@ -304,20 +306,9 @@ impl Prepared {
 
 /// What was said since the frame, then what waits to be said.
 fn conversation(context: &TurnContext) -> Vec<ConversationItem> {
-    let model_ref = context
-        .agent
-        .open_turn
-        .as_ref()
-        .map(|turn| turn.model.to_string())
-        .unwrap_or_default();
     let said = context.entries.iter().filter_map(|entry| match entry {
-        LogEntry::AssistantRound {
-            blocks, timeline, ..
-        } => Some(ConversationItem::Assistant {
-            model_ref: timeline
-                .winning_model_ref
-                .clone()
-                .unwrap_or_else(|| model_ref.clone()),
+        LogEntry::AssistantRound { blocks, tries, .. } => Some(ConversationItem::Assistant {
+            model_ref: tries.model_ref.clone(),
             blocks: blocks.clone(),
         }),
         LogEntry::ToolResult {

@@ -1,4 +1,6 @@
--- The first schema. Every row of an agent starts with the agent's short number; positions are dense per agent.
+-- The first schema. Rows of agents carry the agent's short number; positions are dense per agent.
+-- Tables that grow for ever are appended to at their end, so that their pages are full and large bodies stay in them;
+-- one index per agent finds the rows. Tables that stay small are kept in the order they are read.
 -- Integer columns beside a JSON text are derived from it by the same write and answer one hot query each.
 
 CREATE TABLE meta (
@@ -25,6 +27,7 @@ CREATE INDEX agents_attention ON agents (agent_id) WHERE attention = 1;
 CREATE INDEX agents_holding ON agents (event_chunks) WHERE event_chunks > 0;
 
 CREATE TABLE messages (
+    message_no INTEGER PRIMARY KEY,
     agent_no INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     status INTEGER NOT NULL,
@@ -32,40 +35,42 @@ CREATE TABLE messages (
     interject INTEGER NOT NULL,
     max_rounds INTEGER,
     outcome INTEGER,
-    envelope TEXT NOT NULL,
-    PRIMARY KEY (agent_no, seq)
-) STRICT, WITHOUT ROWID;
+    envelope TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX messages_of_agent ON messages (agent_no, seq);
 -- The queue: only what waits, in the order it is taken.
 CREATE INDEX messages_queue ON messages (agent_no, priority, seq) WHERE status = 0;
 
 CREATE TABLE log (
+    entry_no INTEGER PRIMARY KEY,
     agent_no INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     turn_index INTEGER NOT NULL,
     at INTEGER NOT NULL,
     message_seq INTEGER,
-    entry TEXT NOT NULL,
-    PRIMARY KEY (agent_no, seq)
-) STRICT, WITHOUT ROWID;
+    entry TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX log_of_agent ON log (agent_no, seq);
 -- The messages turns took up, found without reading the rounds between them.
 CREATE INDEX log_messages ON log (agent_no, seq, message_seq) WHERE message_seq IS NOT NULL;
 
 CREATE TABLE briefs (
+    brief_no INTEGER PRIMARY KEY,
     agent_no INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    row TEXT NOT NULL,
-    PRIMARY KEY (agent_no, seq)
-) STRICT, WITHOUT ROWID;
+    row TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX briefs_of_agent ON briefs (agent_no, seq);
 
+-- The events one decision recorded are one row, found by the last of them; `data` is [[kind, version, payload], ...].
 CREATE TABLE events (
+    row_no INTEGER PRIMARY KEY,
     agent_no INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    data TEXT NOT NULL,
-    PRIMARY KEY (agent_no, seq)
-) STRICT, WITHOUT ROWID;
+    data TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX events_of_agent ON events (agent_no, last_seq);
 
 CREATE TABLE effects (
     agent_no INTEGER NOT NULL,

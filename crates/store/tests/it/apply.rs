@@ -296,7 +296,7 @@ fn deleting_an_agent_goes_in_bounded_steps_and_leaves_its_neighbour_alone() {
             "its row goes last"
         );
     }
-    assert_eq!(steps, 4, "31 rows, 7 at a time");
+    assert_eq!(steps, 3, "27 rows, 7 at a time");
     assert_eq!(db.reader().agent(&id("a")), Ok(None));
     assert_eq!(db.write(|tx| tx.open_effects()).expect("reads").len(), 5);
     assert_eq!(db.reader().queue(neighbour).expect("reads").pending, 5);

@@ -3,7 +3,8 @@
 use crate::samples::{Scribe, at, took};
 use crate::{apply, with_agent};
 use holon_domain::CallId;
-use holon_domain::attempt::{AttemptTimeline, TokenUsage};
+use holon_domain::Timestamp;
+use holon_domain::attempt::{TokenUsage, Tries};
 use holon_domain::block::{Block, ToolCall};
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
@@ -27,16 +28,19 @@ fn frame(key: &str) -> LogEntry {
 }
 
 fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
-    let timeline = AttemptTimeline {
-        requested_model_ref: "scripted/x".to_owned(),
-        ..AttemptTimeline::default()
+    let tries = Tries {
+        model_ref: "scripted/x".to_owned(),
+        started_at: Timestamp::from_millis(5),
+        duration_ms: 2,
+        max_attempts: 3,
+        failed: Vec::new(),
     };
     LogEntry::AssistantRound {
         round,
         blocks,
         stop_reason: StopReason::EndTurn,
         usage: TokenUsage::new(10, 20),
-        timeline,
+        tries,
     }
 }
 

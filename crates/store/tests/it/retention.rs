@@ -7,7 +7,7 @@ use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_store::{AgentNo, Db};
 
-/// Records `count` events of about a kilobyte each.
+/// Records `count` events of about a kilobyte each, one decision each.
 fn fill(db: &mut Db, no: AgentNo, scribe: &mut Scribe, count: u64) {
     for _ in 0..count {
         scribe.record.counters.events += 1;
@@ -23,8 +23,51 @@ fn fill(db: &mut Db, no: AgentNo, scribe: &mut Scribe, count: u64) {
             at: at(0),
             event,
         });
+        let decision = scribe.decide();
+        db.write(|tx| tx.apply(no, &decision)).expect("writes");
     }
-    apply(db, no, &scribe.decide()).expect("writes");
+}
+
+#[test]
+fn the_events_of_one_decision_go_together_or_stay() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    for _ in 0..4 {
+        scribe.event().event().event();
+        apply(&mut db, no, &scribe.decide()).expect("writes");
+    }
+    db.write(|tx| tx.trim_events(0, 4, 100)).expect("trims");
+    assert_eq!(
+        held(&db, no),
+        (1..=12).collect::<Vec<_>>(),
+        "too little is held to bother"
+    );
+    fill(&mut db, no, &mut scribe, 200);
+    assert_eq!(
+        trim(&mut db, 0, 200, 4),
+        3,
+        "a row of three fits in four, two rows do not"
+    );
+    assert_eq!(held(&db, no), (4..=212).collect::<Vec<_>>());
+    let page = |order, before_seq, limit| {
+        let query = EventQuery {
+            before_seq,
+            limit,
+            order,
+            ..EventQuery::default()
+        };
+        let page = db.reader().events(no, query).expect("reads");
+        page.events
+            .iter()
+            .map(|event| event.event_seq)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        page(EventOrder::Descending, Some(9), 4),
+        [8, 7, 6, 5],
+        "from the middle of a row"
+    );
+    assert_eq!(page(EventOrder::Ascending, Some(6), 9), [4, 5]);
 }
 
 fn held(db: &Db, no: AgentNo) -> Vec<u64> {
