@@ -113,6 +113,9 @@ impl Error {
                 _ => "choose another address with --listen ADDR:PORT".to_owned(),
             }),
             Self::Store(error) if error.is_full() => Some("the disk is full; free some space and try again".to_owned()),
+            Self::Store(holon_store::Error::Sqlite { .. }) => {
+                Some("check free space, quota and health of the disk that holds the home".to_owned())
+            }
             Self::Engine(error) => error.hint(),
             Self::Interrupted { .. } => {
                 Some("a named agent goes on at the next start; a temporary one is removed".to_owned())

@@ -7,7 +7,9 @@ use holon_config::Settings;
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_domain::run::RunOnceResponse;
+use holon_engine::Host;
 use holon_engine::request::{RunRequest, WorkspaceChoice};
+use holon_store::Home;
 use std::path::PathBuf;
 
 /// Runs a request with a host of its own and takes the host down in order.
@@ -21,11 +23,11 @@ pub async fn run_local(
     let request = translate(request)?;
     let mut signals = EndSignals::listen()?;
     let home = open::take_home(&settings.home.value)?;
-    let host = compose::start(settings, &home, open::open_store(&home)?).await?;
-    if request.agent_id.as_ref() == Some(&settings.default_agent.value) {
-        let agent_id = settings.default_agent.value.clone();
-        host.ensure_default_agent(agent_id).await?;
-    }
+    // A start may have to wait for disk space, and must be interruptible while it does.
+    let host = tokio::select! {
+        host = start(settings, &home, &request) => host?,
+        signal = signals.next() => return Err(Error::Interrupted { signal }),
+    };
     let acts = host.acts();
     let outcome = tokio::select! {
         outcome = acts.run_once(request) => outcome.map_err(Error::from),
@@ -47,6 +49,15 @@ pub async fn run_local(
         tracing::warn!(%error, "the store could not be closed in order");
     }
     outcome
+}
+
+async fn start(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, Error> {
+    let host = compose::start(settings, home, open::open_store(home)?).await?;
+    if request.agent_id.as_ref() == Some(&settings.default_agent.value) {
+        let agent_id = settings.default_agent.value.clone();
+        host.ensure_default_agent(agent_id).await?;
+    }
+    Ok(host)
 }
 
 fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Error> {

@@ -11,6 +11,7 @@ use crate::signal::EndSignals;
 use crate::{compose, files, open};
 use holon_config::{Settings, Token};
 use holon_domain::limits::OPEN_FILES;
+use holon_engine::Host;
 use holon_server::ServerConfig;
 use holon_store::Home;
 use std::sync::Arc;
@@ -31,9 +32,14 @@ pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Resul
     let bound = endpoint::bind(&home, settings.http_addr.value).await?;
     let endpoints = bound.endpoints.clone();
     let _marks = Marks(&home);
-    let host = compose::start(settings, &home, open::open_store(&home)?).await?;
-    host.ensure_default_agent(settings.default_agent.value.clone())
-        .await?;
+    // A start may have to wait for disk space, and must be interruptible while it does.
+    let host = tokio::select! {
+        host = start(settings, &home) => host?,
+        signal = signals.next() => {
+            tracing::info!(signal, "asked to go down before the host was up");
+            return Ok(());
+        }
+    };
     DaemonRecord::write(&home, &endpoints, wall_clock())?;
     let shutdown = CancellationToken::new();
     let asked = shutdown.clone();
@@ -60,6 +66,13 @@ pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Resul
         served.map_err(Error::from).and(closed.map_err(Error::from))
     };
     until_done(serving, &mut signals, &shutdown).await
+}
+
+async fn start(settings: &Settings, home: &Home) -> Result<Host, Error> {
+    let host = compose::start(settings, home, open::open_store(home)?).await?;
+    host.ensure_default_agent(settings.default_agent.value.clone())
+        .await?;
+    Ok(host)
 }
 
 /// Drives the host to its end. The first signal asks it to go down; the second does not wait for that, because the

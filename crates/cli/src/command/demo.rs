@@ -42,13 +42,24 @@ pub(super) async fn run(args: DemoArgs, output: &Output) -> Result<Exit, Failure
     let mut terminate =
         tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
             .map_err(|error| Failure::new(Exit::Failed, "system_failed", error.to_string()))?;
+    let mut running = None;
     let played = tokio::select! {
-        played = play(&stage, &tell) => played,
+        played = play(&stage, &tell, &mut running) => played,
         _ = tokio::signal::ctrl_c() => Err(interrupted()),
         _ = terminate.recv() => Err(interrupted()),
     };
+    // Waited for, so that nobody writes into the directory any more when it is removed.
+    if let Some(mut host) = running {
+        host.kill().await?;
+    }
     let directory = if args.keep { Some(stage.keep()) } else { None };
-    let checks = played?;
+    let checks = match (played, &directory) {
+        (Ok(checks), _) => checks,
+        (Err(failure), Some(dir)) => {
+            return Err(failure.hint(format!("look at what is left in {dir}")));
+        }
+        (Err(failure), None) => return Err(failure),
+    };
     let ok = checks.iter().all(|check| check.ok);
     tell.end(ok, directory.as_deref());
     if output.format() == Format::Json {
@@ -72,9 +83,14 @@ fn interrupted() -> Failure {
     )
 }
 
-async fn play(stage: &Stage, tell: &Teller<'_>) -> Result<Vec<Check>, Failure> {
+/// The host that runs at any moment is in `running`, so that the caller can end it whatever happens here.
+async fn play(
+    stage: &Stage,
+    tell: &Teller<'_>,
+    running: &mut Option<Hosted>,
+) -> Result<Vec<Check>, Failure> {
     tell.chapter("A host starts on a home of its own, with a scripted model: no key, no network.");
-    let mut host = Hosted::start(stage).await?;
+    let host = running.insert(Hosted::start(stage).await?);
     tell.line(&format!("host is up (pid {})", host.pid()));
     let agent = AgentId::parse(AGENT).map_err(|error| Failure::usage(error.to_string()))?;
     let request = CreateAgentRequest {
@@ -90,7 +106,7 @@ async fn play(stage: &Stage, tell: &Teller<'_>) -> Result<Vec<Check>, Failure> {
     let mut seen = Seen::from(stream.cursor());
 
     tell.chapter("A task arrives.");
-    let message = prompt(&host, &agent).await?;
+    let message = prompt(host, &agent).await?;
     tell.line(&format!("operator: {TASK}"));
     follow(&mut stream, &mut seen, tell, |event| {
         matches!(event, Event::ToolExecuted(done) if done.exec_command_cmd.as_deref().is_some_and(stage::is_edit))
@@ -101,7 +117,7 @@ async fn play(stage: &Stage, tell: &Teller<'_>) -> Result<Vec<Check>, Failure> {
     host.kill().await?;
     tell.line("host is dead; nothing could be saved or said");
     stage.write_script(stage::Asked::Again)?;
-    let mut host = Hosted::start(stage).await?;
+    let host = running.insert(Hosted::start(stage).await?);
     tell.line(&format!("host is up again (pid {})", host.pid()));
 
     tell.chapter("The agent goes on after the last entry of its log.");
@@ -109,7 +125,7 @@ async fn play(stage: &Stage, tell: &Teller<'_>) -> Result<Vec<Check>, Failure> {
         matches!(event, Event::TurnTerminal(_))
     })
     .await?;
-    let checks = prove(stage, &host, &agent, &message, &seen).await?;
+    let checks = prove(stage, host, &agent, &message, &seen).await?;
     tell.chapter("What is true now:");
     for check in &checks {
         tell.check(check);
