@@ -113,13 +113,19 @@ fn payload_of(event: &Event) -> Result<String, serde_json::Error> {
     };
     let mut payload = serde_json::to_value(round)?;
     if let Some(fields) = payload.as_object_mut() {
-        let timeline = round.tries.timeline(round.token_usage);
-        fields.insert("active_model".into(), json!(round.tries.model_ref));
-        fields.insert("provider_started_at".into(), json!(round.tries.started_at));
-        fields.insert(
-            "provider_attempt_timeline".into(),
-            serde_json::to_value(timeline)?,
-        );
+        let tries = &round.tries;
+        let derived = [
+            ("requested_model", json!(tries.model_ref)),
+            ("active_model", json!(tries.model_ref)),
+            ("provider_round_ms", json!(tries.duration_ms)),
+            ("provider_started_at", json!(tries.started_at)),
+            ("provider_completed_at", json!(tries.completed_at())),
+            (
+                "provider_attempt_timeline",
+                json!(tries.timeline(round.token_usage)),
+            ),
+        ];
+        fields.extend(derived.map(|(name, value)| (name.to_owned(), value)));
     }
     serde_json::to_string(&payload)
 }
@@ -297,10 +303,9 @@ mod tests {
     fn a_provider_round_is_sent_with_the_timeline_that_follows_from_what_is_stored() {
         let stored = serde_json::json!({
             "turn_index": 1, "round": 1, "stop_reason": "end_turn",
-            "context_build_ms": 1, "provider_round_ms": 40,
-            "provider_completed_at": "2026-11-14T23:46:40.163Z",
+            "context_build_ms": 1,
             "token_usage": {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9},
-            "prompt_cache_key": "k", "context_fingerprint": "f", "requested_model": "scripted/x",
+            "prompt_cache_key": "k", "context_fingerprint": "f",
             "tries": {
                 "model_ref": "scripted/x", "started_at": "2026-11-14T23:46:40.123Z",
                 "duration_ms": 40, "max_attempts": 3
@@ -319,6 +324,7 @@ mod tests {
         );
         assert_eq!(timeline["aggregated_token_usage"]["total_tokens"], 9);
         assert_eq!(payload["provider_started_at"], "2026-11-14T23:46:40.123Z");
+        assert_eq!(payload["provider_round_ms"], 40);
         assert_eq!(
             sent.event(),
             event,

@@ -50,15 +50,9 @@ fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) {
 
 fn record(draft: &mut Draft<'_>, message: &MessageEnvelope, resolution: &ContinuationResolution) {
     let (decision, reason) = if resolution.model_visible {
-        (
-            SchedulerChoice::StartModelTurn,
-            "the queue's head is for a model",
-        )
+        (SchedulerChoice::StartModelTurn, "for a model")
     } else {
-        (
-            SchedulerChoice::ReduceMessageOnly,
-            "a sign of life without content",
-        )
+        (SchedulerChoice::ReduceMessageOnly, "a sign of life")
     };
     draft.event(Event::SchedulerDecision(SchedulerDecision {
         decision,

@@ -154,6 +154,12 @@ pub struct Tries {
 }
 
 impl Tries {
+    /// When the answer was complete.
+    #[must_use]
+    pub const fn completed_at(&self) -> Timestamp {
+        self.started_at.plus_millis(self.duration_ms)
+    }
+
     /// The whole timeline, with the try that was answered and cost `usage`.
     #[must_use]
     pub fn timeline(&self, usage: TokenUsage) -> AttemptTimeline {
@@ -166,7 +172,7 @@ impl Tries {
                 .saturating_add(1),
             max_attempts: self.max_attempts,
             started_at: Some(self.started_at),
-            completed_at: Some(self.started_at.plus_millis(self.duration_ms)),
+            completed_at: Some(self.completed_at()),
             duration_ms: Some(self.duration_ms),
             failure_kind: None,
             disposition: None,

@@ -71,7 +71,7 @@ pub struct BriefRow {
     pub text: BriefText,
     /// The workspace that was active.
     pub workspace_id: WorkspaceId,
-    /// The message it answers first.
+    /// The message it answers, when that is not the first it settles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_message_id: Option<MessageId>,
     /// Every operator message this outcome settles, named.

@@ -349,19 +349,14 @@ pub struct ProviderRoundCompleted {
     pub stop_reason: StopReason,
     /// Building the request.
     pub context_build_ms: u64,
-    /// Asking and answering.
-    pub provider_round_ms: u64,
-    /// When it had answered.
-    pub provider_completed_at: Timestamp,
     /// What it cost.
     pub token_usage: TokenUsage,
     /// Cache scope.
     pub prompt_cache_key: String,
     /// Fingerprint of the context.
     pub context_fingerprint: String,
-    /// The model asked for.
-    pub requested_model: String,
-    /// The tries it took. Readers get `provider_attempt_timeline`, `provider_started_at` and `active_model` from it.
+    /// The tries it took. What follows from them is spelled out for readers: `requested_model`, `active_model`,
+    /// `provider_round_ms`, `provider_started_at`, `provider_completed_at`, `provider_attempt_timeline`.
     pub tries: Tries,
 }
 

@@ -1,32 +1,34 @@
-//! Hashes: the names of kept texts, cache keys and fingerprints. All are the first half of a SHA-256, in hex.
+//! Hashes, in hex: the names of kept texts, which must never collide, and the shorter identities of caches.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// Bytes kept of a digest: 128 bits do not collide by accident.
-const KEPT: usize = 16;
+/// Bytes kept of a name: 128 bits do not collide by accident.
+const NAME: usize = 16;
+/// Bytes kept of an identity that is only compared with its neighbours and stands on every round.
+const IDENTITY: usize = 8;
 
 /// The name of a text: the first 128 bits of its SHA-256, in hex.
 #[must_use]
 pub fn hash(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
+    hex(&Sha256::digest(text.as_bytes()), NAME)
 }
 
-/// The name of a list of texts; where one ends and the next begins is part of it.
+/// The identity of a list of texts; where one ends and the next begins is part of it.
 pub(crate) fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }
-    hex(&hasher.finalize())
+    hex(&hasher.finalize(), IDENTITY)
 }
 
-fn hex(digest: &[u8]) -> String {
+fn hex(digest: &[u8], kept: usize) -> String {
     digest
         .iter()
-        .take(KEPT)
-        .fold(String::with_capacity(2 * KEPT), |mut text, byte| {
+        .take(kept)
+        .fold(String::with_capacity(2 * kept), |mut text, byte| {
             // Writing to a string cannot fail.
             write!(text, "{byte:02x}").ok();
             text

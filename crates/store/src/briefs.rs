@@ -103,7 +103,9 @@ fn resolve(
         created_at: row.created_at,
         text: words_of(conn, no, row.text)?,
         attachments: Vec::new(),
-        related_message_id: row.related_message_id,
+        related_message_id: row
+            .related_message_id
+            .or_else(|| row.settles.first().cloned()),
         related_task_id: None,
         settles: row.settles,
         turn_index: row.turn_index,

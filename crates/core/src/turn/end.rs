@@ -98,7 +98,8 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         created_at: draft.now,
         text: words,
         workspace_id: turn.workspace.workspace_id.clone(),
-        related_message_id: Some(turn.message_id.clone()),
+        related_message_id: (settles.first() != Some(&turn.message_id))
+            .then(|| turn.message_id.clone()),
         settles: settles.clone(),
         turn_index: turn.turn_index,
     };

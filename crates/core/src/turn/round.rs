@@ -272,12 +272,9 @@ fn emit_round(
         round: turn.rounds,
         stop_reason: reply.stop_reason,
         context_build_ms: timing.context_build_ms,
-        provider_round_ms: timing.provider_ms,
-        provider_completed_at: timing.completed_at,
         token_usage: reply.usage,
         prompt_cache_key: frame.prompt_cache_key.clone(),
         context_fingerprint: frame.context_fingerprint.clone(),
-        requested_model: turn.model.to_string(),
         tries: tries.clone(),
     }));
     let words = text_of(blocks);

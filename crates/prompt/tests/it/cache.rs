@@ -79,6 +79,6 @@ fn a_frame_is_a_function_of_its_input() {
             cache.prompt_cache_key.len(),
             cache.context_fingerprint.len()
         ),
-        (32, 32)
+        (16, 16)
     );
 }
