@@ -88,7 +88,8 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
     found
 }
 
-fn awaited_effects(agent: &AgentRecord) -> Vec<u64> {
+/// The effects the agent's states wait for.
+pub(crate) fn awaited_effects(agent: &AgentRecord) -> Vec<u64> {
     let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
         Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => Some(effect),
         Phase::BackingOff { .. } => None,

@@ -6,7 +6,7 @@
 
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{lifecycle, turn};
+use crate::{invariant, lifecycle, turn};
 use holon_domain::agent::Lifecycle;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::{Event, TurnResumed};
@@ -20,8 +20,12 @@ pub(crate) fn recover(
     open_effects: &[EffectRecord],
 ) -> Reply {
     draft.agent.generation += 1;
-    for effect in open_effects {
-        draft.close_effect(effect.id);
+    // What the agent waits for, and whatever else is open: a recovery that is sent again finds effects of its own.
+    let mut open = invariant::awaited_effects(&draft.agent);
+    let others = open_effects.iter().map(|effect| effect.id);
+    open.extend(others.filter(|id| !invariant::awaited_effects(&draft.agent).contains(id)));
+    for id in open {
+        draft.close_effect(id);
     }
     draft.agent.home_effect = None;
     match draft.agent.lifecycle {

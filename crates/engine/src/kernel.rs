@@ -107,6 +107,7 @@ impl Kernel {
         if matches!(input, Input::Admit(_)) && self.lacks_model(&agent) {
             return Ok(Err(Refusal::NoModel));
         }
+        let input = still_open(tx, no, input)?;
         let view = view(tx, no, agent)?;
         let first = match step(view, input, &self.facts, now, entropy) {
             Ok(first) => first,
@@ -152,6 +153,28 @@ impl Kernel {
         }
         Ok(())
     }
+}
+
+/// A recovery names the effects a look at boot found. One that is sent again, because nobody could say whether its
+/// commit held, must not close what the first has closed.
+fn still_open(tx: &mut Tx<'_>, no: AgentNo, input: Input) -> Result<Input, holon_store::Error> {
+    let Input::Recover {
+        clean_exit,
+        open_effects,
+    } = input
+    else {
+        return Ok(input);
+    };
+    let mut left = Vec::new();
+    for effect in open_effects {
+        if tx.has_effect(no, effect.id)? {
+            left.push(effect);
+        }
+    }
+    Ok(Input::Recover {
+        clean_exit,
+        open_effects: left,
+    })
 }
 
 /// Loads what a decision may know: the queue's head, and the calls in hand while tools run.
