@@ -32,6 +32,7 @@ impl Shell {
 
     /// Hands everything that has come to the kernel; returns when the next entry will.
     async fn hand_over_due(&self) -> Result<Option<Timestamp>, holon_store::Error> {
+        let mut before = Vec::new();
         loop {
             let now = self.ports.clock.now();
             let (come, next) = self
@@ -41,6 +42,11 @@ impl Shell {
             if come.is_empty() {
                 return Ok(next);
             }
+            // What was handed over is gone, unless it could not be written; then there is no hurry.
+            if come == before {
+                self.pause(RETRY_MS).await;
+            }
+            before.clone_from(&come);
             let pending = come.into_iter().map(|row| self.hand_over(row));
             futures_join(pending).await;
             if self.draining.is_cancelled() {

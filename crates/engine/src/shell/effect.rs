@@ -52,10 +52,11 @@ impl Shell {
             }
         };
         fault::hit("effect.done");
-        self.lock_running().remove(&(agent_id.clone(), id));
         if let Some(input) = outcome {
             self.settle(&agent_id, input).await;
         }
+        // It is in hand until its outcome is on record; its own commit lets go of it first.
+        self.lock_running().remove(&(agent_id, id));
     }
 
     async fn prepare_home(&self, agent_id: &AgentId, stamp: Stamp) -> Option<Input> {

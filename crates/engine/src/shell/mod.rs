@@ -77,8 +77,17 @@ impl Shell {
         }))
     }
 
-    /// Hands one input to the writer and answers after its commit.
+    /// Hands one input to the writer and answers after its commit. What a commit nobody can be sure of may have begun
+    /// is looked after, whatever its sender does next.
     pub(crate) async fn submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
+        let outcome = self.try_submit(agent_id, input).await;
+        if outcome == Err(Error::CommitUnknown) {
+            self.spawn_clear_up(agent_id.clone());
+        }
+        outcome
+    }
+
+    async fn try_submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
         let (shell, id) = (self.clone(), agent_id.clone());
         let bytes = input_bytes(&input);
         let handled = self
@@ -120,6 +129,9 @@ impl Shell {
                 Ok(())
             })
             .await;
+        if matches!(made, Err(WriteError::CommitUnknown)) {
+            self.spawn_clear_up(agent_id.clone());
+        }
         made.map_err(|error| match error {
             WriteError::Store(holon_store::Error::AgentExists { .. }) => Error::AgentConflict {
                 agent_id,
@@ -178,14 +190,23 @@ impl Shell {
     /// Brings an outcome home. It is not given up while there is a way to write it: a full disk is waited out.
     pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) {
         let mut pause_ms = 50;
+        let mut in_doubt = false;
         loop {
-            let error = match self.submit(agent_id, input.clone()).await {
+            let error = match self.try_submit(agent_id, input.clone()).await {
                 Ok(Reply::RowsMayGo) => return self.remove_rows(agent_id).await,
+                Ok(Reply::Admitted { .. } | Reply::Done | Reply::Unchanged) if in_doubt => {
+                    return self.clear_up(agent_id).await;
+                }
                 Ok(Reply::Admitted { .. } | Reply::Done | Reply::Unchanged) => return,
                 Err(error) => error,
             };
             match error {
-                Error::DiskFull | Error::Overloaded | Error::CommitUnknown => {}
+                Error::DiskFull | Error::Overloaded => {}
+                // Giving up names no turn: sent again, it could cost the next one.
+                Error::CommitUnknown if matches!(input, Input::GiveUp { .. }) => {
+                    return self.clear_up(agent_id).await;
+                }
+                Error::CommitUnknown => in_doubt = true,
                 Error::Internal { message } if !matches!(input, Input::GiveUp { .. }) => {
                     tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
                     let give_up = Input::GiveUp { message };

@@ -307,6 +307,8 @@ impl Prepared {
 /// What was said since the frame, then what waits to be said.
 fn conversation(context: &TurnContext) -> Vec<ConversationItem> {
     let said = context.entries.iter().filter_map(|entry| match entry {
+        // No provider takes back an answer without content.
+        LogEntry::AssistantRound { blocks, .. } if blocks.is_empty() => None,
         LogEntry::AssistantRound { blocks, tries, .. } => Some(ConversationItem::Assistant {
             model_ref: tries.model_ref.clone(),
             blocks: blocks.clone(),

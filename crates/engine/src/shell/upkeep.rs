@@ -4,8 +4,10 @@ use super::Shell;
 use super::due::futures_join;
 use crate::error::Error;
 use holon_core::Input;
+use holon_domain::agent::Lifecycle;
 use holon_domain::effect::EffectRecord;
 use holon_domain::{AgentId, limits};
+use holon_store::Tx;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -13,6 +15,8 @@ use std::time::Duration;
 const RECOVERED_TOGETHER: usize = 256;
 /// Pause between two looks at the size of the audit log.
 const RETENTION_PAUSE_MS: u64 = 60_000;
+/// Pause between two tries to look after an agent whose commit could not be confirmed.
+const CLEAR_UP_PAUSE_MS: u64 = 1_000;
 /// What a drain gives tool calls it had to stop, to put that on record.
 const LAST_WORDS_MS: u64 = 2_000;
 
@@ -44,6 +48,58 @@ impl Shell {
                 )
             });
             futures_join(recoveries.collect::<Vec<_>>()).await;
+        }
+        Ok(())
+    }
+
+    /// Looks after an agent once a commit about it could not be confirmed.
+    pub(super) fn spawn_clear_up(&self, agent_id: AgentId) {
+        let shell = self.clone();
+        self.spawn(async move { shell.clear_up(&agent_id).await });
+    }
+
+    /// After a commit nobody could be sure of: what it asked for may be on record without anyone doing it. As at boot,
+    /// it is settled by the rule of its effect; what is in hand is left alone.
+    pub(super) async fn clear_up(&self, agent_id: &AgentId) {
+        while !self.halted.is_cancelled() {
+            let (shell, id) = (self.clone(), agent_id.clone());
+            let cleared = self.writer.write(0, move |tx| shell.take_up(tx, &id)).await;
+            match cleared.map_err(super::write_failed) {
+                Ok(()) | Err(Error::ShuttingDown) => return,
+                Err(error) => {
+                    tracing::warn!(%agent_id, %error, "an agent could not be looked after yet");
+                    self.pause(CLEAR_UP_PAUSE_MS).await;
+                }
+            }
+        }
+    }
+
+    /// Recovers an agent whose open effect nobody performs. Runs on the writer's thread, where effects are handed out.
+    fn take_up(&self, tx: &mut Tx<'_>, agent_id: &AgentId) -> Result<(), holon_store::Error> {
+        let Some((_, agent)) = tx.agent(agent_id)? else {
+            return Ok(());
+        };
+        let mut open_effects = tx.open_effects()?;
+        open_effects.retain(|effect| effect.agent_id == *agent_id);
+        let in_hand = {
+            let running = self.lock_running();
+            let held = |effect: &EffectRecord| running.contains_key(&(agent_id.clone(), effect.id));
+            open_effects.iter().all(held)
+        };
+        let half_removed = open_effects.is_empty() && agent.lifecycle == Lifecycle::Deleting;
+        if in_hand && !half_removed {
+            return Ok(());
+        }
+        let recovery = Input::Recover {
+            clean_exit: true,
+            open_effects,
+        };
+        let (now, mut entropy) = (self.ports.clock.now(), self.ports.entropy.source());
+        let handled = self
+            .kernel
+            .handle(tx, agent_id, recovery, now, entropy.as_mut())?;
+        if let Ok(handled) = handled {
+            self.dispatch_after(tx, handled.work);
         }
         Ok(())
     }
