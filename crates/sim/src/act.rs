@@ -1,16 +1,11 @@
 //! What happens next: operators, outsiders, the clock, the disk and the process, by the dice.
 
+use crate::model::Known;
 use crate::plan::Fault;
 use crate::rng::Rng;
 use crate::violation::{Verdict, ensure, stored};
 use crate::world::{Flight, Sent, World};
-use holon_core::input::NewAgent;
-use holon_core::{Input, Rejection};
-use holon_domain::agent::{
-    AgentIdentity, AgentKind, Lifecycle, Ownership, ProfilePreset, Visibility,
-};
-use holon_domain::model::ModelRef;
-use holon_domain::workspace::WorkspaceEntry;
+use holon_core::Input;
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::Refusal;
 use holon_store::{DueRow, Removal};
@@ -44,7 +39,7 @@ const ACTS: [(Act, u64); 15] = [
     (Act::StopStart, 4),
     (Act::Configure, 2),
     (Act::Temporary, 2),
-    (Act::Delete, 1),
+    (Act::Delete, 2),
     (Act::Crash, 3),
     (Act::Restart, 2),
     (Act::Trim, 2),
@@ -59,6 +54,10 @@ impl World {
         self.steps += 1;
         match self.choose() {
             Act::Perform => self.perform_any(),
+            // Left alone, a restless agent has only itself to answer.
+            Act::Admit if self.plan.has(Fault::Restless) && self.dice.percent(80) => {
+                self.hand_over_due()
+            }
             Act::Admit => self.admit_any(),
             Act::Due => self.hand_over_due(),
             Act::Tick => {
@@ -120,7 +119,7 @@ impl World {
 
     fn perform_any(&mut self) -> Verdict<()> {
         if self.flights.is_empty() {
-            return Ok(());
+            return self.admit_any();
         }
         let at = self.dice.index(self.flights.len());
         let flight: Flight = self.flights.remove(at);
@@ -171,6 +170,11 @@ impl World {
     pub(crate) fn settle(&mut self, id: &AgentId, input: Input) -> Verdict<()> {
         match self.send(id, &input)? {
             Sent::Handled(_) | Sent::Died => Ok(()),
+            // It is sent until somebody says that it holds; then what the first commit asked for is looked after.
+            Sent::Unknown => {
+                self.settle(id, input)?;
+                self.clear_up(id)
+            }
             Sent::Refused(refusal) => ensure(
                 refusal == Refusal::NotFound,
                 "outcomes are not refused",
@@ -185,7 +189,11 @@ impl World {
                 }
                 self.trace.note(|| format!("{id} give up"));
                 let message = "a decision panicked".to_owned();
-                self.send(id, &Input::GiveUp { message }).map(|_| ())
+                // Giving up names no turn, so it is not sent again: the second would cost the next turn.
+                match self.send(id, &Input::GiveUp { message })? {
+                    Sent::Unknown => self.clear_up(id),
+                    Sent::Handled(_) | Sent::Refused(_) | Sent::Panicked | Sent::Died => Ok(()),
+                }
             }
         }
     }
@@ -199,95 +207,30 @@ impl World {
         let (id, input) = self.late.swap_remove(at);
         self.trace.note(|| format!("{id} late {}", name_of(&input)));
         self.model.coverage.count("late_outcome");
-        let (before, crashes) = (
-            self.model.agent(&id).map(|known| known.record.clone()),
-            self.crashes,
-        );
+        let Some(before) = self
+            .model
+            .agent(&id)
+            .filter(|known| is_stale(known, &input))
+            .map(|known| known.record.clone())
+        else {
+            return self.settle(&id, input);
+        };
+        let crashes = self.crashes;
         self.settle(&id, input)?;
-        let after = self.model.agent(&id).map(|known| known.record.clone());
-        let (Some(before), Some(after)) = (before, after) else {
+        let Some(after) = self.model.agent(&id).map(|known| &known.record) else {
             return Ok(());
         };
-        let panicked = self.orphans.contains(&id) || before.generation != after.generation;
         let same = before.counters.log == after.counters.log
             && before.counters.effects == after.counters.effects
             && before.open_turn == after.open_turn
             && before.lifecycle == after.lifecycle;
+        // A decision that panicked cost the turn; a boot opened effects of its own.
+        let elsewise = crashes != self.crashes || before.generation != after.generation;
         ensure(
-            same || crashes != self.crashes || panicked,
+            same || elsewise,
             "nothing follows from a stale outcome",
             || format!("{before:?} became {after:?}"),
         )
-    }
-
-    fn stop_or_start(&mut self) -> Verdict<()> {
-        let Some(id) = self.any_agent() else {
-            return Ok(());
-        };
-        let stops = self.dice.percent(50);
-        self.control(&id, if stops { Input::Stop } else { Input::Start })
-    }
-
-    pub(crate) fn control(&mut self, id: &AgentId, input: Input) -> Verdict<()> {
-        self.trace.note(|| format!("{id} {}", name_of(&input)));
-        match self.send(id, &input)? {
-            Sent::Handled(_) | Sent::Died | Sent::Panicked => Ok(()),
-            Sent::Refused(Refusal::Rejected(Rejection::Deleting) | Refusal::NotFound) => Ok(()),
-            Sent::Refused(refusal) => {
-                ensure(false, "controls are not refused", || format!("{refusal:?}"))
-            }
-        }
-    }
-
-    fn configure(&mut self) -> Verdict<()> {
-        let Some(id) = self.any_agent() else {
-            return Ok(());
-        };
-        let model = ModelRef::parse("sim/other").ok();
-        let workspace = Some(WorkspaceEntry::agent_home(&format!(
-            "/w/{}",
-            self.dice.below(3)
-        )));
-        self.control(&id, Input::Configure { workspace, model })
-    }
-
-    /// A named agent.
-    pub(crate) fn make_named(&mut self, number: u64) -> Verdict<()> {
-        let Ok(agent_id) = AgentId::parse(&format!("agent-{number}")) else {
-            return Ok(());
-        };
-        self.create(new_agent(AgentIdentity {
-            agent_id,
-            kind: AgentKind::Named,
-            visibility: Visibility::Public,
-            ownership: Ownership::SelfOwned,
-            profile_preset: ProfilePreset::PublicNamed,
-            lineage_parent_agent_id: None,
-            temporary: false,
-        }))
-    }
-
-    fn make_temporary(&mut self) -> Verdict<()> {
-        if self.model.names().len() > 6 {
-            return Ok(());
-        }
-        let agent_id = AgentId::temporary("run", &mut self.dice);
-        self.create(new_agent(AgentIdentity {
-            agent_id,
-            kind: AgentKind::Child,
-            visibility: Visibility::Private,
-            ownership: Ownership::ParentSupervised,
-            profile_preset: ProfilePreset::PrivateChild,
-            lineage_parent_agent_id: None,
-            temporary: true,
-        }))
-    }
-
-    fn delete_any(&mut self) -> Verdict<()> {
-        match self.any_agent() {
-            Some(id) => self.control(&id, Input::Delete),
-            None => Ok(()),
-        }
     }
 
     /// Ends in order: model calls are let go, commands that run get their time, then a new process takes over.
@@ -345,25 +288,28 @@ impl World {
         }
         self.observe(&id)
     }
-
-    /// Whether an agent may take messages.
-    pub(crate) fn takes_messages(&self, id: &AgentId) -> bool {
-        self.model.agent(id).is_some_and(|known| {
-            matches!(
-                known.record.lifecycle,
-                Lifecycle::Booting | Lifecycle::Runnable
-            )
-        })
-    }
 }
 
-fn new_agent(identity: AgentIdentity) -> NewAgent {
-    let agent_home = format!("/agents/{}", identity.agent_id);
-    NewAgent {
-        workspace: WorkspaceEntry::agent_home(&agent_home),
-        agent_home,
-        identity,
-        model: None,
+/// Whether nobody waits for this any more. Its first delivery may have come to nothing, and then somebody does.
+fn is_stale(known: &Known, input: &Input) -> bool {
+    let open = &known.outstanding;
+    match input {
+        Input::HomePrepared { stamp, .. }
+        | Input::HomeRemoved { stamp, .. }
+        | Input::RoundAnswered { stamp, .. }
+        | Input::RoundFailed { stamp, .. }
+        | Input::ToolFinished { stamp, .. } => {
+            stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
+        }
+        Input::DueCame { id, .. } => !open.due.contains(id),
+        Input::Admit(_)
+        | Input::Configure { .. }
+        | Input::Start
+        | Input::Stop
+        | Input::Delete
+        | Input::Recover { .. }
+        | Input::GiveUp { .. }
+        | Input::Continue => false,
     }
 }
 

@@ -36,6 +36,7 @@ impl World {
         let lifecycle = self.model.agent(id).map(|known| known.record.lifecycle);
         match self.send(id, &Input::Admit(Box::new(ingress)))? {
             Sent::Died | Sent::Panicked => Ok(()),
+            Sent::Unknown => self.clear_up(id),
             Sent::Handled(reply) => ensure(
                 takes && fate == Fate::Enters,
                 "only what may enter is admitted, and only where it may",

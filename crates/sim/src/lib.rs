@@ -5,14 +5,17 @@
 //! After every commit an oracle that knows only the contract compares what it expects with what is stored.
 
 mod act;
+mod cast;
 mod check;
 mod coverage;
 mod ingress;
+mod message;
 mod model;
 mod perform;
 pub mod plan;
 mod provider;
 pub mod rng;
+mod rules;
 mod run;
 pub mod shrink;
 mod talk;

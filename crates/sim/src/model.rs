@@ -3,6 +3,7 @@
 
 use crate::check;
 use crate::coverage::Coverage;
+use crate::message::Message;
 use crate::talk::{Said, Talk};
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, stored, violation};
@@ -11,10 +12,10 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventQuery};
-use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueStatus;
-use holon_domain::{AgentId, BriefId, MessageId, Timestamp};
-use holon_store::{AgentNo, Reader};
+use holon_domain::{AgentId, MessageId, Timestamp};
+use holon_store::{AgentNo, Outstanding, Reader};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything the oracle knows.
@@ -30,34 +31,23 @@ pub(crate) struct Model {
 pub(crate) struct Known {
     /// Its row when it was last looked at.
     pub(crate) record: AgentRecord,
-    messages: BTreeMap<u64, Message>,
+    pub(crate) messages: BTreeMap<u64, Message>,
     by_id: BTreeMap<MessageId, u64>,
     /// Operator messages without an outcome.
-    unsettled: BTreeSet<u64>,
+    pub(crate) unsettled: BTreeSet<u64>,
     live: BTreeSet<u64>,
     talk: Talk,
+    /// What its rows say is not settled.
+    pub(crate) outstanding: Outstanding,
     events: u64,
     briefs: u64,
-    turns_started: u64,
-    turns_ended: u64,
+    pub(crate) turns_started: u64,
+    pub(crate) turns_ended: u64,
     fired: Vec<Timestamp>,
     /// Authority of the last turn that was opened.
-    turn_authority: AuthorityClass,
-    removing: bool,
-}
-
-#[derive(Debug)]
-struct Message {
-    id: MessageId,
-    rank: u8,
-    authority: AuthorityClass,
-    owes: bool,
-    self_caused: bool,
-    for_a_model: bool,
-    status: QueueStatus,
-    /// The opener of the turn it was answered in.
-    turn: Option<u64>,
-    outcome: Option<BriefId>,
+    pub(crate) turn_authority: AuthorityClass,
+    /// Its rows go, so they say nothing any more.
+    pub(crate) removing: bool,
 }
 
 impl Model {
@@ -149,6 +139,7 @@ impl Known {
             unsettled: BTreeSet::new(),
             live: BTreeSet::new(),
             talk: Talk::default(),
+            outstanding: Outstanding::default(),
             events: 0,
             briefs: 0,
             turns_started: 0,
@@ -174,17 +165,17 @@ impl Known {
         (now, coverage): (Timestamp, &mut Coverage),
     ) -> Verdict<()> {
         self.record = record;
+        self.outstanding = stored(reader.outstanding(no))?;
         self.read_messages(reader, no)?;
         let opened = self.read_log(reader, no, bench, now)?;
         self.read_statuses(reader, no)?;
         self.read_events(reader, no, coverage)?;
         self.read_briefs(reader, no)?;
         let queue = stored(reader.queue(no))?;
-        let outstanding = stored(reader.outstanding(no))?;
-        check::agent(&self.record, &queue, &outstanding)?;
+        check::agent(&self.record, &queue, &self.outstanding)?;
         self.talk.agrees_with(&self.record)?;
         self.check_turns()?;
-        self.check_order(opened, &outstanding.queued)?;
+        self.check_order(opened)?;
         self.check_settled()?;
         coverage.agent(&self.record);
         Ok(())
@@ -206,24 +197,6 @@ impl Known {
             self.messages.insert(seq, Message::of(envelope));
         }
         Ok(())
-    }
-
-    /// What a turn makes never has more authority than what the turn answered.
-    fn check_authority(&self, envelope: &MessageEnvelope) -> Verdict<()> {
-        let made_by_turn = is_self_caused(envelope);
-        let allowed = self
-            .turn_authority
-            .weaker(AuthorityClass::RuntimeInstruction);
-        ensure(
-            !made_by_turn || envelope.authority_class >= allowed,
-            "what a turn makes has no more authority than the turn",
-            || {
-                format!(
-                    "{:?} with {:?} out of a turn with {:?}",
-                    envelope.kind, envelope.authority_class, self.turn_authority
-                )
-            },
-        )
     }
 
     fn read_log(
@@ -266,13 +239,11 @@ impl Known {
         let open = self.record.open_turn.as_ref().map(|turn| turn.message_seq);
         let live: Vec<u64> = self.live.iter().copied().collect();
         for seq in live {
-            let Some(entry) = stored(reader.message(no, seq))? else {
-                return violation("no message is lost", format!("{seq}"));
-            };
+            let to = self.status(reader, no, seq)?;
             let Some(message) = self.messages.get_mut(&seq) else {
                 continue;
             };
-            let (from, to) = (message.status, entry.status);
+            let from = message.status;
             message.status = to;
             let fits = match to {
                 QueueStatus::Queued => from == QueueStatus::Queued && message.turn.is_none(),
@@ -297,6 +268,16 @@ impl Known {
             }
         }
         Ok(())
+    }
+
+    fn status(&self, reader: &Reader<'_>, no: AgentNo, seq: u64) -> Verdict<QueueStatus> {
+        if self.outstanding.queued.binary_search(&seq).is_ok() {
+            return Ok(QueueStatus::Queued);
+        }
+        match stored(reader.message(no, seq))? {
+            Some(entry) => Ok(entry.status),
+            None => violation("no message is lost", format!("{seq}")),
+        }
     }
 
     fn read_events(
@@ -408,90 +389,4 @@ impl Known {
         }
         Ok(())
     }
-
-    fn check_turns(&self) -> Verdict<()> {
-        let open = self.turns_started > self.turns_ended;
-        ensure(
-            open == self.record.open_turn.is_some()
-                && self.record.counters.turns == self.turns_started,
-            "a turn is open from its start to its end",
-            || format!("{} begun, {} ended", self.turns_started, self.turns_ended),
-        )
-    }
-
-    /// The message a turn was opened for stood before everything that still waits; only the agent's own are paced.
-    fn check_order(&self, opened: Option<u64>, queued: &[u64]) -> Verdict<()> {
-        let place = |seq: u64| self.messages.get(&seq).map(|message| (message.rank, seq));
-        let head = queued.iter().filter_map(|seq| place(*seq)).min();
-        if let (Some(taken), Some(head)) = (opened.and_then(place), head) {
-            ensure(taken < head, "the queue is worked off in order", || {
-                format!("took {taken:?} while {head:?} waited")
-            })?;
-        }
-        let paced = self.record.pace.is_some_and(|pace| pace.due.is_some());
-        let own = head
-            .and_then(|(_, seq)| self.messages.get(&seq))
-            .is_none_or(|message| message.self_caused);
-        ensure(
-            own || !paced || self.record.lifecycle != Lifecycle::Runnable,
-            "only what an agent asks itself is paced",
-            || format!("{head:?} waits"),
-        )
-    }
-
-    /// Operator messages without an outcome still wait or are being answered.
-    fn check_settled(&self) -> Verdict<()> {
-        let open = self.record.open_turn.as_ref().map(|turn| turn.message_seq);
-        for (seq, message) in self.unsettled.iter().filter_map(|seq| {
-            let message = self.messages.get(seq)?;
-            Some((seq, message))
-        }) {
-            let waits = message.status == QueueStatus::Queued;
-            let in_turn = message.turn.is_some() && message.turn == open;
-            ensure(
-                waits || in_turn,
-                "a turn's end settles what it owes",
-                || format!("{seq} is {:?} without an outcome", message.status),
-            )?;
-        }
-        let early = open.and_then(|seq| self.messages.get(&seq)?.outcome.as_ref());
-        ensure(
-            early.is_none(),
-            "nothing is settled before its turn ends",
-            || format!("{early:?}"),
-        )
-    }
-}
-
-impl Message {
-    fn of(envelope: &MessageEnvelope) -> Self {
-        let observes = matches!(
-            envelope.kind,
-            MessageKind::TaskStatus
-                | MessageKind::Control
-                | MessageKind::BriefAck
-                | MessageKind::BriefResult
-        );
-        Self {
-            id: envelope.id.clone(),
-            rank: envelope.priority.rank(),
-            authority: envelope.authority_class,
-            owes: envelope.kind == MessageKind::OperatorPrompt,
-            self_caused: is_self_caused(envelope),
-            for_a_model: !observes && envelope.body.is_contentful(),
-            status: QueueStatus::Queued,
-            turn: None,
-            outcome: None,
-        }
-    }
-}
-
-/// What only the agent itself caused: its follow-ups and the ends of its rests.
-fn is_self_caused(envelope: &MessageEnvelope) -> bool {
-    let own = matches!(&envelope.origin, Origin::System { subsystem }
-        if subsystem == "sleep_wait" || subsystem == "tool_enqueue");
-    own && matches!(
-        envelope.kind,
-        MessageKind::SystemTick | MessageKind::InternalFollowup
-    )
 }

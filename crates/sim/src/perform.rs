@@ -164,7 +164,10 @@ impl World {
             completed_at: self.now,
             provider_ms: self.dice.below(30_000),
         };
-        match provider::answer(&self.plan, self.mood, &mut self.dice) {
+        let known = self.model.agent(&record.agent_id);
+        let open = known.and_then(|known| known.record.open_turn.as_ref());
+        let cut_off = open.map_or(0, |turn| turn.output_limit_hits);
+        match provider::answer(&self.plan, self.mood, cut_off, &mut self.dice) {
             Err(failure) => Input::RoundFailed {
                 stamp,
                 failure,
@@ -197,6 +200,7 @@ impl World {
         let rounds = known.and_then(|agent| agent.open_turn.as_ref());
         let boundary = match rounds.map_or(0, |turn| turn.rounds) {
             0 => InterjectionBoundary::BeforeProviderRequest,
+            _ if interjected.len() % 2 == 0 => InterjectionBoundary::AfterProviderRound,
             _ => InterjectionBoundary::AfterToolResults,
         };
         let intents = reply.blocks.iter().filter_map(|block| match block {

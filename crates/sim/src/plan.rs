@@ -17,6 +17,8 @@ pub enum Fault {
     LateDue,
     /// A decision panics and its savepoint is rolled back.
     Panic,
+    /// A commit holds and nobody can tell.
+    Unknown,
     /// The wall clock jumps, both ways.
     ClockJump,
     /// The provider fails.
@@ -33,16 +35,19 @@ pub enum Fault {
     Delete,
     /// Old events are removed.
     Retention,
+    /// Agents keep themselves busy.
+    Restless,
 }
 
 impl Fault {
     /// Every class.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
         Self::LateDue,
         Self::Panic,
+        Self::Unknown,
         Self::ClockJump,
         Self::Provider,
         Self::CutOff,
@@ -51,6 +56,7 @@ impl Fault {
         Self::StopStart,
         Self::Delete,
         Self::Retention,
+        Self::Restless,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -60,6 +66,7 @@ impl Fault {
             Self::Stale => "stale",
             Self::LateDue => "late-due",
             Self::Panic => "panic",
+            Self::Unknown => "unknown",
             Self::ClockJump => "clock-jump",
             Self::Provider => "provider",
             Self::CutOff => "cut-off",
@@ -68,6 +75,7 @@ impl Fault {
             Self::StopStart => "stop-start",
             Self::Delete => "delete",
             Self::Retention => "retention",
+            Self::Restless => "restless",
         }
     }
 }
@@ -92,14 +100,20 @@ impl Plan {
         let mut rng = Rng::new(seed ^ 0x706c_616e);
         // Few classes at a time reach deeper into each; all at once drown one another.
         let share = 25 + rng.below(70);
-        let faults = Fault::ALL
+        let faults: Vec<Fault> = Fault::ALL
             .into_iter()
             .filter(|_| rng.percent(share))
             .collect();
+        let (mut steps, mut agents) = (20 + rng.below(120), 1 + rng.below(3));
+        // Some things need a longer life: a log worth trimming, a chain of turns nobody else caused.
+        let long = faults.contains(&Fault::Retention) || faults.contains(&Fault::Restless);
+        if long && rng.percent(8) {
+            (steps, agents) = (600, 1);
+        }
         Self {
             seed,
-            steps: 20 + rng.below(140),
-            agents: 1 + rng.below(3),
+            steps,
+            agents,
             faults,
         }
     }

@@ -17,19 +17,30 @@ pub(crate) enum Mood {
     Calm,
 }
 
-/// One attempt at one round.
+/// One attempt at one round. Who was cut off `cut_off` times in a row is likely to be again.
 ///
 /// # Errors
 /// By the dice, as providers do.
-pub(crate) fn answer(plan: &Plan, mood: Mood, dice: &mut Rng) -> Result<ModelReply, ModelFailure> {
+pub(crate) fn answer(
+    plan: &Plan,
+    mood: Mood,
+    cut_off: u32,
+    dice: &mut Rng,
+) -> Result<ModelReply, ModelFailure> {
     if mood == Mood::Calm {
         return Ok(reply(vec![words(dice)], StopReason::EndTurn));
     }
     if plan.has(Fault::Provider) && dice.percent(20) {
         return Err(failure(dice));
     }
+    if plan.has(Fault::CutOff) && cut_off > 0 && dice.percent(60) {
+        return Ok(reply(vec![words(dice)], StopReason::MaxOutputTokens));
+    }
     if plan.has(Fault::CutOff) && dice.percent(15) {
         return Ok(odd(dice));
+    }
+    if plan.has(Fault::Restless) && dice.percent(75) {
+        return Ok(restless(dice));
     }
     Ok(match dice.below(10) {
         0..=3 => reply(vec![words(dice)], StopReason::EndTurn),
@@ -44,6 +55,21 @@ pub(crate) fn answer(plan: &Plan, mood: Mood, dice: &mut Rng) -> Result<ModelRep
             reply(blocks, StopReason::ToolUse)
         }
     })
+}
+
+/// Sees to it that there is another turn.
+fn restless(dice: &mut Rng) -> ModelReply {
+    match dice.below(3) {
+        0 => reply(vec![words(dice)], StopReason::EndTurn),
+        1 => {
+            let rest = json!({ "duration_ms": 1 + dice.below(500) });
+            reply(vec![call("Sleep", rest)], StopReason::ToolUse)
+        }
+        _ => {
+            let more = (0..=dice.below(3)).map(|_| call("Enqueue", enqueue(dice)));
+            reply(more.collect(), StopReason::ToolUse)
+        }
+    }
 }
 
 /// Answers that are not plain: cut off in words or in calls, empty, refused, reasoning only, far too many calls.

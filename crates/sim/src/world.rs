@@ -12,6 +12,7 @@ use crate::trace::Trace;
 use crate::violation::{Verdict, Violation, ensure, stored, violation};
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Reply};
+use holon_domain::agent::Lifecycle;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueEntry;
@@ -53,6 +54,8 @@ pub(crate) enum Sent {
     Panicked,
     /// The process died before or after its commit.
     Died,
+    /// Its commit holds, but nobody was told and nothing of its work was begun.
+    Unknown,
 }
 
 /// Everything there is.
@@ -80,6 +83,8 @@ pub(crate) struct World {
     begun: BTreeSet<CallId>,
     /// Agents with an effect whose outcome was lost to a panic; only a boot mends that.
     pub(crate) orphans: BTreeSet<AgentId>,
+    /// Agents with a commit nobody could be sure of, until that is cleared up.
+    doubtful: BTreeSet<AgentId>,
     pub(crate) draining: bool,
 }
 
@@ -110,6 +115,7 @@ impl World {
             db: stored(Db::in_memory())?,
             begun: BTreeSet::new(),
             orphans: BTreeSet::new(),
+            doubtful: BTreeSet::new(),
             draining: false,
             plan,
         })
@@ -179,6 +185,13 @@ impl World {
             self.die()?;
             return Ok(Sent::Died);
         }
+        if self.trouble(Fault::Unknown, 4) {
+            self.trace
+                .note(|| "nobody learns that the commit holds".to_owned());
+            self.model.coverage.count("commit_unknown");
+            self.doubtful.insert(id.clone());
+            return Ok(Sent::Unknown);
+        }
         if let Reply::Admitted {
             message_id,
             message_seq,
@@ -233,14 +246,13 @@ impl World {
 
     /// Exactly the open effects are in somebody's hands: none is forgotten, none is done for nobody.
     pub(crate) fn check_flights(&self, id: &AgentId) -> Verdict<()> {
-        if self.draining || self.orphans.contains(id) || self.going.contains(id) {
-            return Ok(());
-        }
-        let reader = self.db.reader();
-        let Some((no, _)) = stored(reader.agent(id))? else {
+        let Some(known) = self.model.agent(id).filter(|known| !known.removing) else {
             return Ok(());
         };
-        let open = stored(reader.outstanding(no))?.effects;
+        if self.draining || self.orphans.contains(id) || self.doubtful.contains(id) {
+            return Ok(());
+        }
+        let open = &known.outstanding.effects;
         let mut held: Vec<u64> = self
             .flights
             .iter()
@@ -248,9 +260,41 @@ impl World {
             .map(|flight| flight.record.id)
             .collect();
         held.sort_unstable();
-        ensure(open == held, "every open effect is being performed", || {
-            format!("{id}: open {open:?}, performed {held:?}")
-        })
+        ensure(
+            *open == held,
+            "every open effect is being performed",
+            || format!("{id}: open {open:?}, performed {held:?}"),
+        )
+    }
+
+    /// As the shell does after a commit it could not be sure of: what is open and in nobody's hands is recovered, and
+    /// what is in hand for nothing ends by itself.
+    pub(crate) fn clear_up(&mut self, id: &AgentId) -> Verdict<()> {
+        self.doubtful.remove(id);
+        let reader = self.db.reader();
+        let Some((no, agent)) = stored(reader.agent(id))? else {
+            return Ok(());
+        };
+        let open = stored(reader.outstanding(no))?.effects;
+        let gone_home =
+            open.is_empty() && agent.lifecycle == Lifecycle::Deleting && !self.going.contains(id);
+        let mine = |flight: &Flight| flight.record.agent_id == *id;
+        let stale = |flight: &Flight| mine(flight) && !open.contains(&flight.record.id);
+        while let Some(at) = self.flights.iter().position(stale) {
+            let flight = self.flights.remove(at);
+            self.finish_too_late(flight)?;
+        }
+        let held = open.iter().all(|effect| {
+            let held = |flight: &Flight| mine(flight) && flight.record.id == *effect;
+            self.flights.iter().any(held)
+        });
+        if held && !gone_home {
+            return Ok(());
+        }
+        let all = self.db.write(|tx| tx.open_effects());
+        let all = all.map_err(|error| refused_by_store(&error))?;
+        let left = all.into_iter().filter(|effect| effect.agent_id == *id);
+        self.recover(id, true, left.collect())
     }
 
     pub(crate) fn observe(&mut self, id: &AgentId) -> Verdict<()> {
@@ -275,6 +319,7 @@ impl World {
         self.unfinished.clear();
         self.going.clear();
         self.orphans.clear();
+        self.doubtful.clear();
         self.draining = false;
         Ok(())
     }
@@ -324,18 +369,30 @@ impl World {
             clean_exit,
             open_effects,
         };
+        let mut handled = self.decide_recovery(id, &input)?;
+        // A commit that holds and was not known to: the same recovery is sent again.
+        if self.trouble(Fault::Unknown, 10) {
+            self.model.coverage.count("recovered_twice");
+            self.observe(id)?;
+            handled = self.decide_recovery(id, &input)?;
+        }
+        self.trace.note(|| describe(&handled.reply, &handled.work));
+        self.dispatch(handled.work)?;
+        self.observe(id)?;
+        self.check_flights(id)
+    }
+}
+
+impl World {
+    fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Handled> {
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let written = self.db.write(|tx| {
             let mut entropy = Rng::new(seed);
             kernel.handle(tx, id, input.clone(), now, &mut entropy)
         });
-        let handled = written
+        written
             .map_err(|error| refused_by_store(&error))?
-            .or_else(|refusal| violation("recovery is never refused", format!("{refusal:?}")))?;
-        self.trace.note(|| describe(&handled.reply, &handled.work));
-        self.dispatch(handled.work)?;
-        self.observe(id)?;
-        self.check_flights(id)
+            .or_else(|refusal| violation("recovery is never refused", format!("{refusal:?}")))
     }
 }
 

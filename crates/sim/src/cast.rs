@@ -1,0 +1,112 @@
+//! Who is there: agents are made, configured, stopped, started and removed.
+
+use crate::act::name_of;
+use crate::violation::{Verdict, ensure};
+use crate::world::{Sent, World};
+use holon_core::input::NewAgent;
+use holon_core::{Input, Rejection};
+use holon_domain::AgentId;
+use holon_domain::agent::{
+    AgentIdentity, AgentKind, Lifecycle, Ownership, ProfilePreset, Visibility,
+};
+use holon_domain::model::ModelRef;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_engine::kernel::Refusal;
+
+impl World {
+    pub(crate) fn stop_or_start(&mut self) -> Verdict<()> {
+        let Some(id) = self.any_agent() else {
+            return Ok(());
+        };
+        let stops = self.dice.percent(50);
+        self.control(&id, if stops { Input::Stop } else { Input::Start })
+    }
+
+    pub(crate) fn control(&mut self, id: &AgentId, input: Input) -> Verdict<()> {
+        self.trace.note(|| format!("{id} {}", name_of(&input)));
+        match self.send(id, &input)? {
+            Sent::Handled(_) | Sent::Died | Sent::Panicked => Ok(()),
+            Sent::Unknown => self.clear_up(id),
+            Sent::Refused(Refusal::Rejected(Rejection::Deleting) | Refusal::NotFound) => Ok(()),
+            Sent::Refused(refusal) => {
+                ensure(false, "controls are not refused", || format!("{refusal:?}"))
+            }
+        }
+    }
+
+    pub(crate) fn configure(&mut self) -> Verdict<()> {
+        let Some(id) = self.any_agent() else {
+            return Ok(());
+        };
+        let model = ModelRef::parse("sim/other").ok();
+        let workspace = Some(WorkspaceEntry::agent_home(&format!(
+            "/w/{}",
+            self.dice.below(3)
+        )));
+        self.control(&id, Input::Configure { workspace, model })
+    }
+
+    /// A named agent.
+    pub(crate) fn make_named(&mut self, number: u64) -> Verdict<()> {
+        let Ok(agent_id) = AgentId::parse(&format!("agent-{number}")) else {
+            return Ok(());
+        };
+        self.create(new_agent(AgentIdentity {
+            agent_id,
+            kind: AgentKind::Named,
+            visibility: Visibility::Public,
+            ownership: Ownership::SelfOwned,
+            profile_preset: ProfilePreset::PublicNamed,
+            lineage_parent_agent_id: None,
+            temporary: false,
+        }))
+    }
+
+    pub(crate) fn make_temporary(&mut self) -> Verdict<()> {
+        if self.model.names().len() > 6 {
+            return Ok(());
+        }
+        let agent_id = AgentId::temporary("run", &mut self.dice);
+        self.create(new_agent(AgentIdentity {
+            agent_id,
+            kind: AgentKind::Child,
+            visibility: Visibility::Private,
+            ownership: Ownership::ParentSupervised,
+            profile_preset: ProfilePreset::PrivateChild,
+            lineage_parent_agent_id: None,
+            temporary: true,
+        }))
+    }
+
+    pub(crate) fn delete_any(&mut self) -> Verdict<()> {
+        let mut names = self.model.names();
+        // Mostly temporary ones, as in a real host; a world without agents has nothing to show.
+        if self.dice.percent(90) {
+            names.retain(|id| id.as_str().starts_with(AgentId::TEMPORARY_PREFIX));
+        }
+        match names.get(self.dice.index(names.len())).cloned() {
+            Some(id) => self.control(&id, Input::Delete),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an agent may take messages.
+    pub(crate) fn takes_messages(&self, id: &AgentId) -> bool {
+        self.model.agent(id).is_some_and(|known| {
+            matches!(
+                known.record.lifecycle,
+                Lifecycle::Booting | Lifecycle::Runnable
+            )
+        })
+    }
+}
+
+fn new_agent(identity: AgentIdentity) -> NewAgent {
+    let agent_home = format!("/agents/{}", identity.agent_id);
+    NewAgent {
+        workspace: WorkspaceEntry::agent_home(&agent_home),
+        agent_home,
+        identity,
+        model: None,
+    }
+}

@@ -1,0 +1,54 @@
+//! A message as the oracle remembers it.
+
+use holon_domain::authority::AuthorityClass;
+use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::queue::QueueStatus;
+use holon_domain::{BriefId, MessageId};
+
+/// What of a message the rules speak of.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) id: MessageId,
+    pub(crate) rank: u8,
+    pub(crate) authority: AuthorityClass,
+    pub(crate) owes: bool,
+    pub(crate) self_caused: bool,
+    pub(crate) for_a_model: bool,
+    pub(crate) status: QueueStatus,
+    /// The opener of the turn it was answered in.
+    pub(crate) turn: Option<u64>,
+    pub(crate) outcome: Option<BriefId>,
+}
+
+impl Message {
+    pub(crate) fn of(envelope: &MessageEnvelope) -> Self {
+        let observes = matches!(
+            envelope.kind,
+            MessageKind::TaskStatus
+                | MessageKind::Control
+                | MessageKind::BriefAck
+                | MessageKind::BriefResult
+        );
+        Self {
+            id: envelope.id.clone(),
+            rank: envelope.priority.rank(),
+            authority: envelope.authority_class,
+            owes: envelope.kind == MessageKind::OperatorPrompt,
+            self_caused: is_self_caused(envelope),
+            for_a_model: !observes && envelope.body.is_contentful(),
+            status: QueueStatus::Queued,
+            turn: None,
+            outcome: None,
+        }
+    }
+}
+
+/// What only the agent itself caused: its follow-ups and the ends of its rests.
+pub(crate) fn is_self_caused(envelope: &MessageEnvelope) -> bool {
+    let own = matches!(&envelope.origin, Origin::System { subsystem }
+        if subsystem == "sleep_wait" || subsystem == "tool_enqueue");
+    own && matches!(
+        envelope.kind,
+        MessageKind::SystemTick | MessageKind::InternalFollowup
+    )
+}
