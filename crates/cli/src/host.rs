@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Host {
     client: Client,
     home: PathBuf,
+    /// How a host for this home is started.
+    start: String,
     agent: Option<AgentId>,
 }
 
@@ -28,8 +30,13 @@ impl Host {
             Source::Builtin => None,
             Source::Flag | Source::Environment | Source::File => Some(settings.default_agent.value),
         };
+        let start = match settings.home.source {
+            Source::Flag => format!("holon serve --home {}", settings.home.value.display()),
+            Source::Environment | Source::File | Source::Builtin => "holon serve".to_owned(),
+        };
         Ok(Self {
             client: client(&settings.home.value),
+            start,
             home: settings.home.value,
             agent,
         })
@@ -60,7 +67,7 @@ impl Host {
                 "unreachable",
                 format!("no host is running on {}", self.home.display()),
             )
-            .hint("start it with: holon serve"),
+            .hint(format!("start it with: {}", self.start)),
             other => other.into(),
         })
     }

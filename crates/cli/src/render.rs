@@ -1,5 +1,6 @@
 //! Words for people, made from what the host answered. Pure: nothing here prints.
 
+use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::run::{RunOnceResponse, RunStatus};
@@ -21,27 +22,39 @@ fn spelled(value: &impl Serialize) -> String {
     }
 }
 
-/// What is to be said of a run that is not simply done.
+/// What is to be said of a run that is not simply done, and what to do next.
 pub(crate) fn run_status(response: &RunOnceResponse) -> Option<String> {
-    let failure = response.failure_artifact.as_ref();
     match response.final_status {
         RunStatus::Completed => None,
-        RunStatus::Waiting => {
-            let what = response
-                .waiting_reason
+        RunStatus::Waiting => Some(waiting(response)),
+        RunStatus::Failed => {
+            let kind = response
+                .failure_artifact
                 .as_ref()
-                .map_or_else(|| "something".to_owned(), spelled);
-            Some(format!("run is waiting: {what}"))
+                .map_or("unknown", |failure| failure.kind.as_str());
+            Some(format!(
+                "run failed: {kind}\nnext: see every try with --json"
+            ))
         }
-        RunStatus::Failed => Some(match failure {
-            Some(failure) => format!("run failed: {}: {}", failure.kind, failure.summary),
-            None => "run failed".to_owned(),
-        }),
         RunStatus::MaxTurnsExceeded => Some(format!(
-            "run was cut off after {} model rounds; allow more with --max-turns N",
+            "run was cut off after {} model rounds\nnext: allow more with --max-turns N",
             response.model_rounds
         )),
     }
+}
+
+fn waiting(response: &RunOnceResponse) -> String {
+    let reason = response
+        .waiting_reason
+        .as_ref()
+        .map_or_else(|| "something".to_owned(), spelled);
+    let id = &response.agent_id;
+    let next = if id.as_str().starts_with(AgentId::TEMPORARY_PREFIX) {
+        "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
+    } else {
+        format!("it goes on while a host runs (holon serve); see: holon status --agent {id}")
+    };
+    format!("run is waiting: {reason}\nnext: {next}")
 }
 
 /// What a run cost.

@@ -35,7 +35,15 @@ impl FileSettings {
         let path = Settings::file_path(home);
         match std::fs::read_to_string(&path) {
             Ok(content) => Self::parse(&content, &path).map(Some),
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            // Whether the home itself can be used is for whoever opens it to say.
+            Err(source)
+                if matches!(
+                    source.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
             Err(source) => Err(Error::Unreadable { path, source }),
         }
     }

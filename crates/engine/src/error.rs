@@ -153,8 +153,10 @@ impl Error {
             }
             Self::Overloaded | Self::CommitUnknown => Some("try again in a moment".into()),
             Self::DiskFull => Some("free some space; the host goes on by itself".into()),
+            Self::AgentConflict { .. } => {
+                Some("choose another name, or ask for the same workspace and model".into())
+            }
             Self::AgentDeleting { .. }
-            | Self::AgentConflict { .. }
             | Self::AgentId(_)
             | Self::Rejected { .. }
             | Self::TooLarge { .. }

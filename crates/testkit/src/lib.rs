@@ -8,8 +8,10 @@
     reason = "a test that cannot set up its world has failed"
 )]
 
+mod meeting;
 mod served;
 mod world;
 
+pub use meeting::Meeting;
 pub use served::Served;
 pub use world::{Ran, World};

@@ -1,5 +1,6 @@
 //! One temporary directory with a home in it, and the program run inside that world only.
 
+use crate::meeting::Meeting;
 use crate::served::Served;
 use serde_json::Value;
 use std::io::Write as _;
@@ -93,6 +94,12 @@ impl World {
         let script = serde_json::json!({ "rounds": rounds, "on_end": "loop" });
         let path = self.write(&format!("{name}.json"), &script.to_string());
         format!("scripted/{}", path.display())
+    }
+
+    /// A point where a test and a command of an agent meet.
+    #[must_use]
+    pub fn meeting(&self, name: &str) -> Meeting {
+        Meeting::make(self.path(), name)
     }
 
     /// The program in this world: its own home and user, nothing else of this process's environment but the way to

@@ -40,5 +40,6 @@ fn read_stdin() -> Result<String, Failure> {
         // May be cut inside a character; it is refused for its size in any case.
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
-    String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::usage("standard input is not UTF-8 text; convert it and try again"))
 }

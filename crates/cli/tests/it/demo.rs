@@ -1,0 +1,73 @@
+//! `holon demo`: the story holds, and leaves nothing behind.
+
+use crate::support::world;
+
+#[test]
+fn the_demo_survives_its_own_crash_and_cleans_up() {
+    let world = world();
+    let temp = world.path().join("temp");
+    std::fs::create_dir(&temp).unwrap();
+    let output = world
+        .command()
+        .args(["demo", "--fast"])
+        .env("TMPDIR", &temp)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    for part in [
+        "turn 1 resumed after log entry",
+        "ok   one brief",
+        "ok   each command ran exactly once",
+        "Lost: nothing.",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(
+        std::fs::read_dir(&temp).unwrap().count(),
+        0,
+        "the directory is removed"
+    );
+    assert!(!world.home().exists(), "the user's home is not touched");
+}
+
+#[test]
+fn a_kept_demo_names_its_directory_to_programs() {
+    let world = world();
+    let ran = world
+        .command()
+        .args(["demo", "--fast", "--keep", "--json"])
+        .env("TMPDIR", world.path())
+        .output()
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(report["ok"], true);
+    assert_eq!(report["checks"].as_array().unwrap().len(), 5);
+    assert!(
+        std::path::Path::new(report["directory"].as_str().unwrap())
+            .join("repo/.git")
+            .is_dir()
+    );
+}
+
+#[test]
+fn a_demo_without_git_says_what_is_missing() {
+    let world = world();
+    let ran = world
+        .command()
+        .args(["demo", "--fast"])
+        .env("PATH", world.path())
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(
+        said,
+        "error: the demo needs git, and it was not found\nnext: install git and try again\n"
+    );
+}

@@ -1,0 +1,61 @@
+//! A full disk: a small file system of its own, mounted where only this test's commands see it.
+
+use crate::support::{hello, world};
+use holon_testkit::World;
+use std::process::{Command, Output};
+
+/// Runs a shell script with a small file system on `small`. Needs no root where user namespaces are allowed; when the
+/// script ends, everything it started ends with it.
+fn on_small_disk(world: &World, script: &str) -> Option<Output> {
+    std::fs::create_dir(world.path().join("small")).unwrap();
+    let run = |script: &str| {
+        let mount = "mount -t tmpfs -o size=2m,mode=700 tmpfs small";
+        Command::new("unshare")
+            .args([
+                "-Urmpf",
+                "--kill-child",
+                "sh",
+                "-c",
+                &format!("{mount} && {script}"),
+            ])
+            .current_dir(world.path())
+            .output()
+            .ok()
+    };
+    if !run("true").is_some_and(|probe| probe.status.success()) {
+        eprintln!(
+            "not checked here: no private mounts on this system, so there is no small disk to fill"
+        );
+        return None;
+    }
+    run(script)
+}
+
+#[test]
+fn on_a_full_disk_a_host_refuses_what_it_cannot_keep_and_goes_on_when_there_is_space() {
+    let world = world();
+    let model = hello(&world);
+    world.write("large", &"a".repeat(1_000_000));
+    let script = format!(
+        "holon() {{ {} \"$@\" --home small/h; }}
+         holon serve --port 0 --model {model} > ready &
+         until grep -q logs: ready; do :; done
+         cat /dev/zero > small/filler 2> /dev/null
+         holon prompt - < large; echo refused $?
+         rm small/filler
+         holon run hi --agent main; echo after $?",
+        env!("CARGO_BIN_EXE_holon")
+    );
+    let Some(output) = on_small_disk(&world, &script) else {
+        return;
+    };
+    let (said, errors) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert_eq!(said, "refused 1\nHello there.\nafter 0\n", "{errors}");
+    assert!(
+        errors.contains("error: the disk is full\nnext: free some space"),
+        "{errors}"
+    );
+}

@@ -1,0 +1,114 @@
+//! `holon serve`: coming up, going down, and what stays.
+
+use crate::support::{doer, hello, http, silent, world};
+
+#[test]
+fn a_host_leaves_its_marks_while_it_runs_and_takes_them_away() {
+    let world = world();
+    let served = world.serve(&[]);
+    let record = std::fs::read_to_string(world.home().join("run/daemon.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(record["pid"].as_u64(), Some(u64::from(served.pid())));
+    assert_eq!(record["http_addr"].as_str(), Some(served.addr.as_str()));
+    assert_eq!(record["socket_path"].as_str(), served.socket.to_str());
+    assert_eq!(record["home_dir"].as_str(), world.home().to_str());
+    let health = http(
+        &served.addr,
+        "GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n",
+    );
+    assert!(health.starts_with("HTTP/1.1 200 "), "{health}");
+    let socket = served.socket.clone();
+    assert_eq!(served.terminate().0, Some(0));
+    assert!(!socket.exists() && !world.home().join("run/daemon.json").exists());
+}
+
+#[test]
+fn going_down_stops_no_agent_and_what_was_begun_goes_on_at_the_next_start() {
+    let world = world();
+    let silent = silent(&world);
+    let served = world.serve(&["--model", &silent]);
+    assert_eq!(world.run(&["prompt", "take your time"]).code, Some(0));
+    // A model that is being asked is let go: the drain does not wait for it.
+    let (code, log) = served.terminate();
+    assert_eq!(code, Some(0), "{log}");
+    std::fs::write(
+        world.path().join("silent.json"),
+        r#"{"rounds":[{"text":"Here I am again."}]}"#,
+    )
+    .unwrap();
+    let served = world.serve(&["--model", &silent]);
+    let told = crate::looking::follow(&world, "main", 1);
+    assert_eq!(told[0]["text"], "Here I am again.");
+    assert_eq!(
+        world.run(&["status", "--json"]).json()["agent"]["lifecycle"],
+        "runnable"
+    );
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn after_a_crash_the_socket_file_is_replaced_and_work_goes_on() {
+    let world = world();
+    let meeting = world.meeting("command");
+    let model = doer(
+        &world,
+        &format!("echo ran >> ../../../ran; {}", meeting.shell()),
+    );
+    let served = world.serve(&["--model", &model]);
+    assert_eq!(world.run(&["prompt", "go"]).code, Some(0));
+    meeting.wait();
+    served.crash();
+    assert!(
+        world.home().join("run/holon.sock").exists(),
+        "a crash leaves the socket file"
+    );
+    let served = world.serve(&["--model", &model]);
+    let told = crate::looking::follow(&world, "main", 1);
+    assert!(
+        told[0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("outcome_unknown"),
+        "{told:?}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(world.path().join("ran")).unwrap(),
+        "ran\n",
+        "a command is never run again by itself"
+    );
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_client_can_ask_the_host_to_go_down() {
+    let world = world();
+    let mut served = world.serve(&["--model", &hello(&world)]);
+    let token = std::fs::read_to_string(world.home().join("run/control.token")).unwrap();
+    let request = format!(
+        "POST /control/runtime/shutdown HTTP/1.1\nHost: localhost\nAuthorization: Bearer {}\nContent-Length: 0\nConnection: close\n\n",
+        token.trim()
+    );
+    assert!(http(&served.addr, &request).contains("\"shutdown_requested\":true"));
+    assert_eq!(served.wait().0, Some(0));
+}
+
+#[test]
+fn a_host_announces_itself_to_programs_in_one_line() {
+    use std::io::BufRead as _;
+    let world = world();
+    let mut child = world
+        .command()
+        .args(["serve", "--json", "--port", "0"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    std::io::BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(ready["pid"].as_u64(), Some(u64::from(child.id())));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

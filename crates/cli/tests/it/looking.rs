@@ -1,0 +1,162 @@
+//! `prompt`, `status`, `tail`, `transcript`, `agent`, `completions` against a live host.
+
+use crate::support::{doer, hello, record, world};
+use holon_testkit::World;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+/// Waits until the agent has told of so many messages, by following what it says.
+pub(crate) fn follow(world: &World, agent: &str, briefs: usize) -> Vec<serde_json::Value> {
+    let mut tail = world
+        .command()
+        .args(["tail", "--follow", "--json", "--agent", agent])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    let seen = lines
+        .take(briefs)
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+    seen
+}
+
+#[test]
+fn a_prompt_is_on_disk_when_it_is_answered_and_its_outcome_is_told_once() {
+    let world = world();
+    let served = world.serve(&["--model", &doer(&world, "echo seen")]);
+    let admitted = world.run(&["prompt", "look", "--json"]).json();
+    assert_eq!(
+        (admitted["ok"].as_bool(), admitted["agent_id"].as_str()),
+        (Some(true), Some("main"))
+    );
+    let told = follow(&world, "main", 1);
+    assert_eq!(told[0]["settles"][0], admitted["message_id"]);
+    let tail = world.run(&["tail", "--json"]).json();
+    assert_eq!(tail.as_array().unwrap().len(), 1);
+    let text = world.run(&["tail"]);
+    assert!(text.answer().contains(" result: Saw: exit 0"), "{text:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn status_and_transcript_say_what_was_done_for_people_and_for_programs() {
+    let world = world();
+    let served = world.serve(&["--model", &doer(&world, "echo seen")]);
+    assert_eq!(world.run(&["run", "look", "--agent", "main"]).code, Some(0));
+    let status = world.run(&["status"]);
+    for part in [
+        "agent      main (",
+        "why        ",
+        "messages   0 queued, 1 in all, 1 turns",
+        "last turn  completed",
+    ] {
+        assert!(status.answer().contains(part), "{part}: {status:?}");
+    }
+    assert_eq!(
+        world.run(&["agent", "status", "main", "--json"]).json()["agent"]["turn_index"],
+        1
+    );
+    let transcript = world.run(&["transcript"]);
+    for part in [
+        "incoming_message\n    look",
+        "-> ExecCommand: echo seen",
+        "<- ExecCommand: exit 0",
+    ] {
+        assert!(transcript.answer().contains(part), "{part}: {transcript:?}");
+    }
+    let kinds: Vec<String> = world
+        .run(&["transcript", "--json"])
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["kind"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "incoming_message",
+            "assistant_round",
+            "tool_results",
+            "assistant_round"
+        ]
+    );
+    assert_eq!(
+        world
+            .run(&["transcript", "--limit", "1", "--json"])
+            .json()
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_stopped_agent_refuses_words_until_it_is_started() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let made = world.run(&["agent", "create", "scout", "--workspace-root", "."]);
+    assert_eq!(made.answer(), "agent scout is there\n");
+    assert_eq!(
+        world.run(&["agent", "create", "scout"]).code,
+        Some(0),
+        "the same again is harmless"
+    );
+    assert_eq!(world.run(&["agent", "stop", "scout"]).code, Some(0));
+    let args = ["prompt", "hi", "--agent", "scout"];
+    let refused = record(&world, &args, &world.run(&args));
+    crate::support::assert_said!(refused);
+    assert!(
+        world
+            .run(&["agent", "list"])
+            .answer()
+            .contains("scout  stopped")
+    );
+    assert!(
+        world
+            .run(&["status", "--agent", "scout"])
+            .answer()
+            .contains("next       holon agent start scout")
+    );
+    assert_eq!(world.run(&["agent", "start", "scout"]).code, Some(0));
+    assert_eq!(
+        world.run(&["run", "hi", "--agent", "scout"]).answer(),
+        "Hello there.\n"
+    );
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn an_agent_that_was_made_differently_is_not_changed_behind_ones_back() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    world.write("one/x", "");
+    world.write("two/x", "");
+    assert_eq!(
+        world
+            .run(&["agent", "create", "scout", "--workspace-root", "one"])
+            .code,
+        Some(0)
+    );
+    let args = ["agent", "create", "scout", "--workspace-root", "two"];
+    crate::support::assert_said!(record(&world, &args, &world.run(&args)));
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn completions_and_help_need_no_home() {
+    let world = world();
+    let bash = world.run(&["completions", "bash"]);
+    assert!(bash.answer().contains("run") && bash.stdout.contains("_holon"));
+    assert!(world.run(&["--help"]).answer().contains("Exit codes:"));
+    assert_eq!(
+        world.run(&["--version"]).answer(),
+        format!("holon {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    assert!(!world.home().exists());
+}

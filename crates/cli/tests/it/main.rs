@@ -1,0 +1,11 @@
+//! The real program, run as a user would run it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod demo;
+mod disk;
+mod hosting;
+mod looking;
+mod refusals;
+mod runs;
+mod support;

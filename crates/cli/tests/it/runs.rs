@@ -1,0 +1,217 @@
+//! `holon run`: with and without a host, by a temporary or a named agent.
+
+use crate::support::{assert_said, doer, hello, record, records, world};
+use holon_testkit::World;
+use serde_json::json;
+
+fn agents_left(world: &World) -> Vec<String> {
+    let entries = std::fs::read_dir(world.home().join("agents")).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_prints_the_answer_and_nothing_else() {
+    let world = world();
+    let ran = world.run(&["run", "hi", "--model", &hello(&world)]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+        (Some(0), "Hello there.\n", "")
+    );
+}
+
+#[test]
+fn a_run_reads_its_words_from_standard_input() {
+    let world = world();
+    let model = world.model(
+        "echo",
+        &json!([{ "text": "ok", "expect": { "input_contains": "from a pipe" } }]),
+    );
+    let ran = world.run_with(&["run", "-", "--model", &model], b"words from a pipe");
+    assert_eq!(ran.answer(), "ok\n");
+}
+
+#[test]
+fn a_run_as_json_carries_status_usage_and_the_tries() {
+    let world = world();
+    let ran = world.run(&["run", "hi", "--json", "--model", &doer(&world, "echo seen")]);
+    let answer = ran.json();
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(answer["final_status"], "completed");
+    assert!(
+        answer["final_text"].as_str().unwrap().contains("seen"),
+        "{answer}"
+    );
+    assert_eq!(
+        (
+            answer["model_rounds"].as_u64(),
+            answer["tool_calls"].as_u64()
+        ),
+        (Some(2), Some(1))
+    );
+    assert_eq!(
+        answer["provider_attempt_timeline"]["attempts"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert!(answer["token_usage"]["total_tokens"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn commands_of_a_run_work_in_the_workspace_and_know_no_secret() {
+    let world = world();
+    world.write("project/sub/here", "x");
+    let model = doer(&world, "ls; echo [$ANTHROPIC_API_KEY] [$HOLON_RUNTIME]");
+    let args = [
+        "run",
+        "look",
+        "--model",
+        &model,
+        "--workspace-root",
+        "project",
+        "--cwd",
+        "project/sub",
+    ];
+    let output = world
+        .command()
+        .args(args)
+        .env("ANTHROPIC_API_KEY", "sk-secret")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("here\n[] [1]"), "{said}");
+}
+
+#[test]
+fn a_script_is_looked_up_from_where_the_command_was_started() {
+    let world = world();
+    hello(&world);
+    assert_eq!(
+        world
+            .run(&["run", "hi", "--model", "scripted/hello.json"])
+            .answer(),
+        "Hello there.\n"
+    );
+    let from_environment = world
+        .command()
+        .args(["run", "hi"])
+        .env("HOLON_MODEL", "scripted/./hello.json")
+        .output();
+    assert_eq!(from_environment.unwrap().stdout, b"Hello there.\n");
+}
+
+#[test]
+fn a_temporary_agent_leaves_nothing_behind() {
+    let world = world();
+    let model = doer(&world, "echo note > left");
+    let alone = world.run(&["run", "hi", "--model", &model]);
+    assert_eq!(alone.code, Some(0), "{alone:?}");
+    assert_eq!(agents_left(&world), [""; 0]);
+    let served = world.serve(&[]);
+    let hosted = world.run(&["run", "hi", "--model", &model]);
+    assert_eq!(hosted.code, Some(0), "{hosted:?}");
+    assert_eq!(agents_left(&world), ["main"]);
+    let listed = world.run(&["agent", "list", "--json"]).json();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_named_agent_is_made_only_when_asked_for_and_then_kept() {
+    let world = world();
+    let model = hello(&world);
+    let base = ["run", "hi", "--agent", "scout", "--model", &model];
+    let refused = world.run(&base);
+    assert_said!(record(&world, &["run", "hi", "--agent", "scout"], &refused));
+    let mut create = base.to_vec();
+    create.push("--create-agent");
+    assert_eq!(world.run(&create).answer(), "Hello there.\n");
+    // It remembers its model.
+    assert_eq!(
+        world.run(&["run", "again", "--agent", "scout"]).answer(),
+        "Hello there.\n"
+    );
+    assert_eq!(agents_left(&world), ["scout"]);
+}
+
+#[test]
+fn the_default_agent_needs_no_making() {
+    let world = world();
+    let ran = world.run(&["run", "hi", "--agent", "main", "--model", &hello(&world)]);
+    assert_eq!(ran.answer(), "Hello there.\n");
+}
+
+#[test]
+fn a_run_goes_through_the_host_that_serves_the_home() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    // A home has one owner, so an answer can only have come from the host.
+    assert_eq!(world.run(&["run", "hi"]).answer(), "Hello there.\n");
+    let answer = world
+        .run(&["run", "hi", "--agent", "main", "--json"])
+        .json();
+    assert_eq!(answer["agent_id"], "main");
+    let refused = records(
+        &world,
+        &[
+            &["run", "hi", "--agent", "nobody"],
+            &["run", "hi", "--model", "elsewhere/large"],
+        ],
+    );
+    assert_said!(refused);
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn exit_codes_tell_failed_cut_off_and_waiting_apart() {
+    let world = world();
+    let failing = world.model(
+        "failing",
+        &json!([{ "error": { "kind": "auth", "message": "no such key" } }]),
+    );
+    let resting = json!([{ "text": "Later.", "calls": [{ "tool": "Sleep", "input": { "duration_ms": 600_000, "reason": "nothing yet" } }] }]);
+    let resting = world.model("resting", &resting);
+    let doing = doer(&world, "true");
+    assert_said!(records(
+        &world,
+        &[
+            &["run", "hi", "--model", &failing],
+            &["run", "hi", "--model", &doing, "--max-turns", "1"],
+            &["run", "hi", "--model", &resting],
+        ]
+    ));
+}
+
+#[test]
+fn an_interrupted_run_ends_at_once_and_its_agent_is_gone_after_the_next_start() {
+    let world = world();
+    let meeting = world.meeting("command");
+    let child = world
+        .command()
+        .args(["run", "hi", "--model", &doer(&world, &meeting.shell())])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    meeting.wait();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("interrupted by SIGINT")
+    );
+    assert_eq!(
+        world
+            .run(&["run", "hi", "--model", &hello(&world)])
+            .answer(),
+        "Hello there.\n"
+    );
+    assert_eq!(agents_left(&world), [""; 0]);
+}

@@ -1,0 +1,97 @@
+//! What the topics share: worlds, scripts and a readable record of what a command said.
+
+use holon_testkit::{Ran, World};
+use serde_json::json;
+use std::io::{Read as _, Write as _};
+
+/// A world of its own for this program.
+pub(crate) fn world() -> World {
+    World::new(env!("CARGO_BIN_EXE_holon"))
+}
+
+/// A model that says hello.
+pub(crate) fn hello(world: &World) -> String {
+    world.model("hello", &json!([{ "text": "Hello there." }]))
+}
+
+/// A model that runs one command and then says what it saw.
+pub(crate) fn doer(world: &World, cmd: &str) -> String {
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": cmd } });
+    world.model(
+        "doer",
+        &json!([{ "text": "I look.", "calls": [call] }, { "text": "Saw: {{tool_result}}" }]),
+    )
+}
+
+/// A model that does not answer while a test runs.
+pub(crate) fn silent(world: &World) -> String {
+    world.model(
+        "silent",
+        &json!([{ "text": "Too late.", "delay_ms": 3_600_000 }]),
+    )
+}
+
+/// A command line and what became of it, with the world's own names taken out.
+pub(crate) fn record(world: &World, args: &[&str], ran: &Ran) -> String {
+    let shown: Vec<String> = args
+        .iter()
+        .map(|arg| {
+            if arg.contains(' ') || arg.is_empty() {
+                format!("{arg:?}")
+            } else {
+                (*arg).to_owned()
+            }
+        })
+        .collect();
+    let code = ran
+        .code
+        .map_or_else(|| "signal".to_owned(), |code| code.to_string());
+    let text = format!(
+        "$ holon {}\n{}{}exit {code}\n",
+        shown.join(" "),
+        ran.stdout,
+        ran.stderr
+    );
+    text.replace(&world.path().display().to_string(), "[WORLD]")
+}
+
+/// The records of several command lines in one world.
+pub(crate) fn records(world: &World, lines: &[&[&str]]) -> String {
+    let said: Vec<String> = lines
+        .iter()
+        .map(|args| record(world, args, &world.run(args)))
+        .collect();
+    said.join("\n")
+}
+
+/// What differs from run to run and from system to system.
+pub(crate) const FILTERS: [(&str, &str); 4] = [
+    (r"pid \d+", "pid [PID]"),
+    (r"127\.0\.0\.1:\d{5}", "127.0.0.1:[PORT]"),
+    (
+        r"(Operation not permitted|Permission denied|Read-only file system) \(os error \d+\)",
+        "[REFUSED]",
+    ),
+    (r" \(os error \d+\)", ""),
+];
+
+/// Compares with the stored snapshot.
+macro_rules! assert_said {
+    ($said:expr) => {
+        insta::with_settings!({ filters => $crate::support::FILTERS, omit_expression => true }, {
+            insta::assert_snapshot!($said);
+        })
+    };
+}
+pub(crate) use assert_said;
+
+/// One plain HTTP request; returns the whole answer.
+pub(crate) fn http(addr: &str, request: &str) -> String {
+    let mut stream = std::net::TcpStream::connect(addr).unwrap();
+    stream
+        .write_all(request.replace('\n', "\r\n").as_bytes())
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}

@@ -1,0 +1,56 @@
+//! A meeting point between a test and a command of an agent: a named pipe, so that both wait without a clock.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A command arrives, the test sees it, and the command stays until the test lets it go.
+#[derive(Debug)]
+pub struct Meeting {
+    arrive: PathBuf,
+    leave: PathBuf,
+}
+
+impl Meeting {
+    pub(crate) fn make(dir: &Path, name: &str) -> Self {
+        let meeting = Self {
+            arrive: dir.join(format!("{name}.arrive")),
+            leave: dir.join(format!("{name}.leave")),
+        };
+        let made = Command::new("mkfifo")
+            .args([&meeting.arrive, &meeting.leave])
+            .status()
+            .expect("mkfifo is there");
+        assert!(made.success(), "two named pipes");
+        meeting
+    }
+
+    /// What the command has to run: says that it is there, then waits to be let go.
+    #[must_use]
+    pub fn shell(&self) -> String {
+        format!(
+            "echo here > {}; read word < {}",
+            self.arrive.display(),
+            self.leave.display()
+        )
+    }
+
+    /// Waits until the command is there.
+    ///
+    /// # Panics
+    /// When the pipe cannot be read.
+    pub fn wait(&self) {
+        let mut word = String::new();
+        let mut pipe = File::open(&self.arrive).expect("a named pipe");
+        pipe.read_to_string(&mut word).expect("a word");
+        assert_eq!(word, "here\n");
+    }
+}
+
+impl Drop for Meeting {
+    fn drop(&mut self) {
+        // Opening both ends wakes whoever waits for one; nobody waiting is fine too.
+        drop(File::options().read(true).write(true).open(&self.leave));
+    }
+}
