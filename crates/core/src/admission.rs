@@ -166,28 +166,7 @@ fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
     if !kind_fits_origin(ingress.kind, &ingress.origin) {
         return Err(Rejection::KindOriginMismatch);
     }
-    let vouched = match ingress.admission_context {
-        AdmissionContext::ControlAuthenticated
-        | AdmissionContext::LocalProcess
-        | AdmissionContext::RuntimeOwned
-        | AdmissionContext::OperatorTransportAuthenticated => true,
-        AdmissionContext::PublicUnauthenticated
-        | AdmissionContext::ExternalTriggerCapability
-        | AdmissionContext::SignedIntegration => false,
-    };
-    let outside = match ingress.kind {
-        MessageKind::ChannelEvent | MessageKind::WebhookEvent | MessageKind::CallbackEvent => true,
-        MessageKind::OperatorPrompt
-        | MessageKind::TimerTick
-        | MessageKind::SystemTick
-        | MessageKind::TaskResult
-        | MessageKind::TaskStatus
-        | MessageKind::Control
-        | MessageKind::BriefAck
-        | MessageKind::BriefResult
-        | MessageKind::InternalFollowup => false,
-    };
-    if !vouched && !outside {
+    if !door_takes(ingress.admission_context, ingress.kind) {
         return Err(Rejection::KindNotPublic);
     }
     let trusted_prompt = ingress.kind == MessageKind::OperatorPrompt
@@ -196,6 +175,30 @@ fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
         return Err(Rejection::PriorityNotPublic);
     }
     Ok(())
+}
+
+/// Which kinds a door takes: the runtime's own come from the runtime alone, the operator's from doors that know it.
+#[must_use]
+pub const fn door_takes(door: AdmissionContext, kind: MessageKind) -> bool {
+    match kind {
+        MessageKind::ChannelEvent | MessageKind::WebhookEvent | MessageKind::CallbackEvent => true,
+        MessageKind::OperatorPrompt | MessageKind::Control => match door {
+            AdmissionContext::ControlAuthenticated
+            | AdmissionContext::LocalProcess
+            | AdmissionContext::RuntimeOwned
+            | AdmissionContext::OperatorTransportAuthenticated => true,
+            AdmissionContext::PublicUnauthenticated
+            | AdmissionContext::ExternalTriggerCapability
+            | AdmissionContext::SignedIntegration => false,
+        },
+        MessageKind::TimerTick
+        | MessageKind::SystemTick
+        | MessageKind::TaskResult
+        | MessageKind::TaskStatus
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult
+        | MessageKind::InternalFollowup => matches!(door, AdmissionContext::RuntimeOwned),
+    }
 }
 
 /// Which origins a kind may have.

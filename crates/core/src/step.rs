@@ -50,7 +50,7 @@ pub enum Rejection {
     KindOriginMismatch,
     /// A kind only the runtime or the operator may send.
     #[error(
-        "this kind of message is not accepted from public ingress; use channel_event or webhook_event"
+        "this kind of message is not accepted here; from outside use channel_event or webhook_event"
     )]
     KindNotPublic,
     /// A priority only the operator may use.
