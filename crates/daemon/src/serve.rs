@@ -63,7 +63,8 @@ pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Resul
     let serving = async {
         let served = server.await;
         let closed = host.shut_down().await;
-        served.map_err(Error::from).and(closed.map_err(Error::from))
+        served?;
+        Ok(closed?)
     };
     until_done(serving, &mut signals, &shutdown).await
 }

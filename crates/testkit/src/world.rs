@@ -72,7 +72,7 @@ impl World {
     /// The host's home; not there before the first start.
     #[must_use]
     pub fn home(&self) -> PathBuf {
-        self.path().join("home")
+        self.path().join("holon")
     }
 
     /// Writes a file into the world.

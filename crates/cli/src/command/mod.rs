@@ -35,6 +35,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
     }
 }
 
+/// Drives a command to its end. What it leaves on other threads is not waited for: the answer is there.
 fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    holon_daemon::run_runtime()?.block_on(work)
+    let runtime = holon_daemon::run_runtime()?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
 }

@@ -28,9 +28,12 @@ pub(super) fn run(
     let settings = settings(home, args)?;
     holon_daemon::start_logging(&settings, LogLevel::Info);
     let runtime = holon_daemon::serve_runtime()?;
-    runtime.block_on(holon_daemon::serve(&settings, |endpoints| {
+    let served = runtime.block_on(holon_daemon::serve(&settings, |endpoints| {
         announce(endpoints, output)
-    }))?;
+    }));
+    // A second signal must end the process at once, whatever still runs on other threads.
+    runtime.shutdown_background();
+    served?;
     Ok(Exit::Done)
 }
 

@@ -1,6 +1,11 @@
 //! The real program, run as a user would run it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "tests"
+)]
 
 mod demo;
 mod disk;

@@ -166,7 +166,7 @@ fn a_home_with_too_long_a_path_is_refused_by_the_host() {
 #[test]
 fn a_settings_file_that_cannot_be_read_is_refused_with_its_line() {
     let world = world();
-    world.write("home/config.toml", "[model]\ndefualt = \"a/b\"\n");
+    world.write("holon/config.toml", "[model]\ndefualt = \"a/b\"\n");
     assert_said!(records(&world, &[&["run", "hi"], &["status"]]));
 }
 

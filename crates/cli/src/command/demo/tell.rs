@@ -114,6 +114,24 @@ fn words(event: &Event) -> Option<String> {
         }
         Event::RuntimeError(error) => Some(format!("failure: {}", error.error)),
         // The rest is for whoever looks closer.
-        _ => None,
+        Event::AgentCreated(_)
+        | Event::MessageProcessingStarted(_)
+        | Event::MessageProcessingAborted(_)
+        | Event::OperatorInterjectionAdmitted(_)
+        | Event::SchedulerDecision(_)
+        | Event::ContinuationResolved(_)
+        | Event::TurnContextBuilt(_)
+        | Event::ProviderRoundCompleted(_)
+        | Event::TerminalDeliveryRoundCompleted(_)
+        | Event::ProviderRetryScheduled(_)
+        | Event::MaxOutputTokensRecovery(_)
+        | Event::TurnTerminal(_)
+        | Event::ClosureDecided(_)
+        | Event::SystemTickEmitted(_)
+        | Event::ControlApplied(_)
+        | Event::CurrentRunAborted(_)
+        | Event::WorkspaceUsed(_)
+        | Event::EffectOutcomeDropped(_)
+        | Event::Unknown { .. } => None,
     }
 }
