@@ -19,12 +19,13 @@ impl World {
             return Ok(());
         };
         let stops = self.dice.percent(50);
-        self.control(&id, if stops { Input::Stop } else { Input::Start })
+        let input = if stops { Input::Stop } else { Input::Start };
+        self.control(&id, &input)
     }
 
-    pub(crate) fn control(&mut self, id: &AgentId, input: Input) -> Verdict<()> {
-        self.trace.note(|| format!("{id} {}", name_of(&input)));
-        match self.send(id, &input)? {
+    pub(crate) fn control(&mut self, id: &AgentId, input: &Input) -> Verdict<()> {
+        self.trace.note(|| format!("{id} {}", name_of(input)));
+        match self.send(id, input)? {
             Sent::Handled(_) | Sent::Died | Sent::Panicked => Ok(()),
             Sent::Unknown => self.clear_up(id),
             Sent::Refused(Refusal::Rejected(Rejection::Deleting) | Refusal::NotFound) => Ok(()),
@@ -43,7 +44,7 @@ impl World {
             "/w/{}",
             self.dice.below(3)
         )));
-        self.control(&id, Input::Configure { workspace, model })
+        self.control(&id, &Input::Configure { workspace, model })
     }
 
     /// A named agent.
@@ -51,7 +52,7 @@ impl World {
         let Ok(agent_id) = AgentId::parse(&format!("agent-{number}")) else {
             return Ok(());
         };
-        self.create(new_agent(AgentIdentity {
+        self.create(&new_agent(AgentIdentity {
             agent_id,
             kind: AgentKind::Named,
             visibility: Visibility::Public,
@@ -67,7 +68,7 @@ impl World {
             return Ok(());
         }
         let agent_id = AgentId::temporary("run", &mut self.dice);
-        self.create(new_agent(AgentIdentity {
+        self.create(&new_agent(AgentIdentity {
             agent_id,
             kind: AgentKind::Child,
             visibility: Visibility::Private,
@@ -85,7 +86,7 @@ impl World {
             names.retain(|id| id.as_str().starts_with(AgentId::TEMPORARY_PREFIX));
         }
         match names.get(self.dice.index(names.len())).cloned() {
-            Some(id) => self.control(&id, Input::Delete),
+            Some(id) => self.control(&id, &Input::Delete),
             None => Ok(()),
         }
     }

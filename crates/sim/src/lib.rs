@@ -5,6 +5,7 @@
 //! After every commit an oracle that knows only the contract compares what it expects with what is stored.
 
 mod act;
+mod boot;
 mod cast;
 mod check;
 mod coverage;

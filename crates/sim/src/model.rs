@@ -4,12 +4,12 @@
 use crate::check;
 use crate::coverage::Coverage;
 use crate::message::Message;
+use crate::rules::Resumption;
 use crate::talk::{Said, Talk};
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, stored, violation};
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::authority::AuthorityClass;
-use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::MessageKind;
@@ -32,20 +32,22 @@ pub(crate) struct Known {
     /// Its row when it was last looked at.
     pub(crate) record: AgentRecord,
     pub(crate) messages: BTreeMap<u64, Message>,
-    by_id: BTreeMap<MessageId, u64>,
+    pub(crate) by_id: BTreeMap<MessageId, u64>,
     /// Operator messages without an outcome.
     pub(crate) unsettled: BTreeSet<u64>,
     live: BTreeSet<u64>,
-    talk: Talk,
+    pub(crate) talk: Talk,
     /// What its rows say is not settled.
     pub(crate) outstanding: Outstanding,
     events: u64,
-    briefs: u64,
+    pub(crate) briefs: u64,
     pub(crate) turns_started: u64,
     pub(crate) turns_ended: u64,
     fired: Vec<Timestamp>,
     /// Authority of the last turn that was opened.
     pub(crate) turn_authority: AuthorityClass,
+    /// Unclean ends in a row without a new entry: the log's end, and how many.
+    pub(crate) resumes: (u64, u32),
     /// Its rows go, so they say nothing any more.
     pub(crate) removing: bool,
 }
@@ -94,6 +96,19 @@ impl Model {
             return Ok(());
         }
         known.look(reader, no, record, bench, (now, &mut self.coverage))
+    }
+
+    /// What a recovery of this agent has to come to.
+    pub(crate) fn before_recovery(&mut self, id: &AgentId, clean_exit: bool) -> Option<Resumption> {
+        self.agents.get_mut(id)?.resumption(clean_exit)
+    }
+
+    /// Whether it came to that.
+    pub(crate) fn after_recovery(&self, id: &AgentId, expected: Option<Resumption>) -> Verdict<()> {
+        match (self.agents.get(id), expected) {
+            (Some(known), Some(expected)) => known.check_resumption(expected),
+            (Some(_) | None, Some(_) | None) => Ok(()),
+        }
     }
 
     /// An acknowledged message must be there, under the id its sender was told.
@@ -146,6 +161,7 @@ impl Known {
             turns_ended: 0,
             fired: Vec::new(),
             turn_authority: AuthorityClass::OperatorInstruction,
+            resumes: (0, 0),
             removing: false,
         }
     }
@@ -347,46 +363,5 @@ impl Known {
             }
             _ => Ok(()),
         }
-    }
-
-    fn read_briefs(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
-        let fresh = self.record.counters.briefs - self.briefs;
-        if fresh == 0 {
-            return Ok(());
-        }
-        self.briefs = self.record.counters.briefs;
-        let count = usize::try_from(fresh).unwrap_or(usize::MAX);
-        for brief in stored(reader.briefs(no, count))? {
-            self.hear_brief(&brief, reader, no)?;
-        }
-        Ok(())
-    }
-
-    fn hear_brief(&mut self, brief: &BriefRecord, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
-        let failed = brief.kind == holon_domain::brief::BriefKind::Failure;
-        ensure(
-            failed || brief.text == self.talk.words(),
-            "a result says what the model said last",
-            || format!("{:?} instead of {:?}", brief.text, self.talk.words()),
-        )?;
-        for id in &brief.settles {
-            let Some(seq) = self.by_id.get(id).copied() else {
-                return violation("an outcome names messages that exist", id.to_string());
-            };
-            let first = self.unsettled.remove(&seq);
-            ensure(first, "an operator message has one outcome", || {
-                format!("{seq} {id} is settled again by {}", brief.id)
-            })?;
-            let told = stored(reader.outcome(no, seq))?.map(|told| told.id);
-            ensure(
-                told.as_ref() == Some(&brief.id),
-                "a message leads to its outcome",
-                || format!("{seq} leads to {told:?}, not {}", brief.id),
-            )?;
-            if let Some(message) = self.messages.get_mut(&seq) {
-                message.outcome = Some(brief.id.clone());
-            }
-        }
-        Ok(())
     }
 }

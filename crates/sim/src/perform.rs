@@ -200,7 +200,7 @@ impl World {
         let rounds = known.and_then(|agent| agent.open_turn.as_ref());
         let boundary = match rounds.map_or(0, |turn| turn.rounds) {
             0 => InterjectionBoundary::BeforeProviderRequest,
-            _ if interjected.len() % 2 == 0 => InterjectionBoundary::AfterProviderRound,
+            _ if interjected.len().is_multiple_of(2) => InterjectionBoundary::AfterProviderRound,
             _ => InterjectionBoundary::AfterToolResults,
         };
         let intents = reply.blocks.iter().filter_map(|block| match block {

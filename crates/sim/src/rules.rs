@@ -2,13 +2,65 @@
 
 use crate::message::is_self_caused;
 use crate::model::Known;
-use crate::violation::{Verdict, ensure};
+use crate::violation::{Verdict, ensure, stored, violation};
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
+use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::queue::QueueStatus;
+use holon_domain::turn::Phase;
+use holon_store::{AgentNo, Reader};
+
+/// What becomes of a turn that waited for its model when its process died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resumption {
+    /// It goes on.
+    GoesOn(u64),
+    /// The host died with it too often: it is set aside.
+    SetAside(u64),
+}
 
 impl Known {
+    /// Counts unclean ends without a new entry in between; the third sets the turn's message aside.
+    pub(crate) fn resumption(&mut self, clean_exit: bool) -> Option<Resumption> {
+        if self.removing || self.record.identity.temporary {
+            return None;
+        }
+        let turn = self.record.open_turn.as_ref()?;
+        if !matches!(turn.phase, Phase::CallingModel { .. }) {
+            return None;
+        }
+        let end = self.record.counters.log;
+        if !clean_exit {
+            let before = if self.resumes.0 == end {
+                self.resumes.1
+            } else {
+                0
+            };
+            self.resumes = (end, before + 1);
+        }
+        let set_aside = !clean_exit && self.resumes.1 >= 3;
+        Some(if set_aside {
+            Resumption::SetAside(turn.turn_index)
+        } else {
+            Resumption::GoesOn(turn.turn_index)
+        })
+    }
+
+    /// Whether the turn went on, or was set aside.
+    pub(crate) fn check_resumption(&self, expected: Resumption) -> Verdict<()> {
+        let open = self.record.open_turn.as_ref().map(|turn| turn.turn_index);
+        let holds = match expected {
+            Resumption::GoesOn(turn) => open == Some(turn),
+            Resumption::SetAside(turn) => open != Some(turn),
+        };
+        ensure(
+            holds,
+            "a message is set aside after three deaths without progress, and not before",
+            || format!("{expected:?}, open {open:?}"),
+        )
+    }
+
     /// What a turn makes never has more authority than what the turn answered.
     pub(crate) fn check_authority(&self, envelope: &MessageEnvelope) -> Verdict<()> {
         let made_by_turn = is_self_caused(envelope);
@@ -79,5 +131,47 @@ impl Known {
             "nothing is settled before its turn ends",
             || format!("{early:?}"),
         )
+    }
+
+    /// Takes in what operators were told since the last look.
+    pub(crate) fn read_briefs(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        let fresh = self.record.counters.briefs - self.briefs;
+        if fresh == 0 {
+            return Ok(());
+        }
+        self.briefs = self.record.counters.briefs;
+        let count = usize::try_from(fresh).unwrap_or(usize::MAX);
+        for brief in stored(reader.briefs(no, count))? {
+            self.hear_brief(&brief, reader, no)?;
+        }
+        Ok(())
+    }
+
+    fn hear_brief(&mut self, brief: &BriefRecord, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        let failed = brief.kind == BriefKind::Failure;
+        ensure(
+            failed || brief.text == self.talk.words(),
+            "a result says what the model said last",
+            || format!("{:?} instead of {:?}", brief.text, self.talk.words()),
+        )?;
+        for id in &brief.settles {
+            let Some(seq) = self.by_id.get(id).copied() else {
+                return violation("an outcome names messages that exist", id.to_string());
+            };
+            let first = self.unsettled.remove(&seq);
+            ensure(first, "an operator message has one outcome", || {
+                format!("{seq} {id} is settled again by {}", brief.id)
+            })?;
+            let told = stored(reader.outcome(no, seq))?.map(|told| told.id);
+            ensure(
+                told.as_ref() == Some(&brief.id),
+                "a message leads to its outcome",
+                || format!("{seq} leads to {told:?}, not {}", brief.id),
+            )?;
+            if let Some(message) = self.messages.get_mut(&seq) {
+                message.outcome = Some(brief.id.clone());
+            }
+        }
+        Ok(())
     }
 }

@@ -92,9 +92,9 @@ impl World {
         }
         for id in self.model.names() {
             match self.model.agent(&id).map(|known| known.record.lifecycle) {
-                Some(Lifecycle::Stopped) => self.control(&id, Input::Start)?,
+                Some(Lifecycle::Stopped) => self.control(&id, &Input::Start)?,
                 // Its home could not be removed; who asks again wants another try.
-                Some(Lifecycle::Deleting) => self.control(&id, Input::Delete)?,
+                Some(Lifecycle::Deleting) => self.control(&id, &Input::Delete)?,
                 Some(Lifecycle::Booting | Lifecycle::Runnable) | None => {}
             }
         }

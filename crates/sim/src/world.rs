@@ -12,7 +12,6 @@ use crate::trace::Trace;
 use crate::violation::{Verdict, Violation, ensure, stored, violation};
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Reply};
-use holon_domain::agent::Lifecycle;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueEntry;
@@ -77,14 +76,14 @@ pub(crate) struct World {
     pub(crate) going: Vec<AgentId>,
     pub(crate) crashes: u64,
     pub(crate) steps: u64,
-    kernel: Kernel,
+    pub(crate) kernel: Kernel,
     pub(crate) db: Db,
-    entropy: Rng,
+    pub(crate) entropy: Rng,
     begun: BTreeSet<CallId>,
     /// Agents with an effect whose outcome was lost to a panic; only a boot mends that.
     pub(crate) orphans: BTreeSet<AgentId>,
     /// Agents with a commit nobody could be sure of, until that is cleared up.
-    doubtful: BTreeSet<AgentId>,
+    pub(crate) doubtful: BTreeSet<AgentId>,
     pub(crate) draining: bool,
 }
 
@@ -99,7 +98,7 @@ impl World {
         Ok(Self {
             mood: Mood::Busy,
             dice: Rng::new(plan.seed),
-            entropy: Rng::new(plan.seed ^ 0x656e_7472_6f70_79),
+            entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
             now: Timestamp::from_millis(BEGINNING),
             model: Model::default(),
             bench: Bench::default(),
@@ -126,7 +125,7 @@ impl World {
         self.mood == Mood::Busy && self.plan.has(fault) && self.dice.percent(percent)
     }
 
-    pub(crate) fn create(&mut self, new: NewAgent) -> Verdict<()> {
+    pub(crate) fn create(&mut self, new: &NewAgent) -> Verdict<()> {
         let id = new.identity.agent_id.clone();
         self.trace.note(|| format!("create {id}"));
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
@@ -208,7 +207,7 @@ impl World {
         Ok(Sent::Handled(reply))
     }
 
-    fn dispatch(&mut self, work: Work) -> Verdict<()> {
+    pub(crate) fn dispatch(&mut self, work: Work) -> Verdict<()> {
         for (agent_id, effect) in work.closed {
             let held =
                 |flight: &Flight| flight.record.agent_id == agent_id && flight.record.id == effect;
@@ -267,132 +266,9 @@ impl World {
         )
     }
 
-    /// As the shell does after a commit it could not be sure of: what is open and in nobody's hands is recovered, and
-    /// what is in hand for nothing ends by itself.
-    pub(crate) fn clear_up(&mut self, id: &AgentId) -> Verdict<()> {
-        self.doubtful.remove(id);
-        let reader = self.db.reader();
-        let Some((no, agent)) = stored(reader.agent(id))? else {
-            return Ok(());
-        };
-        let open = stored(reader.outstanding(no))?.effects;
-        let gone_home =
-            open.is_empty() && agent.lifecycle == Lifecycle::Deleting && !self.going.contains(id);
-        let mine = |flight: &Flight| flight.record.agent_id == *id;
-        let stale = |flight: &Flight| mine(flight) && !open.contains(&flight.record.id);
-        while let Some(at) = self.flights.iter().position(stale) {
-            let flight = self.flights.remove(at);
-            self.finish_too_late(flight)?;
-        }
-        let held = open.iter().all(|effect| {
-            let held = |flight: &Flight| mine(flight) && flight.record.id == *effect;
-            self.flights.iter().any(held)
-        });
-        if held && !gone_home {
-            return Ok(());
-        }
-        let all = self.db.write(|tx| tx.open_effects());
-        let all = all.map_err(|error| refused_by_store(&error))?;
-        let left = all.into_iter().filter(|effect| effect.agent_id == *id);
-        self.recover(id, true, left.collect())
-    }
-
     pub(crate) fn observe(&mut self, id: &AgentId) -> Verdict<()> {
         let reader = self.db.reader();
         self.model.observe(&reader, id, &self.bench, self.now)
-    }
-
-    /// Ends the process without a word and starts another on what was committed.
-    pub(crate) fn die(&mut self) -> Verdict<()> {
-        self.crashes += 1;
-        self.model.coverage.count("crash");
-        self.start_over()?;
-        self.boot(false)
-    }
-
-    /// Takes the committed image into a new process; everything in memory is gone.
-    pub(crate) fn start_over(&mut self) -> Verdict<()> {
-        let image = stored(self.db.image())?;
-        self.db = stored(Db::from_image(&image))?;
-        self.flights.clear();
-        self.due.clear();
-        self.unfinished.clear();
-        self.going.clear();
-        self.orphans.clear();
-        self.doubtful.clear();
-        self.draining = false;
-        Ok(())
-    }
-
-    /// What a host does before it admits anything. Dying in here begins it again.
-    pub(crate) fn boot(&mut self, clean_exit: bool) -> Verdict<()> {
-        let mut clean_exit = clean_exit;
-        'boot: loop {
-            let left = self
-                .db
-                .write(|tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)));
-            let (agents, effects) = left.map_err(|error| refused_by_store(&error))?;
-            for id in agents {
-                if self.trouble(Fault::Crash, 5) {
-                    self.crashes += 1;
-                    self.model.coverage.count("crash_in_recovery");
-                    self.trace
-                        .note(|| "the process dies in recovery".to_owned());
-                    self.start_over()?;
-                    clean_exit = false;
-                    continue 'boot;
-                }
-                let open_effects: Vec<EffectRecord> = effects
-                    .iter()
-                    .filter(|effect| effect.agent_id == id)
-                    .cloned()
-                    .collect();
-                self.recover(&id, clean_exit, open_effects)?;
-            }
-            return Ok(());
-        }
-    }
-
-    fn recover(
-        &mut self,
-        id: &AgentId,
-        clean_exit: bool,
-        open_effects: Vec<EffectRecord>,
-    ) -> Verdict<()> {
-        self.trace.note(|| {
-            format!(
-                "{id} recover clean={clean_exit} {} open",
-                open_effects.len()
-            )
-        });
-        let input = Input::Recover {
-            clean_exit,
-            open_effects,
-        };
-        let mut handled = self.decide_recovery(id, &input)?;
-        // A commit that holds and was not known to: the same recovery is sent again.
-        if self.trouble(Fault::Unknown, 10) {
-            self.model.coverage.count("recovered_twice");
-            self.observe(id)?;
-            handled = self.decide_recovery(id, &input)?;
-        }
-        self.trace.note(|| describe(&handled.reply, &handled.work));
-        self.dispatch(handled.work)?;
-        self.observe(id)?;
-        self.check_flights(id)
-    }
-}
-
-impl World {
-    fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Handled> {
-        let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
-        let written = self.db.write(|tx| {
-            let mut entropy = Rng::new(seed);
-            kernel.handle(tx, id, input.clone(), now, &mut entropy)
-        });
-        written
-            .map_err(|error| refused_by_store(&error))?
-            .or_else(|refusal| violation("recovery is never refused", format!("{refusal:?}")))
     }
 }
 
@@ -404,7 +280,7 @@ pub(crate) fn refused_by_store(error: &WriteError) -> Violation {
     }
 }
 
-fn describe(reply: &Reply, work: &Work) -> String {
+pub(crate) fn describe(reply: &Reply, work: &Work) -> String {
     let effects: Vec<String> = work
         .effects
         .iter()
