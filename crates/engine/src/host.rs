@@ -94,6 +94,12 @@ impl Host {
         self.acts.clone()
     }
 
+    /// How many commits changed something since the start.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.acts.shell().writer.commits()
+    }
+
     /// Goes down within a bounded time. No agent is stopped by it; what is unfinished is taken up at the next start.
     ///
     /// # Errors

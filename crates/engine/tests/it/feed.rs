@@ -1,0 +1,81 @@
+//! News of commits, and cursors older than what is kept.
+
+use crate::house::{House, agent, at_rest, briefs, events, prompt};
+use crate::ports::says;
+use holon_domain::feed::{EventOrder, EventQuery};
+use holon_domain::limits;
+use holon_engine::Error;
+
+#[tokio::test]
+async fn every_commit_with_events_is_news_of_the_newest() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let mut news = host.reads().subscribe();
+    let before = events(&host, "main").await.len() as u64;
+    prompt(&host, "main", "hello").await;
+    let notice = news.recv().await.expect("news");
+    assert_eq!(notice.agent_id, agent("main"));
+    let now = events(&host, "main").await.len() as u64;
+    assert_eq!(notice.newest_seq, now);
+    assert!(now > before);
+    house.model.next().await.answer(says("hi"));
+    let notice = news.recv().await.expect("news");
+    assert_eq!(notice.newest_seq, events(&host, "main").await.len() as u64);
+}
+
+#[tokio::test]
+async fn reading_changes_nothing_and_wakes_nobody() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let before = host.commits();
+    host.reads().agents().await.expect("a list");
+    at_rest(&host, "main").await;
+    events(&host, "main").await;
+    host.reads()
+        .transcript(&agent("main"), 10)
+        .await
+        .expect("a transcript");
+    assert_eq!(host.commits(), before);
+    assert!(house.model.is_quiet().await);
+}
+
+#[tokio::test]
+async fn a_cursor_older_than_what_is_kept_is_refused_with_where_to_go_on() {
+    let house = House::new();
+    let host = house.start_with(0).await;
+    crate::house::create(&host, "main").await;
+    // Enough turns that more than the events every agent keeps are there to be removed.
+    let mut told = 0;
+    loop {
+        prompt(&host, "main", "hello").await;
+        house.model.next().await.answer(says("hi"));
+        told += 1;
+        briefs(&host, "main", told.min(100)).await;
+        let newest = at_rest(&host, "main").await.newest_seq;
+        if newest > limits::EVENTS_KEPT_PER_AGENT + 500 {
+            break;
+        }
+    }
+    house.clock.advance(60_000);
+    let first = EventQuery {
+        before_seq: None,
+        after_seq: Some(0),
+        limit: 10,
+        order: EventOrder::Ascending,
+    };
+    let refusal = loop {
+        match host.reads().events(&agent("main"), first).await {
+            Err(refusal) => break refusal,
+            Ok(_) => tokio::task::yield_now().await,
+        }
+    };
+    let Error::CursorTooOld { oldest_seq, .. } = refusal else {
+        panic!("{refusal}");
+    };
+    let after = EventQuery {
+        after_seq: Some(oldest_seq - 1),
+        ..first
+    };
+    let page = host.reads().events(&agent("main"), after).await;
+    assert_eq!(page.expect("a page").events[0].event_seq, oldest_seq);
+}

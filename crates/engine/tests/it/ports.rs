@@ -1,0 +1,264 @@
+//! Ports in the hands of the test: a call waits until the test answers it, and the clock moves when the test moves it.
+
+use async_trait::async_trait;
+use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
+use holon_domain::intent::ExecCommand;
+use holon_domain::model::{
+    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
+    StopReason,
+};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_engine::ports::{
+    Clock, CommandContext, CommandHost, EntropySource, HomeHost, ModelClient,
+};
+use holon_engine::request::WorkspaceChoice;
+use serde_json::Value;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::{Mutex, Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// A request that waits for the test to answer it.
+#[derive(Debug)]
+pub(crate) struct Asked<Q, A> {
+    pub(crate) request: Q,
+    answer: oneshot::Sender<A>,
+}
+
+impl<Q, A> Asked<Q, A> {
+    pub(crate) fn answer(self, answer: A) {
+        // One that nobody waits for any more is dropped, as the real ones are.
+        drop(self.answer.send(answer));
+    }
+
+    /// Returns once nobody waits for the answer any more.
+    pub(crate) async fn let_go(mut self) {
+        self.answer.closed().await;
+    }
+}
+
+/// A door requests come through, in order.
+#[derive(Debug)]
+pub(crate) struct Door<Q, A> {
+    sender: mpsc::UnboundedSender<Asked<Q, A>>,
+    receiver: Mutex<mpsc::UnboundedReceiver<Asked<Q, A>>>,
+}
+
+impl<Q: std::fmt::Debug, A: std::fmt::Debug> Door<Q, A> {
+    pub(crate) fn new() -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        Self {
+            sender,
+            receiver: Mutex::new(receiver),
+        }
+    }
+
+    /// The next request.
+    pub(crate) async fn next(&self) -> Asked<Q, A> {
+        let next = self.receiver.lock().await.recv().await;
+        next.expect("the door keeps a sender of its own")
+    }
+
+    /// Whether somebody stands at the door.
+    pub(crate) async fn is_quiet(&self) -> bool {
+        self.receiver.lock().await.is_empty()
+    }
+
+    /// Puts a request before the test; none when the caller gives up first.
+    async fn ask(&self, request: Q, cancel: &CancellationToken) -> Option<A> {
+        let (answer, waiting) = oneshot::channel();
+        self.sender
+            .send(Asked { request, answer })
+            .expect("the test keeps the door");
+        tokio::select! {
+            answer = waiting => answer.ok(),
+            () = cancel.cancelled() => None,
+        }
+    }
+}
+
+/// A model the test speaks for.
+pub(crate) type Model = Door<ModelRequest, Result<ModelReply, ModelFailure>>;
+
+#[async_trait]
+impl ModelClient for Model {
+    async fn call(
+        &self,
+        request: ModelRequest,
+        cancel: CancellationToken,
+    ) -> Result<ModelReply, ModelFailure> {
+        let answer = self.ask(request, &cancel).await;
+        answer.unwrap_or_else(|| Err(failure(ModelFailureKind::Connection)))
+    }
+
+    fn check(&self, _model: &ModelRef) -> Result<(), ModelFailure> {
+        Ok(())
+    }
+}
+
+/// Commands the test runs.
+pub(crate) type Commands = Door<ExecCommand, Result<CommandOutput, CommandFailure>>;
+
+#[async_trait]
+impl CommandHost for Commands {
+    async fn run(
+        &self,
+        _context: CommandContext,
+        command: ExecCommand,
+        cancel: CancellationToken,
+    ) -> Result<CommandOutput, CommandFailure> {
+        let answer = self.ask(command, &cancel).await;
+        answer.unwrap_or(Err(CommandFailure::Cancelled))
+    }
+}
+
+/// Homes that are made by saying so.
+#[derive(Debug, Default)]
+pub(crate) struct Homes {
+    pub(crate) removed: AtomicU64,
+}
+
+#[async_trait]
+impl HomeHost for Homes {
+    async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        self.removed.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn workspace(
+        &self,
+        _choice: &WorkspaceChoice,
+        agent_home: &str,
+    ) -> Result<WorkspaceEntry, String> {
+        Ok(WorkspaceEntry::agent_home(agent_home))
+    }
+}
+
+/// A clock that stands still until the test moves it.
+#[derive(Debug)]
+pub(crate) struct VirtualClock {
+    now: AtomicI64,
+    moved: Notify,
+}
+
+impl VirtualClock {
+    pub(crate) fn new() -> Self {
+        Self {
+            now: AtomicI64::new(1_800_000_000_000),
+            moved: Notify::new(),
+        }
+    }
+
+    /// Moves the clock and wakes everyone whose time has come.
+    pub(crate) fn advance(&self, millis: i64) {
+        self.now.fetch_add(millis, Ordering::SeqCst);
+        self.moved.notify_waiters();
+    }
+}
+
+#[async_trait]
+impl Clock for VirtualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.now.load(Ordering::SeqCst))
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.now.load(Ordering::SeqCst).unsigned_abs())
+    }
+
+    async fn sleep_until(&self, at: Timestamp) {
+        loop {
+            let moved = self.moved.notified();
+            if self.now() >= at {
+                return;
+            }
+            moved.await;
+        }
+    }
+}
+
+/// Numbers that never come twice, in a fixed order.
+#[derive(Debug, Default)]
+pub(crate) struct Counting(AtomicU64);
+
+#[derive(Debug)]
+struct Numbers(u128);
+
+impl Entropy for Numbers {
+    fn next(&mut self) -> u128 {
+        self.0 += 1;
+        self.0
+    }
+}
+
+impl EntropySource for Counting {
+    fn source(&self) -> Box<dyn Entropy + Send> {
+        let source = self.0.fetch_add(1, Ordering::Relaxed);
+        Box::new(Numbers(u128::from(source) << 40))
+    }
+}
+
+/// An answer in words.
+pub(crate) fn says(text: &str) -> Result<ModelReply, ModelFailure> {
+    reply(vec![words(text)], StopReason::EndTurn)
+}
+
+/// An answer that makes calls.
+pub(crate) fn calls(of: &[(&str, Value)]) -> Result<ModelReply, ModelFailure> {
+    let call = |(name, input): &(&str, Value)| {
+        ReplyBlock::Call(RequestedCall {
+            provider_id: None,
+            name: (*name).to_owned(),
+            input: input.clone(),
+        })
+    };
+    reply(of.iter().map(call).collect(), StopReason::ToolUse)
+}
+
+pub(crate) fn reply(
+    blocks: Vec<ReplyBlock>,
+    stop_reason: StopReason,
+) -> Result<ModelReply, ModelFailure> {
+    Ok(ModelReply {
+        blocks,
+        stop_reason,
+        usage: holon_domain::attempt::TokenUsage::new(10, 2),
+    })
+}
+
+fn words(text: &str) -> ReplyBlock {
+    ReplyBlock::Text {
+        text: text.to_owned(),
+    }
+}
+
+/// A provider failure.
+pub(crate) fn failure(kind: ModelFailureKind) -> ModelFailure {
+    ModelFailure {
+        kind,
+        message: "no answer".to_owned(),
+        retry_after_ms: None,
+        usage: None,
+        diagnostics: None,
+    }
+}
+
+/// A command that printed this and ended well.
+pub(crate) fn printed(text: &str) -> Result<CommandOutput, CommandFailure> {
+    Ok(CommandOutput {
+        end: CommandEnd::Exited { status: 0 },
+        stdout: CapturedStream {
+            head: text.to_owned(),
+            total_bytes: text.len() as u64,
+            ..CapturedStream::default()
+        },
+        stderr: CapturedStream::default(),
+        duration_ms: 1,
+        leftovers: 0,
+    })
+}

@@ -1,0 +1,147 @@
+//! One-shot runs, by temporary and by named agents.
+
+use crate::house::{House, agent, briefs};
+use crate::ports::{calls, failure, printed, says};
+use holon_domain::closure::WaitingReason;
+use holon_domain::message::AdmissionContext;
+use holon_domain::model::ModelFailureKind;
+use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_engine::request::RunRequest;
+use holon_engine::{Error, Host};
+use serde_json::json;
+use std::sync::atomic::Ordering;
+
+fn request(text: &str) -> RunRequest {
+    RunRequest {
+        text: text.to_owned(),
+        agent_id: None,
+        create_agent: false,
+        model: None,
+        max_rounds: None,
+        workspace: Default::default(),
+        admission_context: AdmissionContext::LocalProcess,
+    }
+}
+
+async fn run(
+    host: &Host,
+    request: RunRequest,
+    world: impl Future<Output = ()>,
+) -> Result<RunOnceResponse, Error> {
+    let acts = host.acts();
+    let (outcome, ()) = tokio::join!(acts.run_once(request), world);
+    outcome
+}
+
+#[tokio::test]
+async fn a_temporary_agent_answers_and_leaves_nothing_behind() {
+    let house = House::new();
+    let host = house.start().await;
+    let outcome = run(&host, request("what is two and two"), async {
+        let round = calls(&[("ExecCommand", json!({ "cmd": "bc" }))]);
+        house.model.next().await.answer(round);
+        house.commands.next().await.answer(printed("4"));
+        house.model.next().await.answer(says("four"));
+    });
+    let response = outcome.await.expect("a response");
+    assert_eq!(response.final_status, RunStatus::Completed);
+    assert_eq!(response.final_text, "four");
+    assert_eq!(
+        (
+            response.model_rounds,
+            response.tool_calls,
+            response.shell_commands
+        ),
+        (2, 1, 1)
+    );
+    assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
+    let status = host.reads().status(&response.agent_id).await;
+    assert!(matches!(status, Err(Error::AgentNotFound { .. })));
+    assert!(host.reads().agents().await.expect("a list").is_empty());
+}
+
+#[tokio::test]
+async fn a_named_agent_is_made_when_asked_for_and_stays() {
+    let house = House::new();
+    let host = house.start().await;
+    let named = |create_agent| RunRequest {
+        agent_id: Some(agent("helper")),
+        create_agent,
+        ..request("hello")
+    };
+    let refused = run(&host, named(false), async {}).await;
+    assert!(matches!(refused, Err(Error::AgentNotFound { .. })));
+    let answer = async { house.model.next().await.answer(says("hi")) };
+    let response = run(&host, named(true), answer).await.expect("a response");
+    assert_eq!(response.agent_id, agent("helper"));
+    assert_eq!(briefs(&host, "helper", 1).await[0].text, "hi");
+    assert_eq!(house.homes.removed.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_run_ends_at_its_round_bound_and_says_so() {
+    let house = House::new();
+    let host = house.start().await;
+    let bounded = RunRequest {
+        max_rounds: Some(1),
+        ..request("go on for ever")
+    };
+    let outcome = run(&host, bounded, async {
+        let round = calls(&[("ExecCommand", json!({ "cmd": "yes" }))]);
+        house.model.next().await.answer(round);
+    });
+    let response = outcome.await.expect("a response");
+    assert_eq!(response.final_status, RunStatus::MaxTurnsExceeded);
+    assert!(
+        house.commands.is_quiet().await,
+        "the last round runs nothing"
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_fails_or_waits_is_an_answer_and_not_an_error() {
+    let house = House::new();
+    let host = house.start().await;
+    let refusal = async {
+        let refused = Err(failure(ModelFailureKind::Auth));
+        house.model.next().await.answer(refused);
+    };
+    let failed = run(&host, request("hello"), refusal)
+        .await
+        .expect("an answer");
+    assert_eq!(failed.final_status, RunStatus::Failed);
+    let kind = failed.failure_artifact.map(|artifact| artifact.kind);
+    assert_eq!(kind.as_deref(), Some("auth"));
+    let named = RunRequest {
+        agent_id: Some(agent("helper")),
+        create_agent: true,
+        ..request("wait a minute")
+    };
+    let rest = async {
+        let rest = calls(&[("Sleep", json!({ "duration_ms": 60_000 }))]);
+        house.model.next().await.answer(rest);
+    };
+    let waiting = run(&host, named, rest).await.expect("an answer");
+    assert_eq!(waiting.final_status, RunStatus::Waiting);
+    assert_eq!(waiting.waiting_reason, Some(WaitingReason::AwaitingTimer));
+}
+
+#[tokio::test]
+async fn a_run_whose_caller_went_away_is_run_and_cleaned_up() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    {
+        let waiting = acts.run_once(request("hello"));
+        tokio::pin!(waiting);
+        let asked = tokio::select! {
+            _ = &mut waiting => panic!("nobody answered yet"),
+            asked = house.model.next() => asked,
+        };
+        asked.answer(says("to nobody"));
+    }
+    while house.homes.removed.load(Ordering::Relaxed) == 0 {
+        assert!(host.reads().agents().await.expect("a list").is_empty());
+    }
+    host.shut_down().await.expect("down");
+}

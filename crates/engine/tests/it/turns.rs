@@ -1,0 +1,190 @@
+//! Turns over the shell: interjections, pauses, rests, and what a request holds.
+
+use crate::house::{House, at_rest, briefs, events, interject, prompt, until, until_event};
+use crate::ports::{calls, failure, printed, reply, says};
+use holon_domain::agent::AgentStatus;
+use holon_domain::brief::BriefKind;
+use holon_domain::event::Event;
+use holon_domain::model::{ConversationItem, ModelFailureKind, StopReason};
+use serde_json::json;
+
+#[tokio::test]
+async fn an_interjection_enters_after_the_tool_results_and_one_brief_settles_both() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let first = prompt(&host, "main", "build it").await;
+    let round = calls(&[("ExecCommand", json!({ "cmd": "make" }))]);
+    house.model.next().await.answer(round);
+    let command = house.commands.next().await;
+    let second = interject(&host, "main", "and test it").await;
+    command.answer(printed("built"));
+    let asked = house.model.next().await;
+    let roles: Vec<&str> = asked.request.conversation.iter().map(role).collect();
+    assert_eq!(roles, ["assistant", "tool_result", "user"]);
+    let Some(ConversationItem::User { text }) = asked.request.conversation.last() else {
+        panic!("the interjection comes last");
+    };
+    assert!(text.contains("and test it"), "{text}");
+    asked.answer(says("built and tested"));
+    let told = briefs(&host, "main", 1).await;
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].settles, [first.message_id, second.message_id]);
+}
+
+#[tokio::test]
+async fn an_interjection_that_comes_while_the_model_answers_gets_a_round_of_its_own() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "think").await;
+    let asked = house.model.next().await;
+    interject(&host, "main", "think harder").await;
+    asked.answer(says("thought"));
+    let again = house.model.next().await;
+    assert_eq!(again.request.round, 2, "the same turn goes on");
+    again.answer(says("thought harder"));
+    let told = briefs(&host, "main", 1).await;
+    assert_eq!(told[0].settles.len(), 2);
+    assert_eq!(told[0].text, "thought harder");
+}
+
+#[tokio::test]
+async fn an_answer_without_content_is_not_sent_back_to_the_provider() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "speak").await;
+    let asked = house.model.next().await;
+    interject(&host, "main", "are you there").await;
+    asked.answer(reply(Vec::new(), StopReason::EndTurn));
+    let again = house.model.next().await;
+    let roles: Vec<&str> = again.request.conversation.iter().map(role).collect();
+    assert_eq!(roles, ["user"]);
+    again.answer(says("yes"));
+    briefs(&host, "main", 1).await;
+}
+
+#[tokio::test]
+async fn a_provider_failure_is_tried_again_when_the_clock_says_so_and_not_before() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "hello").await;
+    let overloaded = || Err(failure(ModelFailureKind::ServerError));
+    house.model.next().await.answer(overloaded());
+    until_event(&host, "main", "provider_retry_scheduled").await;
+    house.clock.advance(999);
+    assert!(
+        house.model.is_quiet().await,
+        "the first pause is a second at least"
+    );
+    house.clock.advance(251);
+    house.model.next().await.answer(overloaded());
+    until(&host, "main", |status| {
+        status.scheduling_posture.wakes_at.is_some()
+    })
+    .await;
+    house.clock.advance(2_500);
+    house.model.next().await.answer(says("at last"));
+    let told = briefs(&host, "main", 1).await;
+    assert_eq!(
+        (told[0].kind, told[0].text.as_str()),
+        (BriefKind::Result, "at last")
+    );
+}
+
+#[tokio::test]
+async fn when_every_try_failed_the_operator_is_told_once() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "hello").await;
+    for pause in [1_250, 2_500] {
+        let gone = Err(failure(ModelFailureKind::Connection));
+        house.model.next().await.answer(gone);
+        until(&host, "main", |status| {
+            status.scheduling_posture.wakes_at.is_some()
+        })
+        .await;
+        house.clock.advance(pause);
+    }
+    let gone = Err(failure(ModelFailureKind::Connection));
+    house.model.next().await.answer(gone);
+    let told = briefs(&host, "main", 1).await;
+    assert_eq!(told[0].kind, BriefKind::Failure);
+    assert_eq!(told[0].settles.len(), 1);
+    at_rest(&host, "main").await;
+}
+
+#[tokio::test]
+async fn a_rest_ends_once_at_its_time() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "rest").await;
+    let rest = calls(&[("Sleep", json!({ "reason": "tired", "duration_ms": 60_000 }))]);
+    house.model.next().await.answer(rest);
+    let resting = |status: &holon_domain::summary::AgentSummary| {
+        status.agent.status == AgentStatus::Asleep && status.agent.sleeping_until.is_some()
+    };
+    until(&host, "main", resting).await;
+    house.clock.advance(59_999);
+    assert!(house.model.is_quiet().await, "not before its time");
+    house.clock.advance(1);
+    let asked = house.model.next().await;
+    asked.answer(says("awake"));
+    at_rest(&host, "main").await;
+    house.clock.advance(3_600_000);
+    let all = events(&host, "main").await;
+    let ticks = all
+        .iter()
+        .filter(|event| matches!(event, Event::SystemTickEmitted(_)));
+    assert_eq!(ticks.count(), 1);
+    assert!(house.model.is_quiet().await);
+}
+
+#[tokio::test]
+async fn a_message_ends_a_rest_and_its_time_then_means_nothing() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "rest").await;
+    let rest = calls(&[("Sleep", json!({ "duration_ms": 60_000 }))]);
+    house.model.next().await.answer(rest);
+    until(&host, "main", |status| {
+        status.agent.sleeping_until.is_some()
+    })
+    .await;
+    prompt(&host, "main", "get up").await;
+    house.clock.advance(120_000);
+    house.model.next().await.answer(says("up"));
+    at_rest(&host, "main").await;
+    let all = events(&host, "main").await;
+    assert!(
+        !all.iter()
+            .any(|event| event.kind() == "system_tick_emitted")
+    );
+    assert!(!all.iter().any(|event| event.kind() == "runtime_error"));
+}
+
+#[tokio::test]
+async fn a_follow_up_becomes_a_turn_of_its_own() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "plan").await;
+    let later = calls(&[("Enqueue", json!({ "text": "do the second half" }))]);
+    house.model.next().await.answer(later);
+    house.model.next().await.answer(says("first half done"));
+    let asked = house.model.next().await;
+    let current = asked.request.frame.context_blocks.last().expect("a block");
+    assert!(
+        current.text.contains("do the second half"),
+        "{}",
+        current.text
+    );
+    asked.answer(says("all done"));
+    at_rest(&host, "main").await;
+    assert_eq!(briefs(&host, "main", 2).await.len(), 2);
+}
+
+fn role(item: &ConversationItem) -> &'static str {
+    match item {
+        ConversationItem::Assistant { .. } => "assistant",
+        ConversationItem::ToolResult { .. } => "tool_result",
+        ConversationItem::User { .. } => "user",
+    }
+}
