@@ -4,10 +4,10 @@ use crate::error::Error;
 use crate::handle::Acts;
 use crate::request::{Admitted, Ingress, RunRequest};
 use holon_core::assess::assess;
-use holon_core::{Input, Reply};
+use holon_core::{Input, Reply, lifecycle};
 use holon_domain::AgentId;
 use holon_domain::agent::{
-    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
+    AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::attempt::{AttemptTimeline, TokenUsage};
 use holon_domain::block::{calls_of, text_of};
@@ -123,7 +123,14 @@ async fn answer(
             request.admission_context,
         )
     };
-    let admitted = acts.admit(agent_id, ingress).await?;
+    let admitted = match acts.admit(agent_id, ingress).await {
+        Ok(admitted) => admitted,
+        Err(error @ Error::AgentStopped { .. }) => {
+            let found = acts.find(agent_id).await?;
+            return Err(found.map_or(error, |agent| held(&agent)));
+        }
+        Err(error) => return Err(error),
+    };
     loop {
         if let Some(response) = gather(acts, &admitted, log_end).await? {
             return Ok(response);
@@ -151,21 +158,43 @@ async fn gather(
         let Some((no, agent)) = reader.agent(&agent_id)? else {
             return Ok(None);
         };
-        let Some(brief) = reader.outcome(no, seq)? else {
-            return Ok(None);
+        let settled = match reader.outcome(no, seq)? {
+            Some(brief) => Some((
+                reader.queue(no)?,
+                brief,
+                reader.turn_entries(no, log_end + 1)?,
+            )),
+            None => None,
         };
-        Ok(Some((
-            agent,
-            reader.queue(no)?,
-            brief,
-            reader.turn_entries(no, log_end + 1)?,
-        )))
+        Ok(Some((agent, settled)))
     });
-    let Some((agent, queue, brief, entries)) = read.await? else {
-        return Ok(None);
+    let agent_id = || admitted.agent_id.clone();
+    let Some((agent, settled)) = read.await? else {
+        return Err(Error::AgentNotFound {
+            agent_id: agent_id(),
+        });
+    };
+    let Some((queue, brief, entries)) = settled else {
+        return match agent.lifecycle {
+            // Only a start by somebody else would bring the answer; the message stays in the queue for it.
+            Lifecycle::Stopped => Err(held(&agent)),
+            Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Deleting => Ok(None),
+        };
     };
     let tally = Tally::of(entries.into_iter().map(|(_, entry)| entry), seq);
     Ok(Some(respond(admitted, &agent, &queue, brief, tally)))
+}
+
+/// Why a stopped agent will not answer: its home could not be made, or somebody stopped it.
+fn held(agent: &AgentRecord) -> Error {
+    match &agent.last_failure {
+        Some(failure) if lifecycle::home_is_missing(agent) => Error::Storage {
+            message: failure.failure_artifact.summary.clone(),
+        },
+        Some(_) | None => Error::AgentStopped {
+            agent_id: agent.identity.agent_id.clone(),
+        },
+    }
 }
 
 /// What the log says about one message's turn.

@@ -1,13 +1,17 @@
 //! Audit: what is outstanding for one agent, counted from the rows themselves and not from what is derived of them.
 //!
+//! Also how much work something was, in steps of SQLite's machine, which no clock or cache changes.
 //! For tests, the simulation and `doctor`; nothing on a hot path asks here.
 
+use crate::db::Db;
 use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::{AgentNo, all};
 use holon_domain::effect::EffectId;
 use holon_domain::queue::MessageSeq;
 use holon_domain::timer::DueId;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const EFFECTS: &str = "SELECT id FROM effects WHERE agent_no = ?1 ORDER BY id";
 const DUE: &str = "SELECT id FROM due WHERE agent_no = ?1 ORDER BY id";
@@ -45,5 +49,22 @@ impl Reader<'_> {
             interjections: numbers(INTERJECTIONS)?,
             dequeued: numbers(DEQUEUED)?,
         })
+    }
+}
+
+impl Db {
+    /// Counts the steps of SQLite's machine on this connection from now on.
+    ///
+    /// # Errors
+    /// When SQLite cannot count.
+    pub fn count_steps(&mut self) -> Result<Arc<AtomicU64>, Error> {
+        let steps = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&steps);
+        let count = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        self.conn.progress_handler(1, Some(count))?;
+        Ok(steps)
     }
 }

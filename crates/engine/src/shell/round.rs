@@ -350,3 +350,6 @@ fn boundary(entries: &[LogEntry], rounds: u32) -> InterjectionBoundary {
         (_, _) => InterjectionBoundary::AfterProviderRound,
     }
 }
+
+#[cfg(test)]
+mod tests;

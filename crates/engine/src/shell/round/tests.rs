@@ -1,0 +1,177 @@
+//! What a message costs must not depend on how many came before it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use super::{Prepared, load};
+use crate::kernel::{Handled, Kernel};
+use holon_core::input::{NewAgent, RoundTiming};
+use holon_core::{HostFacts, Input, RoundAnswer, Stamp};
+use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
+use holon_domain::model::{ModelRef, ModelReply, ReplyBlock, StopReason};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_store::Db;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug, Default)]
+struct Numbers(u128);
+
+impl Entropy for Numbers {
+    fn next(&mut self) -> u128 {
+        self.0 += 1;
+        self.0
+    }
+}
+
+/// One agent on a database in memory, and the kernel that drives it.
+struct Desk {
+    db: Db,
+    kernel: Kernel,
+    id: AgentId,
+    numbers: Numbers,
+    /// Steps of SQLite's machine so far.
+    steps: Arc<AtomicU64>,
+    /// The answer to the last request that was really built.
+    answer: Option<RoundAnswer>,
+}
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+impl Desk {
+    fn new() -> Self {
+        let default_model = ModelRef::parse("test/model").unwrap();
+        let id = AgentId::parse("main").unwrap();
+        let mut db = Db::in_memory().unwrap();
+        let steps = db.count_steps().unwrap();
+        let mut desk = Self {
+            db,
+            steps,
+            kernel: Kernel::new(HostFacts { default_model }),
+            id: id.clone(),
+            numbers: Numbers::default(),
+            answer: None,
+        };
+        let new = NewAgent {
+            identity: AgentIdentity {
+                agent_id: id,
+                kind: AgentKind::Default,
+                visibility: Visibility::Public,
+                ownership: Ownership::SelfOwned,
+                profile_preset: ProfilePreset::PublicNamed,
+                lineage_parent_agent_id: None,
+                temporary: false,
+            },
+            agent_home: "/agents/main".to_owned(),
+            workspace: WorkspaceEntry::agent_home("/agents/main"),
+            model: None,
+        };
+        let (kernel, numbers) = (&desk.kernel, &mut desk.numbers);
+        let made = desk
+            .db
+            .write(|tx| kernel.create(tx, new.clone(), NOW, numbers));
+        let stamp = stamp_of(&made.unwrap().effects[0]);
+        desk.handle(&Input::HomePrepared {
+            stamp,
+            result: Ok(()),
+        });
+        desk
+    }
+
+    fn handle(&mut self, input: &Input) -> Handled {
+        let (kernel, id, numbers) = (&self.kernel, &self.id, &mut self.numbers);
+        let handled = self
+            .db
+            .write(|tx| kernel.handle(tx, id, input.clone(), NOW, numbers));
+        handled.unwrap().unwrap()
+    }
+
+    fn admit(&mut self) -> EffectRecord {
+        let ingress = holon_core::admission::Ingress::operator_prompt(
+            "what is new".to_owned(),
+            Priority::Normal,
+            DeliverySurface::HttpControlPrompt,
+            AdmissionContext::ControlAuthenticated,
+        );
+        let handled = self.handle(&Input::Admit(Box::new(ingress)));
+        handled.work.effects[0].clone()
+    }
+
+    /// Builds the request as a round does, from the store.
+    fn build(&mut self, effect: &EffectRecord) {
+        let Effect::CallModel { turn_index, .. } = effect.effect else {
+            panic!("a turn begins with a request");
+        };
+        let context = load(&self.db.reader(), &self.id, turn_index)
+            .unwrap()
+            .unwrap();
+        let tools = holon_tools::catalog(context.agent.identity.profile_preset);
+        let prepared = Prepared::new(&context, tools).unwrap();
+        let reply = ModelReply {
+            blocks: vec![ReplyBlock::Text {
+                text: "nothing much".to_owned(),
+            }],
+            stop_reason: StopReason::EndTurn,
+            usage: TokenUsage::new(10, 2),
+        };
+        let timing = RoundTiming {
+            context_build_ms: 0,
+            started_at: NOW,
+            completed_at: NOW,
+            provider_ms: 0,
+        };
+        self.answer = Some(prepared.answer(&context, reply, timing));
+    }
+
+    fn finish(&mut self, effect: &EffectRecord) {
+        let answer = self.answer.clone().expect("a request was built");
+        self.handle(&Input::RoundAnswered {
+            stamp: stamp_of(effect),
+            answer: Box::new(answer),
+        });
+    }
+
+    /// The whole way of one message: admitted, asked, answered, settled.
+    fn whole_message(&mut self) {
+        let effect = self.admit();
+        self.build(&effect);
+        self.finish(&effect);
+    }
+
+    /// The least steps of ten whole messages; some of them also move a bound of the event log, which is not their own.
+    fn steps_of_a_message(&mut self) -> u64 {
+        let mut least = u64::MAX;
+        for _ in 0..10 {
+            let before = self.steps.load(Ordering::Relaxed);
+            self.whole_message();
+            least = least.min(self.steps.load(Ordering::Relaxed) - before);
+        }
+        least
+    }
+}
+
+fn stamp_of(effect: &EffectRecord) -> Stamp {
+    Stamp {
+        effect: effect.id,
+        generation: effect.generation,
+    }
+}
+
+#[test]
+fn the_ten_thousandth_message_is_as_much_work_as_the_hundredth() {
+    let mut desk = Desk::new();
+    for _ in 0..100 {
+        desk.whole_message();
+    }
+    let early = desk.steps_of_a_message();
+    for _ in 110..10_000 {
+        let effect = desk.admit();
+        desk.finish(&effect);
+    }
+    desk.whole_message();
+    let late = desk.steps_of_a_message();
+    assert!(early > 100, "steps are counted: {early}");
+    assert_eq!(early, late, "steps of SQLite's machine per message");
+}
