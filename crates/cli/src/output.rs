@@ -94,10 +94,12 @@ fn json<T: Serialize>(value: &T, spell: impl Fn(&T) -> serde_json::Result<String
         .unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":\"cannot be shown: {error}\"}}"))
 }
 
-/// One block of words and a line end. A closed pipe means that the reader has seen enough.
+/// One block of words and a line end, in one piece, so that lines of several processes do not mix.
+/// A closed pipe means that the reader has seen enough.
 fn print(mut to: impl Write, words: &str) {
     let end = if words.ends_with('\n') { "" } else { "\n" };
-    drop(write!(to, "{words}{end}").and_then(|()| to.flush()));
+    let block = format!("{words}{end}");
+    drop(to.write_all(block.as_bytes()).and_then(|()| to.flush()));
 }
 
 /// Control characters, apart from line ends and tabs, as pictures of themselves.

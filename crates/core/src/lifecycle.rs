@@ -113,7 +113,8 @@ pub(crate) fn home_prepared(
 }
 
 /// Whether the agent's last failure is that its home could not be made.
-pub(crate) fn home_is_missing(agent: &AgentRecord) -> bool {
+#[must_use]
+pub fn home_is_missing(agent: &AgentRecord) -> bool {
     failed_by(agent, HOME_NOT_MADE)
 }
 

@@ -38,7 +38,7 @@ fn on_a_full_disk_a_host_refuses_what_it_cannot_keep_and_goes_on_when_there_is_s
     world.write("large", &"a".repeat(1_000_000));
     let script = format!(
         "holon() {{ {} \"$@\" --home small/h; }}
-         holon serve --port 0 --model {model} > ready &
+         holon serve --port 0 --model {model} > ready 2> log &
          until grep -q logs: ready; do :; done
          cat /dev/zero > small/filler 2> /dev/null
          holon prompt - < large; echo refused $?

@@ -140,6 +140,51 @@ fn a_named_agent_is_made_only_when_asked_for_and_then_kept() {
 }
 
 #[test]
+fn a_run_whose_agent_cannot_have_its_home_says_so_instead_of_waiting() {
+    let world = world();
+    let model = hello(&world);
+    assert_eq!(world.run(&["run", "hi", "--model", &model]).code, Some(0));
+    world.write("holon/agents/scout", "in the way");
+    let args = [
+        "run",
+        "hi",
+        "--agent",
+        "scout",
+        "--create-agent",
+        "--model",
+        &model,
+    ];
+    assert_said!(record(&world, &args, &world.run(&args)));
+}
+
+#[test]
+fn a_run_whose_agent_is_stopped_before_its_turn_says_so_instead_of_waiting() {
+    let world = world();
+    let meeting = world.meeting("command");
+    let served = world.serve(&["--model", &doer(&world, &meeting.shell())]);
+    assert_eq!(world.run(&["prompt", "first"]).code, Some(0));
+    meeting.wait();
+    let second = world
+        .command()
+        .args(["run", "second", "--agent", "main"])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let queued = || world.run(&["status", "--json"]).json()["agent"]["pending"].as_u64();
+    while queued() != Some(1) {}
+    assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
+    let output = second.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        said,
+        "error: agent main is stopped\nnext: start it with: holon agent start main\n"
+    );
+    assert_eq!(queued(), Some(1), "the message stays for the next start");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn the_default_agent_needs_no_making() {
     let world = world();
     let ran = world.run(&["run", "hi", "--agent", "main", "--model", &hello(&world)]);

@@ -5,7 +5,12 @@ use holon_domain::AgentId;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::HomeHost;
 use holon_engine::request::WorkspaceChoice;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Pause between two tries on a full disk.
+const FULL_PAUSE: Duration = Duration::from_secs(1);
 
 /// The directory agents live in.
 #[derive(Debug)]
@@ -22,13 +27,38 @@ impl Homes {
     async fn off_thread(
         &self,
         agent_id: &AgentId,
-        work: impl FnOnce(&Path, &AgentId) -> Result<(), holon_workspace::Error> + Send + 'static,
+        work: fn(&Path, &AgentId) -> Result<(), holon_workspace::Error>,
     ) -> Result<(), String> {
-        let (dir, id) = (self.agents_dir.clone(), agent_id.clone());
-        match tokio::task::spawn_blocking(move || work(&dir, &id)).await {
-            Ok(done) => done.map_err(|error| error.to_string()),
-            Err(stopped) => Err(format!("the work on the home ended early: {stopped}")),
+        loop {
+            let (dir, id) = (self.agents_dir.clone(), agent_id.clone());
+            match tokio::task::spawn_blocking(move || work(&dir, &id)).await {
+                // A full disk is waited out everywhere, so here too: the agent must not be the one that stays behind.
+                Ok(Err(error)) if is_full(&error) => {
+                    tracing::warn!(%agent_id, %error, "waits for disk space");
+                    tokio::time::sleep(FULL_PAUSE).await;
+                }
+                Ok(done) => return done.map_err(|error| error.to_string()),
+                Err(stopped) => {
+                    return Err(format!("the work on the home ended early: {stopped}"));
+                }
+            }
         }
+    }
+}
+
+fn is_full(error: &holon_workspace::Error) -> bool {
+    match error {
+        holon_workspace::Error::Io { source, .. } => matches!(
+            source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        ),
+        holon_workspace::Error::Missing { .. }
+        | holon_workspace::Error::NotADirectory { .. }
+        | holon_workspace::Error::Relative { .. }
+        | holon_workspace::Error::NotUtf8 { .. }
+        | holon_workspace::Error::CwdOutsideRoot { .. }
+        | holon_workspace::Error::HomeBlocked { .. }
+        | holon_workspace::Error::Random(_) => false,
     }
 }
 
