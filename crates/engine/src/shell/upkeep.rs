@@ -5,7 +5,7 @@ use super::due::futures_join;
 use crate::error::Error;
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
-use holon_domain::effect::EffectRecord;
+use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::{AgentId, limits};
 use holon_store::Tx;
 use std::collections::HashMap;
@@ -19,6 +19,15 @@ const RETENTION_PAUSE_MS: u64 = 60_000;
 const CLEAR_UP_PAUSE_MS: u64 = 1_000;
 /// What a drain gives tool calls it had to stop, to put that on record.
 const LAST_WORDS_MS: u64 = 2_000;
+
+/// What a commit nobody was told of can leave: an agent has one open effect at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LeftOpen {
+    /// An effect nobody performs.
+    Effect(EffectId),
+    /// The rows of an agent whose home is gone.
+    Rows,
+}
 
 impl Shell {
     /// Settles what the last process left open: every agent with something due, not only the default one.
@@ -62,9 +71,7 @@ impl Shell {
     /// it is settled by the rule of its effect; what is in hand is left alone.
     pub(super) async fn clear_up(&self, agent_id: &AgentId) {
         while !self.halted.is_cancelled() {
-            let (shell, id) = (self.clone(), agent_id.clone());
-            let cleared = self.writer.write(0, move |tx| shell.take_up(tx, &id)).await;
-            match cleared.map_err(super::write_failed) {
+            match self.try_clear_up(agent_id).await {
                 Ok(()) | Err(Error::ShuttingDown) => return,
                 Err(error) => {
                     tracing::warn!(%agent_id, %error, "an agent could not be looked after yet");
@@ -74,22 +81,48 @@ impl Shell {
         }
     }
 
-    /// Recovers an agent whose open effect nobody performs. Runs on the writer's thread, where effects are handed out.
-    fn take_up(&self, tx: &mut Tx<'_>, agent_id: &AgentId) -> Result<(), holon_store::Error> {
-        let Some((_, agent)) = tx.agent(agent_id)? else {
-            return Ok(());
-        };
-        let mut open_effects = tx.open_effects()?;
-        open_effects.retain(|effect| effect.agent_id == *agent_id);
-        let in_hand = {
-            let running = self.lock_running();
-            let held = |effect: &EffectRecord| running.contains_key(&(agent_id.clone(), effect.id));
-            open_effects.iter().all(held)
-        };
-        let half_removed = open_effects.is_empty() && agent.lifecycle == Lifecycle::Deleting;
-        if in_hand && !half_removed {
+    /// Looks twice: work of a commit is handed out after it, so only what nobody has taken by the second look is left.
+    async fn try_clear_up(&self, agent_id: &AgentId) -> Result<(), Error> {
+        let (shell, id) = (self.clone(), agent_id.clone());
+        let first = self.writer.write(0, move |tx| shell.left_open(tx, &id));
+        let first = first.await.map_err(super::write_failed)?;
+        if first.is_none() {
             return Ok(());
         }
+        let (shell, id) = (self.clone(), agent_id.clone());
+        let second = self.writer.write(0, move |tx| {
+            if shell.left_open(tx, &id)? == first {
+                shell.take_up(tx, &id)?;
+            }
+            Ok(())
+        });
+        second.await.map_err(super::write_failed)
+    }
+
+    /// Work of this agent that is on record and in nobody's hands.
+    fn left_open(
+        &self,
+        tx: &mut Tx<'_>,
+        agent_id: &AgentId,
+    ) -> Result<Option<LeftOpen>, holon_store::Error> {
+        let Some((_, agent)) = tx.agent(agent_id)? else {
+            return Ok(None);
+        };
+        let open = tx.open_effects()?;
+        let mine = open.iter().filter(|effect| effect.agent_id == *agent_id);
+        let Some(effect) = mine.map(|effect| effect.id).next() else {
+            let half_removed = agent.lifecycle == Lifecycle::Deleting;
+            return Ok(half_removed.then_some(LeftOpen::Rows));
+        };
+        let held = self
+            .lock_running()
+            .contains_key(&(agent_id.clone(), effect));
+        Ok((!held).then_some(LeftOpen::Effect(effect)))
+    }
+
+    fn take_up(&self, tx: &mut Tx<'_>, agent_id: &AgentId) -> Result<(), holon_store::Error> {
+        let mut open_effects = tx.open_effects()?;
+        open_effects.retain(|effect| effect.agent_id == *agent_id);
         let recovery = Input::Recover {
             clean_exit: true,
             open_effects,
@@ -207,3 +240,6 @@ impl Shell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
