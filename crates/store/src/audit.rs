@@ -1,7 +1,7 @@
 //! Audit: what is outstanding for one agent, counted from the rows themselves and not from what is derived of them.
 //!
 //! Also how much work something was, in steps of SQLite's machine, which no clock or cache changes.
-//! For tests, the simulation and `doctor`; nothing on a hot path asks here.
+//! For tests and the simulation; nothing on a hot path asks here.
 
 use crate::db::Db;
 use crate::error::Error;

@@ -5,9 +5,10 @@
 
 use crate::db::{Db, Place};
 use crate::error::{Error, WriteError};
+use crate::mark::Mark;
 use crate::member::{Member, News, panic_message, run_hook};
 use crate::tx::{Aftermath, Tx};
-use crate::{events, fault, open};
+use crate::{fault, open};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
@@ -62,7 +63,7 @@ impl Db {
         &mut self,
         next: &mut dyn FnMut() -> Option<Box<dyn Member + 'm>>,
     ) -> Report {
-        fault::hit("batch_begin");
+        fault::hit("batch.begin");
         let mut report = Report::default();
         if let Err(error) = self.begin() {
             let verdict = WriteError::of(error);
@@ -101,8 +102,8 @@ impl Db {
         }
         let mark = batch
             .iter()
-            .rev()
-            .find_map(|ran| ran.outcome.as_ref().ok().and_then(|after| after.mark));
+            .filter_map(|ran| ran.outcome.as_ref().ok().and_then(|after| after.mark))
+            .max();
         let Err(error) = self.commit() else {
             return self.finish(batch, report);
         };
@@ -224,7 +225,7 @@ impl Db {
     }
 
     fn commit(&mut self) -> Result<(), Error> {
-        fault::hit("before_commit");
+        fault::hit("commit.begin");
         #[cfg(test)]
         match self.faults.pop_front() {
             Some(CommitFault::Fails(code)) => {
@@ -265,24 +266,24 @@ impl Db {
         if !self.suspect {
             return Ok(());
         }
-        fault::hit("before_reopen");
+        fault::hit("reopen.begin");
         if let Place::File(path) = &self.place {
             self.conn = open::reopen(path)?;
             self.watch_wal()?;
         }
         self.suspect = false;
-        fault::hit("after_reopen");
+        fault::hit("reopen.done");
         Ok(())
     }
 
     /// After a commit that reported failure: opens the file again and looks whether the batch's mark is there.
-    fn look_for(&mut self, mark: Option<(crate::AgentNo, u64)>) -> Proof {
+    fn look_for(&mut self, mark: Option<Mark>) -> Proof {
         self.roll_back();
         self.suspect = true;
-        let (Some((no, seq)), Ok(())) = (mark, self.mend()) else {
+        let (Some(mark), Ok(())) = (mark, self.mend()) else {
             return Proof::Unknown;
         };
-        match events::exists(&self.conn, no, seq) {
+        match mark.is_there(&self.conn) {
             Ok(true) => Proof::Holds,
             Ok(false) => Proof::Absent,
             Err(_) => Proof::Unknown,
@@ -291,7 +292,7 @@ impl Db {
 
     /// After the commit: hooks, then news, then answers.
     fn finish(&self, mut batch: Vec<Ran<'_>>, report: &mut Report) {
-        fault::hit("after_commit");
+        fault::hit("commit.done");
         if batch
             .iter()
             .any(|ran| ran.outcome.as_ref().is_ok_and(|after| after.changed))
@@ -305,7 +306,7 @@ impl Db {
                 after.news.drain(..).for_each(|notice| news.add(notice));
             }
         }
-        fault::hit("after_hooks");
+        fault::hit("hooks.done");
         for notice in news.notices {
             // Nobody listening is fine: readers start from a cursor.
             drop(self.news.send(notice));

@@ -1,14 +1,14 @@
-//! Deleting an agent: one list of every table that holds rows of agents, each with its rule.
+//! Deleting an agent: one list of every table that holds something of agents, each with its rule.
 //!
-//! Invariant: a table with a column `agent_no` is in the list, and `agents` is last, so that an interrupted
-//! deletion can always be found and taken up again.
+//! Invariant: every table but `meta` is in the list, and `agents` is last, so that an interrupted deletion can
+//! always be found and taken up again.
 
 use crate::error::Error;
 use crate::row::{AgentNo, limit, run};
 use crate::tx::Removal;
 use rusqlite::{Connection, params};
 
-/// Every table with rows of agents and the statement that removes a bounded number of them.
+/// Every table with something of agents and the statement that removes a bounded number of them.
 pub(crate) const RULES: &[(&str, &str)] = &[
     (
         "effects",
@@ -39,6 +39,18 @@ pub(crate) const RULES: &[(&str, &str)] = &[
         "events",
         "DELETE FROM events WHERE row_no IN \
          (SELECT row_no FROM events WHERE agent_no = ?1 ORDER BY last_seq LIMIT ?2)",
+    ),
+    // The texts that only this agent refers to go before its references, which find them.
+    (
+        "blobs",
+        "DELETE FROM blobs WHERE hash IN \
+         (SELECT b.hash FROM blob_refs r CROSS JOIN blobs b ON b.hash = r.hash WHERE r.agent_no = ?1 AND NOT EXISTS \
+         (SELECT 1 FROM blob_refs o WHERE o.hash = r.hash AND o.agent_no <> ?1) LIMIT ?2)",
+    ),
+    (
+        "blob_refs",
+        "DELETE FROM blob_refs WHERE agent_no = ?1 AND hash IN \
+         (SELECT hash FROM blob_refs WHERE agent_no = ?1 ORDER BY hash LIMIT ?2)",
     ),
     (
         "agents",

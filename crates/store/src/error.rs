@@ -79,7 +79,7 @@ pub enum Error {
     },
     /// A stored row cannot be read.
     #[error(
-        "a stored row cannot be read: {table} {key}: {reason}. Check the file with: holon doctor"
+        "a stored row cannot be read: {table} {key}: {reason}. Stop the host and check its file with: sqlite3 FILE \"PRAGMA integrity_check\"; restore a backup if it is damaged, and report a defect if it is sound"
     )]
     Row {
         /// Its table.
@@ -89,6 +89,19 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The system gives no random bytes.
+    #[error(
+        "the system gives no random bytes: {reason}. A store needs some for its identity; start the host on a system whose random source works"
+    )]
+    NoRandomness {
+        /// Why.
+        reason: String,
+    },
+    /// The writer thread ended without being asked to.
+    #[error(
+        "the writer thread ended unexpectedly, and the exit is not a clean one; start the host again, and report this as a defect with the log"
+    )]
+    WriterGone,
     /// A value cannot be written as JSON.
     #[error("a value cannot be stored: {reason}")]
     Encode {
@@ -159,6 +172,8 @@ impl Error {
             | Self::AgentExists { .. }
             | Self::Contradiction { .. }
             | Self::Row { .. }
+            | Self::NoRandomness { .. }
+            | Self::WriterGone
             | Self::Encode { .. }
             | Self::ReadDeadline { .. }
             | Self::ReadPanicked { .. }
@@ -223,5 +238,25 @@ impl WriteError {
         } else {
             Self::Store(error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_checked_with_a_command_that_exists() {
+        let error = Error::Row {
+            table: "log",
+            key: "7".to_owned(),
+            reason: "cut off".to_owned(),
+        };
+        let text = error.to_string();
+        assert!(
+            text.contains("sqlite3 FILE \"PRAGMA integrity_check\""),
+            "{text}"
+        );
+        assert!(!text.contains("holon "), "{text}");
     }
 }

@@ -57,6 +57,16 @@ pub enum HomeError {
         /// Why.
         source: std::io::Error,
     },
+    /// There are agents, but the store that knows them is gone.
+    #[error(
+        "{store} is missing, but {agents} holds the homes of agents; a new store would not know them. Restore {store} from a backup, or, to start anew, move {agents} aside"
+    )]
+    StoreMissing {
+        /// Where the store should be.
+        store: PathBuf,
+        /// Where the agents are.
+        agents: PathBuf,
+    },
     /// Something else went wrong.
     #[error(
         "cannot use {path}: {source}. Check that it is a directory on a file system with free space"
@@ -78,10 +88,11 @@ pub struct Home {
 }
 
 impl Home {
-    /// Makes the home where it is missing, checks that it is private and takes its lock.
+    /// Makes the home where it is missing, checks that it is private, takes its lock, and checks that agents which
+    /// are there have their store: opening one makes it where there is none, and it would know none of them.
     ///
     /// # Errors
-    /// When it belongs to somebody else, is open to others, cannot be written, or is in use.
+    /// When it belongs to somebody else, is open to others, cannot be written, is in use, or has lost its store.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
         make_private(path)?;
         check(path)?;
@@ -89,10 +100,12 @@ impl Home {
             make_private(&path.join(part))?;
         }
         let lock = lock(path)?;
-        Ok(Self {
+        let home = Self {
             root: path.to_owned(),
             _lock: lock,
-        })
+        };
+        home.check_store()?;
+        Ok(home)
     }
 
     /// The directory itself.
@@ -136,6 +149,27 @@ impl Home {
     pub fn agents_dir(&self) -> PathBuf {
         self.root.join("agents")
     }
+
+    fn check_store(&self) -> Result<(), HomeError> {
+        let (store, agents) = (self.db_path(), self.agents_dir());
+        let known = store
+            .try_exists()
+            .map_err(|source| io_error(&store, source))?;
+        if known || !has_directory(&agents).map_err(|source| io_error(&agents, source))? {
+            return Ok(());
+        }
+        Err(HomeError::StoreMissing { store, agents })
+    }
+}
+
+/// Whether a directory holds another one; an agent's home is a directory, a stray file is nobody's.
+fn has_directory(path: &Path) -> std::io::Result<bool> {
+    for entry in fs::read_dir(path)? {
+        if entry?.file_type()?.is_dir() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Makes a directory with mode 0700 whatever the umask says; one that is there stays as it is.

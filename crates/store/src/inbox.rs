@@ -1,6 +1,6 @@
 //! The writer's inbox: a bounded queue that callers fill and the one writer thread empties.
 //!
-//! Invariant: what was accepted is run; after closing nothing is accepted, and what waits is still run.
+//! Invariant: what was accepted is given out, in order; after closing nothing is accepted, and what waits still is.
 
 use crate::error::WriteError;
 use holon_domain::limits::WRITER_QUEUE;
@@ -12,7 +12,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) enum Closing {
     /// By asking for it: the exit is clean.
     Asked,
-    /// By dropping the last handle: nothing is noted.
+    /// By dropping the last handle, or because the consumer is gone: nothing is noted.
     Abandoned,
 }
 

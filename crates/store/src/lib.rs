@@ -7,6 +7,7 @@
 mod agents;
 mod audit;
 mod batch;
+mod blobs;
 mod briefs;
 mod checkpoint;
 mod db;
@@ -18,6 +19,7 @@ pub mod fault;
 mod home;
 mod inbox;
 mod log;
+mod mark;
 mod member;
 mod migrate;
 mod open;

@@ -1,9 +1,9 @@
-//! The log table: what was said and done in turns, in order, and the texts frames refer to.
+//! The log table: what was said and done in turns, in order.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::Timestamp;
-use holon_domain::log::{BlobHash, LogEntry};
+use holon_domain::log::LogEntry;
 use holon_domain::queue::MessageSeq;
 use holon_domain::turn::LogSeq;
 use rusqlite::{Connection, params};
@@ -14,8 +14,6 @@ pub(crate) const FROM: &str =
     "SELECT seq, entry FROM log WHERE agent_no = ?1 AND seq >= ?2 ORDER BY seq";
 pub(crate) const TAKEN: &str = "SELECT seq, message_seq FROM log \
      WHERE agent_no = ?1 AND seq < ?2 AND message_seq IS NOT NULL ORDER BY seq DESC LIMIT ?3";
-const KEEP: &str = "INSERT INTO blobs (hash, body) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING";
-pub(crate) const BLOB: &str = "SELECT body FROM blobs WHERE hash = ?1";
 
 /// Appends an entry.
 pub(crate) fn append(
@@ -89,15 +87,4 @@ pub(crate) fn taken(
     all(conn, TAKEN, params![no.0, before, limit(count)], |row| {
         Ok((row.get(0)?, row.get(1)?))
     })
-}
-
-/// Keeps a text; keeping it twice is harmless.
-pub(crate) fn keep_blob(conn: &Connection, hash: &BlobHash, body: &str) -> Result<(), Error> {
-    run(conn, KEEP, params![hash, body])?;
-    Ok(())
-}
-
-/// A kept text.
-pub(crate) fn blob(conn: &Connection, hash: &str) -> Result<Option<String>, Error> {
-    first(conn, BLOB, [hash], |row| Ok(row.get(0)?))
 }

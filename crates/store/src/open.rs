@@ -37,6 +37,7 @@ pub(crate) fn writable(path: &Path) -> Result<Connection, Error> {
     }
     check_header(path)?;
     let conn = reopen(path)?;
+    log_ahead(&conn, path)?;
     migrate::run(&conn, migrate::MIGRATIONS)?;
     Ok(conn)
 }
@@ -117,6 +118,22 @@ fn configure(conn: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+/// Sets write-ahead logging and makes sure of it. A file that was restored from a backup or recovered from a
+/// damaged one comes without it, and readers would then hold up commits.
+fn log_ahead(conn: &Connection, path: &Path) -> Result<(), Error> {
+    let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    Err(Error::File {
+        path: path.to_owned(),
+        reason: format!(
+            "write-ahead logging cannot be switched on, the journal mode stays {mode:?}; \
+             it takes a local file system and no other program on the file"
+        ),
+    })
+}
+
 /// Writes the schema and what is noted once, into an empty database.
 fn lay_out(conn: &Connection, epoch: &str) -> Result<(), Error> {
     // Has to come before the first table, or it takes a rewrite of the whole file later.
@@ -159,7 +176,7 @@ fn create(path: &Path) -> Result<(), Error> {
             .open(&draft)
             .map_err(fail)?,
     );
-    fault::hit("store_draft_made");
+    fault::hit("store.draft_made");
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn)?;
     lay_out(&conn, &random_epoch()?)?;
@@ -168,19 +185,19 @@ fn create(path: &Path) -> Result<(), Error> {
         "UPDATE meta SET value = CAST(unixepoch() * 1000 AS TEXT) WHERE key = 'created_at'",
         [],
     )?;
-    conn.execute_batch("PRAGMA journal_mode = WAL")?;
+    log_ahead(&conn, &draft)?;
     conn.close().map_err(|(_, error)| Error::from(error))?;
     File::open(&draft)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;
-    fault::hit("store_draft_written");
+    fault::hit("store.draft_written");
     fs::rename(&draft, path).map_err(fail)?;
     if let Some(directory) = path.parent() {
         File::open(directory)
             .and_then(|file| file.sync_all())
             .map_err(fail)?;
     }
-    fault::hit("store_created");
+    fault::hit("store.created");
     Ok(())
 }
 
@@ -192,8 +209,8 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
 }
 
 fn random_epoch() -> Result<String, Error> {
-    let fail = |error: getrandom::Error| Error::Encode {
-        reason: format!("no randomness: {error}"),
+    let fail = |error: getrandom::Error| Error::NoRandomness {
+        reason: error.to_string(),
     };
     let (high, low) = (
         getrandom::u64().map_err(fail)?,
@@ -318,4 +335,20 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path.as_os_str());
     name.push(suffix);
     PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_without_write_ahead_logging_is_refused_by_name() {
+        let conn = Connection::open_in_memory().expect("opens");
+        let error = log_ahead(&conn, Path::new("s.sqlite3")).expect_err("is refused");
+        let text = error.to_string();
+        assert!(
+            text.contains("s.sqlite3") && text.contains("\"memory\""),
+            "{text}"
+        );
+    }
 }

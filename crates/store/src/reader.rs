@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::row::AgentNo;
-use crate::{agents, briefs, effects, events, log, queue, transcript};
+use crate::{agents, blobs, briefs, effects, events, log, queue, transcript};
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
 use holon_domain::feed::{EventPage, EventQuery};
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When the database fails.
     pub fn blob(&self, hash: &str) -> Result<Option<String>, Error> {
-        log::blob(self.conn, hash)
+        blobs::body(self.conn, hash)
     }
 
     /// What is due by `now`, earliest first, at most `limit`.

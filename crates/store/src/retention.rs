@@ -1,7 +1,14 @@
-//! Retention: keeps the audit events of the host inside a size budget.
+//! Retention: removes audit events while the host holds more of them than a size budget.
 //!
 //! Invariant: what goes is a prefix of an agent's events, never a hole, and the agent's boundary moves with it.
-//! Accounting is in whole chunks per agent, so small holders cost nothing to keep track of.
+//!
+//! The budget is not a bound by itself. Accounting is in whole chunks of 64 KiB per agent, so what an agent holds
+//! beyond its last whole chunk is not counted; and the newest `keep` events of an agent never go, nor does a row
+//! that holds one of them. With n agents the events therefore take at most the larger of
+//! - the budget plus n chunks, and
+//! - n times the larger of one chunk and the rows of the newest `keep` events;
+//!
+//! with many agents the second one counts, and it can be far above the budget.
 
 use crate::agents::CHUNK_BYTES;
 use crate::error::Error;
@@ -11,8 +18,12 @@ use rusqlite::{Connection, params};
 
 pub(crate) const HELD: &str =
     "SELECT coalesce(sum(event_chunks), 0) FROM agents WHERE event_chunks > 0";
+/// Agents with a whole row before the events that stay: one without would be found again and again, and hold the
+/// others up.
 pub(crate) const HOLDERS: &str = "SELECT agent_no, oldest_event, newest_event, event_bytes, event_chunks FROM agents \
-     WHERE event_chunks > 0 AND newest_event - oldest_event >= ?1 ORDER BY event_chunks DESC LIMIT ?2";
+     WHERE event_chunks > 0 AND newest_event - oldest_event >= ?1 AND EXISTS (SELECT 1 FROM events e \
+     WHERE e.agent_no = agents.agent_no AND e.last_seq >= oldest_event AND e.last_seq <= newest_event - ?1) \
+     ORDER BY event_chunks DESC LIMIT ?2";
 /// The rows that end before a position, as many as hold at most so many events: what they weigh and their last event.
 pub(crate) const PREFIX: &str = "SELECT coalesce(sum(octet_length(data) + ?4), 0), max(last_seq) FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 AND last_seq < ?3";

@@ -6,11 +6,12 @@
 use crate::agents::{self, Tally};
 use crate::effects::DueRow;
 use crate::error::Error;
+use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
-use crate::{briefs, delete, effects, events, log, queue, retention};
+use crate::{blobs, briefs, delete, effects, events, log, queue, retention};
 use holon_domain::agent::AgentRecord;
-use holon_domain::decision::{Decision, EventSeq, Fact};
+use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::log::LogEntry;
@@ -27,8 +28,8 @@ pub type Hook = Box<dyn FnOnce() + Send>;
 pub(crate) struct Aftermath {
     pub(crate) hooks: Vec<Hook>,
     pub(crate) news: Vec<FeedNotice>,
-    /// The last event written: its presence after a fresh open proves the commit.
-    pub(crate) mark: Option<(AgentNo, EventSeq)>,
+    /// What proves the commit after a fresh open.
+    pub(crate) mark: Option<Mark>,
     /// Whether any row was changed.
     pub(crate) changed: bool,
 }
@@ -119,7 +120,7 @@ impl<'a> Tx<'a> {
                 agent_id,
                 newest_seq: after.newest_event,
             });
-            self.after.mark = Some((no, after.newest_event));
+            self.leave(Mark::Event(no, after.newest_event));
         }
         Ok(())
     }
@@ -153,7 +154,7 @@ impl<'a> Tx<'a> {
             Fact::EffectClosed { id } => effects::close(conn, no, *id),
             Fact::DueSet { id, at, due } => effects::set_due(conn, no, *id, *at, due),
             Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
-            Fact::BlobKept { hash, body } => log::keep_blob(conn, hash, body),
+            Fact::BlobKept { hash, body } => blobs::keep(conn, no, hash, body),
         }
     }
 
@@ -226,14 +227,13 @@ impl<'a> Tx<'a> {
     /// # Errors
     /// When the database fails.
     pub fn remove_agent_rows(&mut self, no: AgentNo, limit: u64) -> Result<Removal, Error> {
-        if self.after.mark.is_some_and(|(marked, _)| marked == no) {
-            self.after.mark = None;
-        }
+        self.leave(Mark::removal(self.conn)?);
         delete::step(self.conn, no, limit)
     }
 
     /// Removes the oldest events of the largest holders while the host holds more than `budget_bytes`, at most
-    /// `step` of them; the newest `keep_per_agent` of each agent stay. Answers how many went.
+    /// `step` of them; the newest `keep_per_agent` of each agent stay, and less than 64 KiB of an agent is not
+    /// counted, so many agents can together hold more than the budget. Answers how many went.
     ///
     /// # Errors
     /// When the database fails.
@@ -243,7 +243,16 @@ impl<'a> Tx<'a> {
         keep_per_agent: u64,
         step: u64,
     ) -> Result<u64, Error> {
-        retention::trim(self.conn, budget_bytes, keep_per_agent, step)
+        let removed = retention::trim(self.conn, budget_bytes, keep_per_agent, step)?;
+        if removed > 0 {
+            self.leave(Mark::removal(self.conn)?);
+        }
+        Ok(removed)
+    }
+
+    /// Leaves a mark; the greatest is what the commit is looked for by.
+    fn leave(&mut self, mark: Mark) {
+        self.after.mark = self.after.mark.max(Some(mark));
     }
 
     /// Runs `hook` once the commit holds, before anyone is answered; never if this write is given up.

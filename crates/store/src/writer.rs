@@ -90,7 +90,9 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("holon-writer".to_owned())
             .spawn(move || {
+                let last = LastWord { inbox: &inbox };
                 let outcome = serve(db, &inbox, pace);
+                drop(last);
                 // Nobody waits when the handle was dropped instead of closed.
                 drop(done.send(outcome));
             });
@@ -120,7 +122,8 @@ impl Writer {
             reply: Some(reply),
         });
         self.shared.inbox.push(Job { bytes, member })?;
-        // The writer answers every member it takes; losing the answer means that the thread itself is gone.
+        // The writer answers every member it takes, and at its end those it did not take. One without an answer was
+        // in the batch the thread died in.
         answer.await.unwrap_or(Err(WriteError::CommitUnknown))
     }
 
@@ -139,7 +142,7 @@ impl Writer {
     /// Accepts nothing more, writes what waits, notes a clean exit and closes the file. A second call does nothing.
     ///
     /// # Errors
-    /// When the clean exit could not be noted.
+    /// When the clean exit could not be noted, or the thread had died.
     pub async fn close(&self) -> Result<(), Error> {
         self.shared.inbox.close(Closing::Asked);
         let waiting = self
@@ -149,8 +152,27 @@ impl Writer {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         match waiting {
-            Some(closed) => closed.await.unwrap_or(Ok(())),
+            Some(closed) => closed.await.unwrap_or(Err(Error::WriterGone)),
             None => Ok(()),
+        }
+    }
+}
+
+/// Ends the inbox with the thread, in whatever way that ends: nothing more is accepted, and who still waits is told.
+struct LastWord<'a> {
+    inbox: &'a Inbox<Job>,
+}
+
+impl Drop for LastWord<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tracing::error!(
+                "the writer thread died: nothing more is written; start the host again"
+            );
+        }
+        self.inbox.close(Closing::Abandoned);
+        while let Some(mut job) = self.inbox.poll() {
+            job.member.answer(Err(WriteError::Closed));
         }
     }
 }

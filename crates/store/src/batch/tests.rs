@@ -6,7 +6,7 @@ use crate::error::{Error, WriteError};
 use crate::member::Member;
 use crate::row::AgentNo;
 use crate::samples::{Scribe, id};
-use crate::tx::Tx;
+use crate::tx::{Removal, Tx};
 use rusqlite::ffi::{SQLITE_FULL, SQLITE_IOERR_FSYNC};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -363,6 +363,44 @@ fn a_commit_that_holds_but_reports_failure_is_answered_as_written_once() {
     assert_eq!((messages(&db, "a"), db.commits()), (2, 1));
     assert_eq!(news.try_recv().map(|notice| notice.newest_seq), Ok(2));
     assert!(news.try_recv().is_err());
+}
+
+/// Removes every row of the agent `name` and counts its runs.
+fn remove(name: &'static str, runs: &Arc<AtomicUsize>) -> Run<'static> {
+    let runs = Arc::clone(runs);
+    Box::new(move |tx| {
+        runs.fetch_add(1, Ordering::Relaxed);
+        if let Some((no, _)) = tx.agent(&id(name))? {
+            assert_eq!(tx.remove_agent_rows(no, 1_000)?, Removal::Done);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_commit_that_holds_is_recognised_although_a_later_member_removed_what_an_earlier_one_wrote() {
+    let (_directory, mut db) = file_db();
+    let runs = Arc::new(AtomicUsize::new(0));
+    for _ in 0..2 {
+        db.faults
+            .extend([CommitFault::HoldsButFails(SQLITE_IOERR_FSYNC)]);
+        let told = batch(&mut db, vec![admit("a", "1".into()), remove("a", &runs)]);
+        assert_eq!(told, [Ok(()), Ok(())]);
+    }
+    assert_eq!(runs.load(Ordering::Relaxed), 2, "nothing was run again");
+    assert_eq!(db.reader().agent(&id("a")), Ok(None));
+}
+
+#[test]
+fn a_commit_that_does_not_hold_is_not_mistaken_for_the_agent_whose_number_was_given_again() {
+    let (_directory, mut db) = file_db();
+    assert_eq!(batch(&mut db, vec![admit("a", "1".into())]), [Ok(())]);
+    db.faults.extend([CommitFault::Fails(SQLITE_FULL)]);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let told = batch(&mut db, vec![remove("a", &runs), admit("b", "1".into())]);
+    assert_eq!(told, [Ok(()), Ok(())]);
+    assert_eq!((messages(&db, "a"), messages(&db, "b")), (0, 1));
+    assert_eq!(runs.load(Ordering::Relaxed), 2);
 }
 
 #[test]

@@ -91,7 +91,16 @@ CREATE TABLE due (
 -- One entry by its number, when it is cleared.
 CREATE UNIQUE INDEX due_by_id ON due (agent_no, id);
 
+-- Texts are shared between agents: each is stored once and lives as long as an agent refers to it.
 CREATE TABLE blobs (
     hash TEXT PRIMARY KEY,
     body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blob_refs (
+    agent_no INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (agent_no, hash)
+) STRICT, WITHOUT ROWID;
+-- Whether anybody else refers to a text, when an agent goes.
+CREATE INDEX blob_refs_of_text ON blob_refs (hash);

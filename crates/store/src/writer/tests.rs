@@ -115,3 +115,42 @@ async fn a_batch_without_time_still_takes_one() {
     };
     assert_eq!(commits_of(pace, 5, 10).await, 5);
 }
+
+/// Ends the thread it is dropped in: an answer that nobody takes is dropped by the writer.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("dropped where it does harm");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_dies_answers_everyone_and_accepts_nothing_more() {
+    let pace = Pace {
+        inputs: 3,
+        time: NO_HURRY,
+        ..Pace::USUAL
+    };
+    let writer = Writer::start_at(pace, Db::in_memory().expect("opens"));
+    let (release, held) = mpsc::channel::<()>();
+    let (entered, inside) = mpsc::channel::<()>();
+    let holding = queue(&writer, 0, move |_| {
+        entered.send(()).expect("the test waits");
+        held.recv().expect("the test lets go");
+        Ok(())
+    })
+    .await;
+    inside.recv().expect("the writer is inside");
+    drop(queue(&writer, 0, |_| Ok(Bomb)).await);
+    let beside = queue(&writer, 0, admit).await;
+    let waiting = queue(&writer, 0, admit).await;
+    release.send(()).expect("is held");
+    assert_eq!(holding.await, Ok(()), "it was answered before");
+    assert_eq!(beside.await, Err(WriteError::CommitUnknown));
+    assert_eq!(waiting.await, Err(WriteError::Closed), "it was never begun");
+    assert_eq!(writer.write(0, admit).await, Err(WriteError::Closed));
+    assert_eq!(writer.close().await, Err(Error::WriterGone));
+}

@@ -224,6 +224,40 @@ fn a_text_kept_twice_is_kept_once() {
 }
 
 #[test]
+fn a_text_goes_with_the_last_agent_that_refers_to_it() {
+    let keep = |scribe: &mut Scribe, hashes: &[&str]| {
+        for hash in hashes {
+            scribe.fact(Fact::BlobKept {
+                hash: (*hash).to_owned(),
+                body: format!("the text {hash}"),
+            });
+        }
+        scribe.decide()
+    };
+    let (mut one, mut two) = (Scribe::new("a"), Scribe::new("b"));
+    let (mut db, first) = with_agent(&one.record);
+    let second = db
+        .write(|tx| tx.create_agent(&two.record))
+        .expect("creates");
+    let shared_and_own = keep(&mut one, &["m", "a1", "a2", "z9"]);
+    apply(&mut db, first, &shared_and_own).expect("writes");
+    apply(&mut db, second, &keep(&mut two, &["m", "b1"])).expect("writes");
+    let there = |db: &Db| {
+        let mut there = vec!["a1", "a2", "b1", "m", "z9"];
+        there.retain(|hash| db.reader().blob(hash).expect("reads").is_some());
+        there
+    };
+    let remove = |db: &mut Db, no| {
+        while db.write(|tx| tx.remove_agent_rows(no, 1)).expect("removes") == Removal::More {}
+    };
+    assert_eq!(there(&db), ["a1", "a2", "b1", "m", "z9"]);
+    remove(&mut db, first);
+    assert_eq!(there(&db), ["b1", "m"], "the shared one stays");
+    remove(&mut db, second);
+    assert!(there(&db).is_empty(), "nothing is left behind");
+}
+
+#[test]
 fn boot_looks_at_agents_with_work_or_in_passing_and_at_no_others() {
     let mut db = Db::in_memory().expect("opens");
     let add = |db: &mut Db, name: &str, change: &dyn Fn(&mut Scribe)| {

@@ -1,6 +1,6 @@
 //! The home: made private, refused when it is not, owned by one at a time.
 
-use holon_store::{Home, HomeError};
+use holon_store::{Db, Home, HomeError};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -70,6 +70,33 @@ fn a_home_others_can_look_into_is_refused_with_the_command_that_mends_it() {
         );
         assert!(!path.join("run").exists(), "nothing was made inside");
     }
+}
+
+#[test]
+fn a_home_with_agents_but_without_its_store_is_refused_with_both_ways_out() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("home");
+    let home = Home::open(&path).expect("a fresh home opens");
+    let (store, agents) = (home.db_path(), home.agents_dir());
+    drop(home);
+    fs::write(agents.join("a stray file"), "").expect("writes");
+    let home = Home::open(&path).expect("there are no agents yet");
+    Db::open(&store).expect("opens").close().expect("closes");
+    fs::create_dir(agents.join("main")).expect("makes");
+    drop(home);
+    drop(Home::open(&path).expect("the store is there"));
+    fs::remove_file(&store).expect("removes");
+    let error = Home::open(&path).expect_err("is refused");
+    assert!(matches!(error, HomeError::StoreMissing { .. }), "{error:?}");
+    let text = error.to_string();
+    let ways = [
+        format!("Restore {}", store.display()),
+        format!("move {} aside", agents.display()),
+    ];
+    assert!(ways.iter().all(|way| text.contains(way)), "{text}");
+    assert!(!store.exists());
+    fs::rename(&agents, directory.path().join("aside")).expect("moves");
+    Home::open(&path).expect("starts anew");
 }
 
 #[test]

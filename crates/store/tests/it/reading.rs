@@ -23,7 +23,6 @@ fn frame(key: &str) -> LogEntry {
         context_fingerprint: format!("print-{key}"),
         stable: "s".to_owned(),
         agent_scoped: "a".to_owned(),
-        history_end: None,
     })
 }
 

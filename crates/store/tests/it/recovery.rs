@@ -97,6 +97,25 @@ fn two_stores_have_two_epochs_and_only_their_user_reads_them() {
 }
 
 #[test]
+fn a_restored_copy_without_a_write_ahead_log_gets_one_when_it_is_opened() {
+    // Where a file says how it is journalled: 1 with a rollback journal, 2 with a write-ahead log.
+    let journal = |path: &std::path::Path| std::fs::read(path).expect("reads")[18..20].to_vec();
+    let directory = tempfile::tempdir().expect("a directory");
+    let (path, copy) = (
+        directory.path().join("s.sqlite3"),
+        directory.path().join("copy.sqlite3"),
+    );
+    let mut db = Db::open(&path).expect("opens");
+    db.write(|tx| tx.create_agent(&Scribe::new("a").record))
+        .expect("creates");
+    std::fs::write(&copy, db.image().expect("an image")).expect("writes");
+    assert_eq!((journal(&path), journal(&copy)), (vec![2, 2], vec![1, 1]));
+    let restored = Db::open(&copy).expect("opens");
+    assert!(restored.reader().agent(&id("a")).expect("reads").is_some());
+    assert_eq!(journal(&copy), [2, 2]);
+}
+
+#[test]
 fn a_creation_that_was_cut_off_is_started_over() {
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("s.sqlite3.new"), "half").expect("writes");

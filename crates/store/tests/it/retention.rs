@@ -134,6 +134,41 @@ fn the_largest_holder_gives_first_and_only_until_the_budget_is_met() {
 }
 
 #[test]
+fn large_holders_with_nothing_to_give_do_not_hold_the_others_up() {
+    let event = |scribe: &mut Scribe, bytes: usize| {
+        scribe.record.counters.events += 1;
+        let event = Event::Unknown {
+            kind: "filler".to_owned(),
+            version: 1,
+            data: serde_json::json!({ "text": "x".repeat(bytes) }),
+        };
+        let seq = scribe.record.counters.events;
+        scribe.fact(Fact::EventRecorded {
+            seq,
+            at: at(0),
+            event,
+        });
+    };
+    let mut small = Scribe::new("small");
+    let (mut db, small_no) = with_agent(&small.record);
+    for _ in 0..5 {
+        event(&mut small, 20 << 10);
+        apply(&mut db, small_no, &small.decide()).expect("writes");
+    }
+    for number in 0..40 {
+        let mut large = Scribe::new(&format!("large-{number}"));
+        let no = db
+            .write(|tx| tx.create_agent(&large.record))
+            .expect("creates");
+        (0..3).for_each(|_| event(&mut large, 60 << 10));
+        apply(&mut db, no, &large.decide()).expect("writes");
+    }
+    // Each large one has one event too many, in a row with two that stay.
+    assert_eq!(trim(&mut db, 0, 2, 100), 3);
+    assert_eq!(held(&db, small_no), [4, 5]);
+}
+
+#[test]
 fn a_cursor_before_the_boundary_can_be_told_from_one_at_it() {
     let mut scribe = Scribe::new("a");
     let (mut db, no) = with_agent(&scribe.record);
