@@ -8,6 +8,7 @@
     reason = "a test that cannot set up its world has failed"
 )]
 
+pub mod checker;
 mod meeting;
 mod served;
 mod world;

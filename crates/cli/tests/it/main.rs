@@ -7,6 +7,8 @@
     reason = "tests"
 )]
 
+#[cfg(feature = "crash-points")]
+mod crash_sweep;
 mod demo;
 mod disk;
 mod hosting;

@@ -1,0 +1,109 @@
+//! A host that may be killed at any moment, also before it is ready.
+
+use holon_client::Client;
+use holon_testkit::World;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+/// Where the process is killed.
+#[derive(Debug, Clone)]
+pub(super) enum Crash {
+    /// Nowhere.
+    Never,
+    /// Nowhere; the points it passes are written to this file.
+    Log(PathBuf),
+    /// At this point, counted from its start.
+    At(u64),
+}
+
+/// A running host. Killed when dropped.
+#[derive(Debug)]
+pub(super) struct Host {
+    child: Child,
+    pub(super) client: Client,
+}
+
+impl Host {
+    /// Starts a host; none when it was killed before it was ready.
+    pub(super) fn start(world: &World, crash: &Crash) -> Option<Self> {
+        let mut command = world.command();
+        command.args(["serve", "--port", "0"]);
+        match crash {
+            Crash::Never => {}
+            Crash::Log(path) => drop(command.env("HOLON_CRASH_LOG", path)),
+            Crash::At(point) => drop(command.env("HOLON_CRASH_AT", point.to_string())),
+        }
+        let errors = std::fs::File::create(world.path().join("stderr")).expect("a file");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .expect("the host starts");
+        let stdout = child.stdout.take().expect("standard output is a pipe");
+        let mut socket = None;
+        for line in BufReader::new(stdout).lines() {
+            let line = line.expect("a line of text");
+            if let Some(path) = line.strip_prefix("socket ") {
+                socket = Some(PathBuf::from(path));
+            }
+            if line == "logs: stderr" {
+                let client = Client::unix(socket.expect("the socket is named first"));
+                return Some(Self { child, client });
+            }
+        }
+        assert_killed(world, &mut child);
+        None
+    }
+
+    /// Makes sure that a host which does not answer was killed, and not anything else.
+    pub(super) fn bury(mut self, world: &World) {
+        assert_killed(world, &mut self.child);
+    }
+}
+
+fn assert_killed(world: &World, child: &mut Child) {
+    use std::os::unix::process::ExitStatusExt as _;
+    let status = child.wait().expect("the host ends");
+    let said = || std::fs::read_to_string(world.path().join("stderr")).unwrap_or_default();
+    assert_eq!(status.signal(), Some(9), "{status:?}: {}", said());
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Puts a world into the state of another one that is dead.
+pub(super) fn replace(world: &World, with: &World) {
+    for entry in std::fs::read_dir(world.path()).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).expect("a directory less");
+        } else {
+            std::fs::remove_file(path).expect("a file less");
+        }
+    }
+    copy_tree(with.path(), world.path());
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let (kind, target) = (
+            entry.file_type().expect("a kind"),
+            to.join(entry.file_name()),
+        );
+        if kind.is_dir() {
+            let mode = entry.metadata().expect("a mode").permissions();
+            std::fs::create_dir_all(&target).expect("a directory");
+            std::fs::set_permissions(&target, mode).expect("its mode");
+            copy_tree(&entry.path(), &target);
+        } else if kind.is_file() {
+            std::fs::copy(entry.path(), &target).expect("a copy");
+        }
+    }
+}
