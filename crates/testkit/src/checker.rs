@@ -228,7 +228,7 @@ mod tests {
             "event 1 is missing: there is 2",
             "[\"y\"] have no result before Round { calls: [] }",
             "y has a result where [] wait; y has two results",
-            "y has a result where [\"x\", \"y\"] wait",
+            "y has a result where [\"x\", \"y\"] wait; [\"y\"] have no result before Round { calls: [] }",
             "[\"z\"] have no result in the end",
             "side effect 1 happened again",
         ];

@@ -4,6 +4,11 @@
 //! A reference run counts the points a short scenario passes. Each part of the sweep takes every n-th of them, so that
 //! the parts run beside each other. A second sweep kills the process again while it recovers.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "how many points were swept is part of the result"
+)]
+
 mod host;
 mod scenario;
 
