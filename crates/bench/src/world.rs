@@ -8,7 +8,7 @@ use holon_domain::model::{
     ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall, StopReason,
 };
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, Entropy, Timestamp, attempt::TokenUsage, limits};
+use holon_domain::{AgentId, Entropy, Timestamp, attempt::TokenUsage};
 use holon_engine::ports::{
     Clock, CommandContext, CommandHost, EntropySource, HomeHost, ModelClient, Ports,
 };
@@ -65,7 +65,7 @@ impl ModelClient for Model {
         })
     }
 
-    fn check(&self, _: &ModelRef) -> Result<(), ModelFailure> {
+    async fn check(&self, _: &ModelRef) -> Result<(), ModelFailure> {
         Ok(())
     }
 }
@@ -101,7 +101,11 @@ impl HomeHost for Instantly {
     async fn remove(&self, _: &AgentId, _: &str) -> Result<(), String> {
         Ok(())
     }
-    fn workspace(&self, _: &WorkspaceChoice, agent_home: &str) -> Result<WorkspaceEntry, String> {
+    async fn workspace(
+        &self,
+        _: &WorkspaceChoice,
+        agent_home: &str,
+    ) -> Result<WorkspaceEntry, String> {
         Ok(WorkspaceEntry::agent_home(agent_home))
     }
 }
@@ -160,7 +164,7 @@ pub(crate) async fn host(db_path: &Path, model: Model) -> Result<Host, Box<dyn s
         agents_dir: "/agents".to_owned(),
         default_agent: AgentId::parse("main")?,
         default_model: ModelRef::parse("bench/instant")?,
-        event_budget_bytes: limits::EVENT_BUDGET_BYTES,
+        conduct: holon_engine::Conduct::default(),
     };
     Ok(Host::start(config, ports(model), Db::open(db_path)?).await?)
 }

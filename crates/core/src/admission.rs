@@ -75,11 +75,19 @@ const SOURCE_REF_KEYS: [&str; 5] = [
     "task_result_id",
 ];
 
+/// What can be said of a message before its agent is known: its size, its words, its provenance.
+///
+/// # Errors
+/// Why no agent would admit it.
+pub fn judge(ingress: &Ingress) -> Result<(), Rejection> {
+    check_shape(ingress)?;
+    check_provenance(ingress)
+}
+
 /// Judges a message and, if it may enter, puts it into the queue.
 pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntry, Rejection> {
     check_lifecycle(draft)?;
-    check_shape(&ingress)?;
-    check_provenance(&ingress)?;
+    judge(&ingress)?;
     if draft.queue.pending >= limits::QUEUE_ENTRIES {
         return Err(Rejection::QueueFull);
     }

@@ -76,8 +76,9 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
         return Next::Turn;
     }
     if queue.pending > 0 {
+        // A head nobody looked at is the agent's own while a pause is set: anything else would have been taken.
         let head = queue.head.as_ref().map(|entry| &entry.envelope);
-        return match (head.is_some_and(is_self_caused), agent.pace) {
+        return match (head.is_none_or(is_self_caused), agent.pace) {
             (true, Some(pace)) if pace.due.is_some() => Next::Pace { until: pace.at },
             (true | false, Some(_) | None) => Next::Take,
         };

@@ -3,10 +3,10 @@
 use crate::admission::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord};
 use holon_domain::block::ToolCall;
-use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::effect::EffectId;
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, InterjectionBoundary};
-use holon_domain::model::{ModelFailure, ModelRef, ModelReply};
+use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ReplyBlock};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
 use holon_domain::timer::{Due, DueId};
 use holon_domain::tool::{ToolEnvelope, ToolError};
@@ -71,6 +71,19 @@ pub struct RoundAnswer {
     pub context: ContextSize,
     /// How long things took.
     pub timing: RoundTiming,
+}
+
+impl RoundAnswer {
+    /// What it weighs: its words and the texts kept with it.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let said = self.reply.blocks.iter().map(|block| match block {
+            ReplyBlock::Text { text } | ReplyBlock::Reasoning { text, .. } => text.len(),
+            ReplyBlock::Call(call) => call.input.to_string().len(),
+        });
+        let kept = self.kept.iter().map(|(_, body)| body.len());
+        said.chain(kept).sum()
+    }
 }
 
 /// How large the built context was.
@@ -167,9 +180,9 @@ pub enum Input {
     Recover {
         /// Whether the last process closed in order.
         clean_exit: bool,
-        /// What it left open of this agent.
-        open_effects: Vec<EffectRecord>,
     },
+    /// A commit about the agent could not be confirmed, so what it asked for may be done by nobody. The process lives.
+    TakeUp,
     /// The runtime broke a rule of its own while deciding; the turn is given up.
     GiveUp {
         /// Which.

@@ -8,42 +8,57 @@ use crate::draft::Draft;
 use crate::input::Reply;
 use crate::{invariant, lifecycle, turn};
 use holon_domain::agent::Lifecycle;
-use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::effect::Effect;
 use holon_domain::event::{Event, TurnResumed};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, ResumeMark, TerminalReason};
 use holon_domain::{CallId, limits};
 
-pub(crate) fn recover(
-    draft: &mut Draft<'_>,
-    clean_exit: bool,
-    open_effects: &[EffectRecord],
-) -> Reply {
+/// Why something may be open that nobody performs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// A new process took over.
+    Boot {
+        /// Whether the last one closed in order.
+        clean_exit: bool,
+    },
+    /// A commit could not be confirmed; the process lives, and so does whoever waits.
+    Doubt,
+}
+
+/// A new process took over.
+pub(crate) fn recover(draft: &mut Draft<'_>, clean_exit: bool) -> Reply {
+    settle_open(draft, Cause::Boot { clean_exit })
+}
+
+/// A commit could not be confirmed.
+pub(crate) fn take_up(draft: &mut Draft<'_>) -> Reply {
+    settle_open(draft, Cause::Doubt)
+}
+
+fn settle_open(draft: &mut Draft<'_>, cause: Cause) -> Reply {
     draft.agent.generation += 1;
-    // What the agent waits for, and whatever else is open: a recovery that is sent again finds effects of its own.
-    let mut open = invariant::awaited_effects(&draft.agent);
-    let others = open_effects.iter().map(|effect| effect.id);
-    open.extend(others.filter(|id| !invariant::awaited_effects(&draft.agent).contains(id)));
-    for id in open {
+    // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
+    for id in invariant::awaited_effects(&draft.agent) {
         draft.close_effect(id);
     }
     draft.agent.home_effect = None;
+    let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.identity.temporary;
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
             lifecycle::remove_home(draft);
             return Reply::Done;
         }
         // Whoever waited for a temporary agent's answer is gone with the process.
-        Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped
-            if draft.agent.identity.temporary =>
-        {
+        Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped if nobody_waits => {
             return delete_temporary(draft);
         }
         Lifecycle::Booting => lifecycle::prepare_home(draft),
         Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(turn) = draft.agent.open_turn.take() {
-        resume(draft, turn, clean_exit);
+        let counts = cause == Cause::Boot { clean_exit: false };
+        resume(draft, turn, !counts);
     }
     Reply::Done
 }

@@ -74,7 +74,8 @@ pub(crate) fn must_pace(draft: &mut Draft<'_>) -> bool {
         .last_turn
         .as_ref()
         .map_or(draft.now, |end| end.completed_at);
-    let at = since.plus_millis(pause);
+    // Counted from the end of the last turn, but never beyond one pause from now: a clock set back costs no more.
+    let at = since.min(draft.now).plus_millis(pause);
     if pause == 0 || at <= draft.now {
         return false;
     }

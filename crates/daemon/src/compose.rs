@@ -4,8 +4,9 @@ use crate::error::Error;
 use crate::port::{Commands, Homes, Models, OsEntropy, SystemClock};
 use holon_config::{Settings, Source};
 use holon_domain::model::ModelRef;
+use holon_domain::tool::ToolOutputBudget;
 use holon_engine::ports::{ModelClient as _, Ports};
-use holon_engine::{Host, HostConfig};
+use holon_engine::{Conduct, Host, HostConfig, Scope};
 use holon_store::{Db, Home};
 use std::sync::Arc;
 
@@ -16,7 +17,12 @@ const SCRIPTS: &str = "scripts";
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub(crate) async fn start(settings: &Settings, home: &Home, db: Db) -> Result<Host, Error> {
+pub(crate) async fn start(
+    settings: &Settings,
+    home: &Home,
+    db: Db,
+    scope: Scope,
+) -> Result<Host, Error> {
     let config = HostConfig {
         db_path: home.db_path(),
         agents_dir: home.agents_dir().to_string_lossy().into_owned(),
@@ -25,19 +31,26 @@ pub(crate) async fn start(settings: &Settings, home: &Home, db: Db) -> Result<Ho
             .model
             .as_ref()
             .map_or_else(ModelRef::none, |model| model.value.clone()),
-        event_budget_bytes: settings.event_budget_bytes.value,
+        conduct: Conduct {
+            event_budget_bytes: settings.event_budget_bytes.value,
+            tool_output: ToolOutputBudget {
+                default_tokens: settings.default_tool_output_tokens.value,
+                max_tokens: settings.max_tool_output_tokens.value,
+            },
+            scope,
+        },
     };
     Ok(Host::start(config, ports(settings, home), db).await?)
 }
 
 /// A model somebody has just typed must be usable. One from the environment or a file is only worth a warning:
 /// agents with a model of their own must come up all the same. Asked before anything is opened.
-pub(crate) fn check_default_model(settings: &Settings) -> Result<(), Error> {
+pub(crate) async fn check_default_model(settings: &Settings) -> Result<(), Error> {
     let Some(model) = &settings.model else {
         return Ok(());
     };
     let models = Models::new(settings.home.value.join(SCRIPTS));
-    match (models.check(&model.value), model.source) {
+    match (models.check(&model.value).await, model.source) {
         (Ok(()), _) => Ok(()),
         (Err(failure), Source::Flag) => Err(holon_engine::Error::Model(failure).into()),
         (Err(failure), Source::Environment | Source::File | Source::Builtin) => {

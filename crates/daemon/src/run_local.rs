@@ -7,8 +7,8 @@ use holon_config::Settings;
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_domain::run::RunOnceResponse;
-use holon_engine::Host;
 use holon_engine::request::{RunRequest, WorkspaceChoice};
+use holon_engine::{Host, Scope};
 use holon_store::Home;
 use std::path::PathBuf;
 
@@ -52,7 +52,13 @@ pub async fn run_local(
 }
 
 async fn start(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, Error> {
-    let host = compose::start(settings, home, open::open_store(home)?).await?;
+    let host = compose::start(
+        settings,
+        home,
+        open::open_store(home)?,
+        Scope::Run(request.agent_id.clone()),
+    )
+    .await?;
     if request.agent_id.as_ref() == Some(&settings.default_agent.value) {
         let agent_id = settings.default_agent.value.clone();
         host.ensure_default_agent(agent_id).await?;

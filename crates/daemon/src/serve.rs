@@ -11,7 +11,7 @@ use crate::signal::EndSignals;
 use crate::{compose, files, open};
 use holon_config::{Settings, Token};
 use holon_domain::limits::OPEN_FILES;
-use holon_engine::Host;
+use holon_engine::{Host, Scope};
 use holon_server::ServerConfig;
 use holon_store::Home;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 /// When the host cannot start. Nothing of it is left behind then.
 pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Result<(), Error> {
     raise_file_limit();
-    compose::check_default_model(settings)?;
+    compose::check_default_model(settings).await?;
     let mut signals = EndSignals::listen()?;
     let home = open::take_home(&settings.home.value)?;
     let token = Token::load_or_create(&home.token_path())?;
@@ -70,7 +70,7 @@ pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Resul
 }
 
 async fn start(settings: &Settings, home: &Home) -> Result<Host, Error> {
-    let host = compose::start(settings, home, open::open_store(home)?).await?;
+    let host = compose::start(settings, home, open::open_store(home)?, Scope::All).await?;
     host.ensure_default_agent(settings.default_agent.value.clone())
         .await?;
     Ok(host)

@@ -52,6 +52,7 @@ pub struct ExecCommand {
     pub login: bool,
     /// How long it may run before it is stopped.
     pub timeout_ms: u64,
-    /// The most of its output a model reads, in estimated tokens.
-    pub max_output_tokens: u32,
+    /// The most of its output a model reads, in estimated tokens; the host's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
 }

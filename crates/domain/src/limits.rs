@@ -23,6 +23,9 @@ pub const PACE_MAX_MS: u64 = 120_000;
 pub const OUTPUT_LIMIT_RECOVERIES: u32 = 2;
 /// Most tool calls one round may ask for; calls beyond it get a tool error each.
 pub const CALLS_PER_ROUND: usize = 64;
+/// Most model rounds of one turn, also when its message sets no bound. At the bound the turn ends with a failure brief,
+/// so no model calls tools for ever.
+pub const ROUNDS_PER_TURN: u32 = 500;
 /// Most internal decisions one input may cause in its commit; more are left to the next commit.
 pub const STEPS_PER_COMMIT: u32 = 64;
 /// Retries per provider candidate, beside the first try.
@@ -78,7 +81,7 @@ pub const EVENT_BUDGET_BYTES: u64 = 1 << 30;
 pub const EVENTS_KEPT_PER_AGENT: u64 = 1_000;
 /// Events one retention step removes.
 pub const RETENTION_STEP: u64 = 2_000;
-/// Events one page returns by default, and at most.
+/// Events one page returns by default.
 pub const EVENT_PAGE: u64 = 128;
 /// The most one page returns.
 pub const EVENT_PAGE_MAX: u64 = 512;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Hash of a kept text: the first 128 bits of its SHA-256, in hex.
 pub type BlobHash = String;
 
-/// How a turn's prompt frame is rebuilt exactly: the texts by hash, the history by range.
+/// How a turn's prompt frame is rebuilt exactly: the texts by hash; the history is the log before the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameRecord {
     /// Cache scope.
@@ -25,9 +25,6 @@ pub struct FrameRecord {
     pub stable: BlobHash,
     /// The agent-scoped text.
     pub agent_scoped: BlobHash,
-    /// The newest log position whose history the frame shows; none when there was no history.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history_end: Option<u64>,
 }
 
 /// At which safe point an interjection entered.

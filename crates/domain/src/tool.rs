@@ -34,6 +34,32 @@ pub struct ToolSpec {
     pub family: ToolFamily,
 }
 
+/// How much of a tool's output a model reads, in estimated tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolOutputBudget {
+    /// When a call does not say.
+    pub default_tokens: u32,
+    /// Whatever a call says.
+    pub max_tokens: u32,
+}
+
+impl Default for ToolOutputBudget {
+    fn default() -> Self {
+        Self {
+            default_tokens: crate::limits::TOOL_OUTPUT_TOKENS,
+            max_tokens: crate::limits::TOOL_OUTPUT_TOKENS_MAX,
+        }
+    }
+}
+
+impl ToolOutputBudget {
+    /// What a call that asked for this much gets.
+    #[must_use]
+    pub fn allow(&self, asked: Option<u32>) -> u32 {
+        asked.unwrap_or(self.default_tokens).min(self.max_tokens)
+    }
+}
+
 /// A tool failure: one shape for storage, audit and the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{kind}: {message}")]

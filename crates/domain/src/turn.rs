@@ -92,8 +92,7 @@ pub struct OpenTurn {
     /// Model rounds answered so far.
     pub rounds: u32,
     /// The most it may take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_rounds: Option<u32>,
+    pub max_rounds: u32,
     /// Answers cut off by the output limit, in a row.
     #[serde(default)]
     pub output_limit_hits: u32,

@@ -151,7 +151,10 @@ impl Error {
             Self::CursorTooOld { oldest_seq, .. } => {
                 Some(format!("read /status afresh, then continue with after_seq={}", oldest_seq.saturating_sub(1)))
             }
-            Self::Overloaded | Self::CommitUnknown => Some("try again in a moment".into()),
+            Self::Overloaded => Some("try again in a moment".into()),
+            Self::CommitUnknown => {
+                Some("it may have been taken: look at the transcript before you send it again".into())
+            }
             Self::DiskFull => Some("free some space; the host goes on by itself".into()),
             Self::AgentConflict { .. } => {
                 Some("choose another name, or ask for the same workspace and model".into())

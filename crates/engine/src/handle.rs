@@ -45,7 +45,7 @@ impl Reads {
         }
     }
 
-    /// Identity of this store, new at creation and restore.
+    /// Identity of this store, new at creation.
     #[must_use]
     pub fn epoch(&self) -> &str {
         &self.epoch
@@ -220,7 +220,7 @@ impl Acts {
             lineage_parent_agent_id: None,
             temporary: false,
         };
-        let new = self.new_agent(identity.clone(), &workspace, model)?;
+        let new = self.new_agent(identity.clone(), &workspace, model).await?;
         if let Some(found) = self.find(&identity.agent_id).await? {
             return existing(&found, &new, &workspace);
         }
@@ -236,16 +236,21 @@ impl Acts {
     }
 
     /// Everything a new agent begins with, checked.
-    pub(crate) fn new_agent(
+    pub(crate) async fn new_agent(
         &self,
         identity: AgentIdentity,
         workspace: &WorkspaceChoice,
         model: Option<ModelRef>,
     ) -> Result<NewAgent, Error> {
         let agent_home = format!("{}/{}", self.agents_dir, identity.agent_id);
-        let workspace = self.workspace(workspace, &agent_home)?;
+        let workspace = self.workspace(workspace, &agent_home).await?;
         if let Some(model) = &model {
-            self.shell.ports.model.check(model).map_err(Error::Model)?;
+            self.shell
+                .ports
+                .model
+                .check(model)
+                .await
+                .map_err(Error::Model)?;
         }
         Ok(NewAgent {
             identity,
@@ -255,7 +260,7 @@ impl Acts {
         })
     }
 
-    pub(crate) fn workspace(
+    pub(crate) async fn workspace(
         &self,
         choice: &WorkspaceChoice,
         agent_home: &str,
@@ -264,6 +269,7 @@ impl Acts {
             .ports
             .home
             .workspace(choice, agent_home)
+            .await
             .map_err(|message| Error::Workspace { message })
     }
 

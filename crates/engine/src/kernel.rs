@@ -107,15 +107,17 @@ impl Kernel {
         if matches!(input, Input::Admit(_)) && self.lacks_model(&agent) {
             return Ok(Err(Refusal::NoModel));
         }
-        let input = still_open(tx, no, input)?;
         let view = view(tx, no, agent)?;
         let first = match step(view, input, &self.facts, now, entropy) {
             Ok(first) => first,
             Err(rejection) => return Ok(Err(Refusal::Rejected(rejection))),
         };
-        tx.apply(no, &first.decision)?;
         let mut work = Work::default();
-        work.add(&first.decision);
+        // What changes nothing is not written either.
+        if first.reply != Reply::Unchanged || !first.decision.facts.is_empty() {
+            tx.apply(no, &first.decision)?;
+            work.add(&first.decision);
+        }
         self.run_to_rest(tx, no, first.decision, &mut work, (now, entropy))?;
         Ok(Ok(Handled {
             reply: first.reply,
@@ -153,28 +155,6 @@ impl Kernel {
         }
         Ok(())
     }
-}
-
-/// A recovery names the effects a look at boot found. One that is sent again, because nobody could say whether its
-/// commit held, must not close what the first has closed.
-fn still_open(tx: &mut Tx<'_>, no: AgentNo, input: Input) -> Result<Input, holon_store::Error> {
-    let Input::Recover {
-        clean_exit,
-        open_effects,
-    } = input
-    else {
-        return Ok(input);
-    };
-    let mut left = Vec::new();
-    for effect in open_effects {
-        if tx.has_effect(no, effect.id)? {
-            left.push(effect);
-        }
-    }
-    Ok(Input::Recover {
-        clean_exit,
-        open_effects: left,
-    })
 }
 
 /// Loads what a decision may know: the queue's head, and the calls in hand while tools run.

@@ -15,4 +15,4 @@ mod shell;
 
 pub use error::Error;
 pub use handle::{Acts, Reads};
-pub use host::{Host, HostConfig};
+pub use host::{Conduct, Host, HostConfig, Scope};

@@ -24,7 +24,7 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
     ) -> Result<ModelReply, ModelFailure>;
 
     /// Whether a call to this model could work at all: a known provider, a readable script. Touches no network.
-    fn check(&self, model: &ModelRef) -> Result<(), ModelFailure>;
+    async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure>;
 }
 
 /// What a command is told about the agent it runs for.
@@ -58,7 +58,7 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
     /// Removes it; harmless when it is gone.
     async fn remove(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
     /// The workspace a caller chose, checked: it exists, and its directory lies inside it.
-    fn workspace(
+    async fn workspace(
         &self,
         choice: &WorkspaceChoice,
         agent_home: &str,

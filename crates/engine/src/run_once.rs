@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::handle::Acts;
 use crate::request::{Admitted, Ingress, RunRequest};
 use holon_core::assess::assess;
-use holon_core::{Input, Reply, lifecycle};
+use holon_core::{Input, Reply, admission, lifecycle};
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, Visibility,
@@ -14,49 +14,51 @@ use holon_domain::block::{calls_of, text_of};
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::closure::ClosureOutcome;
 use holon_domain::failure::FailureArtifact;
+use holon_domain::feed::FeedNotice;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Runs a request to its outcome.
+/// Runs a request to its outcome and returns as soon as that is committed; a temporary agent is removed afterwards.
 pub(crate) async fn run(acts: &Acts, request: RunRequest) -> Result<RunOnceResponse, Error> {
+    let ingress = ingress_of(&request);
+    // Judged before anything is made or changed for it: a run that is refused leaves nothing.
+    admission::judge(&ingress).map_err(crate::shell::rejected)?;
     let agent_id = prepare_agent(acts, &request).await?;
-    let temporary = request.agent_id.is_none();
-    let outcome = answer(acts, &agent_id, request).await;
-    if temporary {
-        acts.shell().settle(&agent_id, Input::Delete).await;
-        acts.shell().wait_removed(&agent_id).await;
+    let outcome = answer(acts, &agent_id, ingress).await;
+    if request.agent_id.is_none() {
+        acts.shell().remove_afterwards(agent_id);
     }
     outcome
+}
+
+fn ingress_of(request: &RunRequest) -> Ingress {
+    Ingress {
+        max_rounds: request.max_rounds,
+        ..Ingress::operator_prompt(
+            request.text.clone(),
+            Priority::Next,
+            DeliverySurface::RunOnce,
+            request.admission_context,
+        )
+    }
 }
 
 /// The agent that will answer: a temporary one, or a named one as the request wants it.
 async fn prepare_agent(acts: &Acts, request: &RunRequest) -> Result<AgentId, Error> {
     let Some(agent_id) = request.agent_id.clone() else {
-        let agent_id = AgentId::temporary("run", acts.shell().ports.entropy.source().as_mut());
-        let identity = AgentIdentity {
-            agent_id: agent_id.clone(),
-            kind: AgentKind::Child,
-            visibility: Visibility::Private,
-            ownership: Ownership::ParentSupervised,
-            profile_preset: ProfilePreset::PrivateChild,
-            lineage_parent_agent_id: None,
-            temporary: true,
-        };
-        check_model(acts, request, None)?;
-        let new = acts.new_agent(identity, &request.workspace, request.model.clone())?;
-        acts.shell().create(new).await?;
-        return Ok(agent_id);
+        return make_temporary(acts, request).await;
     };
     match acts.find(&agent_id).await? {
         Some(found) if found.identity.ownership == Ownership::SelfOwned => {
-            configure(acts, request, &found).await?
+            configure(acts, request, &found).await?;
         }
         Some(_) => return Err(Error::AgentNotFound { agent_id }),
         None if request.create_agent => {
-            check_model(acts, request, None)?;
+            check_model(acts, request, None).await?;
             let workspace = request.workspace.clone();
             let new = crate::request::CreateAgent {
                 agent_id: agent_id.clone(),
@@ -70,8 +72,27 @@ async fn prepare_agent(acts: &Acts, request: &RunRequest) -> Result<AgentId, Err
     Ok(agent_id)
 }
 
+async fn make_temporary(acts: &Acts, request: &RunRequest) -> Result<AgentId, Error> {
+    let agent_id = AgentId::temporary("run", acts.shell().ports.entropy.source().as_mut());
+    let identity = AgentIdentity {
+        agent_id: agent_id.clone(),
+        kind: AgentKind::Child,
+        visibility: Visibility::Private,
+        ownership: Ownership::ParentSupervised,
+        profile_preset: ProfilePreset::PrivateChild,
+        lineage_parent_agent_id: None,
+        temporary: true,
+    };
+    check_model(acts, request, None).await?;
+    let new = acts
+        .new_agent(identity, &request.workspace, request.model.clone())
+        .await?;
+    acts.shell().create(new).await?;
+    Ok(agent_id)
+}
+
 /// A run whose model cannot be asked is refused before anything is written.
-fn check_model(
+async fn check_model(
     acts: &Acts,
     request: &RunRequest,
     found: Option<&AgentRecord>,
@@ -82,15 +103,32 @@ fn check_model(
     if model.is_none() {
         return Err(Error::NoModel);
     }
-    acts.shell().ports.model.check(model).map_err(Error::Model)
+    acts.shell()
+        .ports
+        .model
+        .check(model)
+        .await
+        .map_err(Error::Model)
 }
 
 async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Result<(), Error> {
-    check_model(acts, request, Some(found))?;
+    match found.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => {}
+        Lifecycle::Stopped => return Err(held(found)),
+        Lifecycle::Deleting => {
+            return Err(Error::AgentDeleting {
+                agent_id: found.identity.agent_id.clone(),
+            });
+        }
+    }
+    check_model(acts, request, Some(found)).await?;
     let workspace = if request.workspace.is_empty() {
         None
     } else {
-        Some(acts.workspace(&request.workspace, &found.agent_home)?)
+        Some(
+            acts.workspace(&request.workspace, &found.agent_home)
+                .await?,
+        )
     };
     if workspace.is_none() && request.model.is_none() {
         return Ok(());
@@ -107,22 +145,13 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
 async fn answer(
     acts: &Acts,
     agent_id: &AgentId,
-    request: RunRequest,
+    ingress: Ingress,
 ) -> Result<RunOnceResponse, Error> {
     let mut news = acts.shell().writer.subscribe();
     let log_end = acts
         .find(agent_id)
         .await?
         .map_or(0, |agent| agent.counters.log);
-    let ingress = Ingress {
-        max_rounds: request.max_rounds,
-        ..Ingress::operator_prompt(
-            request.text,
-            Priority::Next,
-            DeliverySurface::RunOnce,
-            request.admission_context,
-        )
-    };
     let admitted = match acts.admit(agent_id, ingress).await {
         Ok(admitted) => admitted,
         Err(error @ Error::AgentStopped { .. }) => {
@@ -135,13 +164,21 @@ async fn answer(
         if let Some(response) = gather(acts, &admitted, log_end).await? {
             return Ok(response);
         }
-        let heard = tokio::select! {
-            heard = news.recv() => heard,
+        tokio::select! {
+            heard = hear_of(&mut news, agent_id) => heard?,
             // A drain waits for its tasks; one that waits for an answer must not hold it up.
             () = acts.shell().going_down() => return Err(Error::ShuttingDown),
-        };
-        match heard {
-            Ok(_) | Err(RecvError::Lagged(_)) => {}
+        }
+    }
+}
+
+/// Waits for news of one agent, or for a lag in which there may have been some.
+async fn hear_of(news: &mut Receiver<FeedNotice>, agent_id: &AgentId) -> Result<(), Error> {
+    loop {
+        match news.recv().await {
+            Ok(notice) if notice.agent_id == *agent_id => return Ok(()),
+            Ok(_) => {}
+            Err(RecvError::Lagged(_)) => return Ok(()),
             Err(RecvError::Closed) => return Err(Error::ShuttingDown),
         }
     }
@@ -178,7 +215,10 @@ async fn gather(
         return match agent.lifecycle {
             // Only a start by somebody else would bring the answer; the message stays in the queue for it.
             Lifecycle::Stopped => Err(held(&agent)),
-            Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Deleting => Ok(None),
+            Lifecycle::Deleting => Err(Error::AgentDeleting {
+                agent_id: agent_id(),
+            }),
+            Lifecycle::Booting | Lifecycle::Runnable => Ok(None),
         };
     };
     let tally = Tally::of(entries.into_iter().map(|(_, entry)| entry), seq);

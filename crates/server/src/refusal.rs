@@ -68,6 +68,12 @@ impl Refusal {
         self.header(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
+    /// The same, without the advice to try again: what was asked may have been taken.
+    pub(crate) fn not_again(mut self) -> Self {
+        self.0.header = None;
+        self
+    }
+
     /// The body, for a place where no status can be sent any more.
     pub(crate) fn into_body(self) -> ErrorBody {
         self.0.body
@@ -123,7 +129,7 @@ impl From<Error> for Refusal {
             } => refusal
                 .with("oldest_seq", oldest_seq)
                 .with("newest_seq", newest_seq),
-            Error::Overloaded | Error::CommitUnknown => refusal.retry_after(1),
+            Error::Overloaded => refusal.retry_after(1),
             Error::ShuttingDown => refusal
                 .retry_after(5)
                 .hint("try again when the host is back"),
@@ -134,6 +140,7 @@ impl From<Error> for Refusal {
             | Error::Model(_)
             | Error::NoModel
             | Error::DiskFull
+            | Error::CommitUnknown
             | Error::Storage { .. }
             | Error::Internal { .. } => refusal,
         }
@@ -153,11 +160,12 @@ fn status_of(error: &Error) -> StatusCode {
         Error::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::Model(_) | Error::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
         Error::CursorTooOld { .. } => StatusCode::GONE,
-        Error::Overloaded | Error::CommitUnknown | Error::ShuttingDown => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
-        Error::Storage { .. } | Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        // Not 503: whoever sends again on that would double what may have been taken.
+        Error::CommitUnknown | Error::Storage { .. } | Error::Internal { .. } => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
     }
 }
 
@@ -220,7 +228,7 @@ mod tests {
             ),
             (Error::Overloaded, 503, Some("1")),
             (Error::DiskFull, 507, None),
-            (Error::CommitUnknown, 503, Some("1")),
+            (Error::CommitUnknown, 500, None),
             (Error::ShuttingDown, 503, Some("5")),
             (
                 Error::Storage {

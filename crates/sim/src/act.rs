@@ -181,18 +181,15 @@ impl World {
                 || format!("{refusal:?}"),
             ),
             Sent::Panicked => {
-                if matches!(
-                    input,
-                    Input::HomePrepared { .. } | Input::HomeRemoved { .. }
-                ) {
-                    self.orphans.insert(id.clone());
-                }
                 self.trace.note(|| format!("{id} give up"));
                 let message = "a decision panicked".to_owned();
+                self.doubtful.insert(id.clone());
                 // Giving up names no turn, so it is not sent again: the second would cost the next turn.
                 match self.send(id, &Input::GiveUp { message })? {
-                    Sent::Unknown => self.clear_up(id),
-                    Sent::Handled(_) | Sent::Refused(_) | Sent::Panicked | Sent::Died => Ok(()),
+                    Sent::Died => Ok(()),
+                    Sent::Unknown | Sent::Handled(_) | Sent::Refused(_) | Sent::Panicked => {
+                        self.clear_up(id)
+                    }
                 }
             }
         }
@@ -308,6 +305,7 @@ fn is_stale(known: &Known, input: &Input) -> bool {
         | Input::Stop
         | Input::Delete
         | Input::Recover { .. }
+        | Input::TakeUp
         | Input::GiveUp { .. }
         | Input::Continue => false,
     }
@@ -328,6 +326,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Stop => "stop",
         Input::Delete => "delete",
         Input::Recover { .. } => "recover",
+        Input::TakeUp => "take up",
         Input::GiveUp { .. } => "give up",
         Input::Continue => "continue",
     }

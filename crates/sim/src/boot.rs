@@ -7,7 +7,6 @@ use crate::world::{Flight, World, describe, refused_by_store};
 use holon_core::Input;
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
-use holon_domain::effect::EffectRecord;
 use holon_engine::kernel::Handled;
 use holon_store::Db;
 
@@ -28,7 +27,6 @@ impl World {
         self.due.clear();
         self.unfinished.clear();
         self.going.clear();
-        self.orphans.clear();
         self.doubtful.clear();
         self.draining = false;
         Ok(())
@@ -38,10 +36,8 @@ impl World {
     pub(crate) fn boot(&mut self, clean_exit: bool) -> Verdict<()> {
         let mut clean_exit = clean_exit;
         'boot: loop {
-            let left = self
-                .db
-                .write(|tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)));
-            let (agents, effects) = left.map_err(|error| refused_by_store(&error))?;
+            let left = self.db.write(|tx| tx.agents_to_recover());
+            let agents = left.map_err(|error| refused_by_store(&error))?;
             for id in agents {
                 if self.trouble(Fault::Crash, 5) {
                     self.crashes += 1;
@@ -52,38 +48,21 @@ impl World {
                     clean_exit = false;
                     continue 'boot;
                 }
-                let open_effects: Vec<EffectRecord> = effects
-                    .iter()
-                    .filter(|effect| effect.agent_id == id)
-                    .cloned()
-                    .collect();
-                self.recover(&id, clean_exit, open_effects)?;
+                self.recover(&id, &Input::Recover { clean_exit })?;
             }
             return Ok(());
         }
     }
 
-    fn recover(
-        &mut self,
-        id: &AgentId,
-        clean_exit: bool,
-        open_effects: Vec<EffectRecord>,
-    ) -> Verdict<()> {
-        self.trace.note(|| {
-            format!(
-                "{id} recover clean={clean_exit} {} open",
-                open_effects.len()
-            )
-        });
-        let input = Input::Recover {
-            clean_exit,
-            open_effects,
-        };
-        let mut handled = self.decide_recovery(id, &input)?;
+    /// Settles what is open of an agent: after a boot, or because a commit was in doubt.
+    fn recover(&mut self, id: &AgentId, input: &Input) -> Verdict<()> {
+        self.trace
+            .note(|| format!("{id} {}", crate::act::name_of(input)));
+        let mut handled = self.decide_recovery(id, input)?;
         // A commit that holds and was not known to: the same recovery is sent again.
         if self.trouble(Fault::Unknown, 10) {
             self.model.coverage.count("recovered_twice");
-            handled = self.decide_recovery(id, &input)?;
+            handled = self.decide_recovery(id, input)?;
         }
         self.trace.note(|| describe(&handled.reply, &handled.work));
         self.dispatch(handled.work)?;
@@ -91,13 +70,10 @@ impl World {
     }
 
     fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Handled> {
-        let clean = matches!(
-            input,
-            Input::Recover {
-                clean_exit: true,
-                ..
-            }
-        );
+        let clean = match input {
+            Input::Recover { clean_exit } => *clean_exit,
+            _ => true,
+        };
         let expected = self.model.before_recovery(id, clean);
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let written = self.db.write(|tx| {
@@ -136,9 +112,6 @@ impl World {
         if held && !gone_home {
             return Ok(());
         }
-        let all = self.db.write(|tx| tx.open_effects());
-        let all = all.map_err(|error| refused_by_store(&error))?;
-        let left = all.into_iter().filter(|effect| effect.agent_id == *id);
-        self.recover(id, true, left.collect())
+        self.recover(id, &Input::TakeUp)
     }
 }

@@ -252,6 +252,5 @@ fn frame() -> FrameRecord {
         context_fingerprint: "print".to_owned(),
         stable: "stable".to_owned(),
         agent_scoped: "stable".to_owned(),
-        history_end: None,
     }
 }

@@ -83,13 +83,7 @@ impl World {
         self.trace.note(|| "trouble stops".to_owned());
         let bound = SETTLING.0 + SETTLING.1 * self.plan.steps;
         self.late.clear();
-        let lost = !self.orphans.is_empty();
         self.settle_down(bound)?;
-        if lost {
-            self.start_over()?;
-            self.boot(true)?;
-            self.settle_down(bound)?;
-        }
         for id in self.model.names() {
             match self.model.agent(&id).map(|known| known.record.lifecycle) {
                 Some(Lifecycle::Stopped) => self.control(&id, &Input::Start)?,

@@ -80,8 +80,6 @@ pub(crate) struct World {
     pub(crate) db: Db,
     pub(crate) entropy: Rng,
     begun: BTreeSet<CallId>,
-    /// Agents with an effect whose outcome was lost to a panic; only a boot mends that.
-    pub(crate) orphans: BTreeSet<AgentId>,
     /// Agents with a commit nobody could be sure of, until that is cleared up.
     pub(crate) doubtful: BTreeSet<AgentId>,
     pub(crate) draining: bool,
@@ -113,7 +111,6 @@ impl World {
             kernel: Kernel::new(facts),
             db: stored(Db::in_memory())?,
             begun: BTreeSet::new(),
-            orphans: BTreeSet::new(),
             doubtful: BTreeSet::new(),
             draining: false,
             plan,
@@ -248,7 +245,7 @@ impl World {
         let Some(known) = self.model.agent(id).filter(|known| !known.removing) else {
             return Ok(());
         };
-        if self.draining || self.orphans.contains(id) || self.doubtful.contains(id) {
+        if self.draining || self.doubtful.contains(id) {
             return Ok(());
         }
         let open = &known.outstanding.effects;

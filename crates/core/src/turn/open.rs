@@ -2,12 +2,12 @@
 
 use crate::assess::is_self_caused;
 use crate::draft::Draft;
-use holon_domain::RunId;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
 use holon_domain::queue::QueueEntry;
 use holon_domain::turn::{OpenTurn, Owed, Phase, ResumeMark};
+use holon_domain::{RunId, limits};
 
 /// Opens the turn of a message that was just taken from the queue.
 pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
@@ -71,7 +71,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         owes,
         first_entry,
         rounds: 0,
-        max_rounds,
+        max_rounds: rounds_allowed(max_rounds),
         output_limit_hits: 0,
         followups: 0,
         usage: Default::default(),
@@ -79,4 +79,11 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });
+}
+
+/// The rounds a message's turn may take: what its sender allowed, within what any turn may.
+pub(super) fn rounds_allowed(wanted: Option<u32>) -> u32 {
+    wanted.map_or(limits::ROUNDS_PER_TURN, |max| {
+        max.min(limits::ROUNDS_PER_TURN)
+    })
 }

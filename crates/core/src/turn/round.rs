@@ -6,6 +6,7 @@ use super::calls::{self, next_round, run_calls};
 use super::end;
 use super::ending::Ending;
 use super::failed::{awaited_answer, close_tries};
+use super::open::rounds_allowed;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, RoundTiming, Stamp};
 use holon_domain::attempt::{TokenUsage, Tries};
@@ -75,7 +76,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
 
 /// What the turn does after an answer.
 fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &RoundInHand) {
-    let bound_reached = turn.max_rounds.is_some_and(|max| turn.rounds >= max);
+    let bound_reached = turn.rounds >= turn.max_rounds;
     let cut_off = stop == StopReason::MaxOutputTokens;
     turn.output_limit_hits = if cut_off {
         turn.output_limit_hits + 1
@@ -200,13 +201,17 @@ fn consume_interjections(
             seq: entry.seq,
             id: entry.envelope.id.clone(),
         });
-        turn.max_rounds = widest(turn.max_rounds, entry.max_rounds, turn.rounds);
+        turn.max_rounds = widest(
+            turn.max_rounds,
+            rounds_allowed(entry.max_rounds),
+            turn.rounds,
+        );
     }
 }
 
-/// A bound holds for its own message: one who joins without a bound lifts it, one with a bound gets its share on top.
-fn widest(turn: Option<u32>, joined: Option<u32>, rounds: u32) -> Option<u32> {
-    Some(turn?.max(rounds.saturating_sub(1).saturating_add(joined?)))
+/// A bound holds for its own message: one who joins gets its share on top of the rounds so far.
+fn widest(turn: u32, joined: u32, rounds: u32) -> u32 {
+    turn.max(rounds.saturating_sub(1).saturating_add(joined))
 }
 
 fn account(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {

@@ -83,17 +83,17 @@ fn who_joins_a_bounded_turn_gets_its_own_share_of_rounds() {
     };
     assert_eq!(
         bound_after_joining(joining(None)),
-        None,
-        "no bound lifts the bound"
+        1 + limits::ROUNDS_PER_TURN,
+        "as many as any turn may take"
     );
     assert_eq!(
         bound_after_joining(joining(Some(2))),
-        Some(3),
+        3,
         "rounds two and three"
     );
     assert_eq!(
         bound_after_joining(joining(Some(5))),
-        Some(6),
+        6,
         "rounds two to six"
     );
 }

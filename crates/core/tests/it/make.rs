@@ -164,7 +164,6 @@ impl Said {
                 context_fingerprint: "print".to_owned(),
                 stable: "s".to_owned(),
                 agent_scoped: "a".to_owned(),
-                history_end: None,
             },
             kept: vec![("s".to_owned(), "stable words".to_owned())],
             context: ContextSize::default(),
@@ -201,7 +200,7 @@ pub(crate) fn exec() -> (&'static str, Result<Intent, ToolError>) {
         shell: None,
         login: false,
         timeout_ms: 1_000,
-        max_output_tokens: 100,
+        max_output_tokens: Some(100),
     };
     (
         "ExecCommand",

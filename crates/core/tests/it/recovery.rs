@@ -226,3 +226,25 @@ fn a_result_whose_round_is_missing_from_the_log_ends_the_turn_instead_of_losing_
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(world.ended_as(), Some(TerminalReason::RuntimeFault));
 }
+
+#[test]
+fn after_a_doubtful_commit_the_turn_goes_on_and_a_temporary_agent_stays() {
+    let mut world = states::calling_model();
+    world.agent.identity.temporary = true;
+    let before = world.agent.open_turn.clone().expect("a turn");
+    for _ in 0..limits::RESUMES_WITHOUT_PROGRESS * 2 {
+        world.take_up();
+    }
+    assert_eq!(
+        world.agent.lifecycle,
+        Lifecycle::Runnable,
+        "whoever waits is still there"
+    );
+    let turn = world.agent.open_turn.clone().expect("the turn goes on");
+    assert_eq!((turn.run_id, turn.resume.count), (before.run_id, 0));
+    assert_ne!(
+        turn.phase, before.phase,
+        "the model is asked by an effect somebody performs"
+    );
+    assert_eq!(world.violations(), []);
+}

@@ -338,11 +338,12 @@ impl World {
 
     /// A new process takes over.
     pub(crate) fn recover(&mut self, clean_exit: bool) -> Sent {
-        let open_effects = self.effects.values().cloned().collect();
-        self.send(Input::Recover {
-            clean_exit,
-            open_effects,
-        })
+        self.send(Input::Recover { clean_exit })
+    }
+
+    /// A commit could not be confirmed.
+    pub(crate) fn take_up(&mut self) -> Sent {
+        self.send(Input::TakeUp)
     }
 
     /// Queued messages that may enter a running turn.

@@ -110,7 +110,7 @@ mod tests {
             shell: None,
             login: false,
             timeout_ms: 10_000,
-            max_output_tokens: 1_000,
+            max_output_tokens: Some(1_000),
         }
     }
 

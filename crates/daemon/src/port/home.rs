@@ -76,12 +76,19 @@ impl HomeHost for Homes {
             .await
     }
 
-    fn workspace(
+    async fn workspace(
         &self,
         choice: &WorkspaceChoice,
         agent_home: &str,
     ) -> Result<WorkspaceEntry, String> {
-        let (root, cwd) = (choice.workspace_root.as_deref(), choice.cwd.as_deref());
-        holon_workspace::choose(root, cwd, Path::new(agent_home)).map_err(|error| error.to_string())
+        let (choice, home) = (choice.clone(), PathBuf::from(agent_home));
+        let chosen = tokio::task::spawn_blocking(move || {
+            let (root, cwd) = (choice.workspace_root.as_deref(), choice.cwd.as_deref());
+            holon_workspace::choose(root, cwd, &home)
+        });
+        match chosen.await {
+            Ok(chosen) => chosen.map_err(|error| error.to_string()),
+            Err(stopped) => Err(format!("the workspace could not be looked at: {stopped}")),
+        }
     }
 }

@@ -1,20 +1,21 @@
 //! Models through the router of providers.
 
 use async_trait::async_trait;
-use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_engine::ports::ModelClient;
 use holon_llm::Router;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Every provider of this build.
 #[derive(Debug)]
-pub(crate) struct Models(Router);
+pub(crate) struct Models(Arc<Router>);
 
 impl Models {
     /// Relative scripts are looked up under `script_base`.
     pub(crate) fn new(script_base: PathBuf) -> Self {
-        Self(Router::new(script_base))
+        Self(Arc::new(Router::new(script_base)))
     }
 }
 
@@ -28,7 +29,18 @@ impl ModelClient for Models {
         self.0.call(&request, &cancel).await
     }
 
-    fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
-        self.0.check(model)
+    async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
+        let (router, model) = (Arc::clone(&self.0), model.clone());
+        // Reads a file, so it happens off the async threads.
+        let checked = tokio::task::spawn_blocking(move || router.check(&model)).await;
+        checked.unwrap_or_else(|stopped| {
+            Err(ModelFailure {
+                kind: ModelFailureKind::ModelUnavailable,
+                message: format!("the model could not be checked: {stopped}"),
+                retry_after_ms: None,
+                usage: None,
+                diagnostics: None,
+            })
+        })
     }
 }

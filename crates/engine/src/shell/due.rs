@@ -34,11 +34,7 @@ impl Shell {
     async fn hand_over_due(&self) -> Result<Option<Timestamp>, holon_store::Error> {
         let mut before = Vec::new();
         loop {
-            let now = self.ports.clock.now();
-            let (come, next) = self
-                .readers
-                .read(move |reader| Ok((reader.due(now, HANDFUL)?, reader.next_due()?)))
-                .await?;
+            let (come, next) = self.look_ahead().await?;
             if come.is_empty() {
                 return Ok(next);
             }
@@ -53,6 +49,20 @@ impl Shell {
                 return Ok(None);
             }
         }
+    }
+
+    /// What has come, and when the next entry of anyone this host works for will.
+    async fn look_ahead(&self) -> Result<(Vec<DueRow>, Option<Timestamp>), holon_store::Error> {
+        let now = self.ports.clock.now();
+        let horizon = now.plus_millis(CLAMP_MS);
+        let mut rows = self
+            .readers
+            .read(move |reader| reader.due(horizon, HANDFUL))
+            .await?;
+        rows.retain(|row| self.conduct.scope.covers(&row.agent_id));
+        let next = rows.iter().map(|row| row.at).find(|at| *at > now);
+        rows.retain(|row| row.at <= now);
+        Ok((rows, next))
     }
 
     async fn hand_over(&self, row: DueRow) {

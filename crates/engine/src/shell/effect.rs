@@ -99,7 +99,8 @@ impl Shell {
             );
             return (ToolEnvelope::failure(tool_name, error.retryable()), 0);
         };
-        let HostAction::ExecCommand(command) = action;
+        let HostAction::ExecCommand(mut command) = action;
+        command.max_output_tokens = Some(self.conduct.tool_output.allow(command.max_output_tokens));
         let context = CommandContext {
             agent_id: agent_id.clone(),
             agent_home,

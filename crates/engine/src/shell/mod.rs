@@ -9,18 +9,25 @@ mod round;
 mod upkeep;
 
 use crate::error::Error;
+use crate::host::Conduct;
 use crate::kernel::{HandleResult, Kernel, Refusal, Work};
 use crate::ports::Ports;
 use holon_core::input::NewAgent;
-use holon_core::{Input, Rejection, Reply};
+use holon_core::{Input, Rejection, Reply, Stamp};
 use holon_domain::AgentId;
-use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_store::{Readers, WriteError, Writer};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+/// Pause before an agent is looked after whose decision broke a rule of the runtime.
+const AFTER_A_FAULT_MS: u64 = 1_000;
+/// What an outcome weighs in a batch when its real weight is not worth finding out.
+const OUTCOME_BYTES: usize = 16 << 10;
 
 /// Everything a running host shares. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -32,10 +39,12 @@ pub(crate) struct Inner {
     pub(crate) readers: Readers,
     pub(crate) kernel: Kernel,
     pub(crate) ports: Ports,
-    pub(crate) event_budget_bytes: u64,
+    pub(crate) conduct: Conduct,
     runtime: tokio::runtime::Handle,
     running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
     tasks: TaskTracker,
+    /// Agents that go because their one request is answered.
+    removals: TaskTracker,
     /// Wakes the due loop when an earlier time was set.
     due_set: Notify,
     /// Counts removed agents, for those who wait for one.
@@ -59,17 +68,18 @@ impl Shell {
         readers: Readers,
         kernel: Kernel,
         ports: Ports,
-        event_budget_bytes: u64,
+        conduct: Conduct,
     ) -> Self {
         Self(Arc::new(Inner {
             writer,
             readers,
             kernel,
             ports,
-            event_budget_bytes,
+            conduct,
             runtime: tokio::runtime::Handle::current(),
             running: Mutex::default(),
             tasks: TaskTracker::new(),
+            removals: TaskTracker::new(),
             due_set: Notify::new(),
             removed: watch::channel(0).0,
             draining: CancellationToken::new(),
@@ -158,7 +168,7 @@ impl Shell {
         }
         // What is not begun now stays open in the store, and the next boot begins it.
         if self.draining.is_cancelled() {
-            return;
+            return self.decline(work.effects);
         }
         for effect in work.effects {
             self.begin(effect);
@@ -169,12 +179,51 @@ impl Shell {
         }
     }
 
+    /// While the host goes down, a tool call is not begun, and that is put on record: after the next boot nobody could
+    /// tell it from one that was cut off.
+    fn decline(&self, effects: Vec<EffectRecord>) {
+        for record in effects {
+            let Effect::RunTool { call, .. } = record.effect else {
+                continue;
+            };
+            let error = ToolError::new(
+                ToolErrorKind::NotStarted,
+                "the host was going down before this call began; it had no effect",
+            );
+            let finished = Input::ToolFinished {
+                stamp: Stamp {
+                    effect: record.id,
+                    generation: record.generation,
+                },
+                envelope: ToolEnvelope::failure(
+                    call.name,
+                    error
+                        .hint("make the call again if it is still wanted")
+                        .retryable(),
+                ),
+                duration_ms: 0,
+            };
+            let shell = self.clone();
+            self.spawn(async move { shell.settle(&record.agent_id, finished).await });
+        }
+    }
+
     fn begin(&self, effect: EffectRecord) {
         let token = CancellationToken::new();
         self.lock_running()
             .insert((effect.agent_id.clone(), effect.id), token.clone());
         let shell = self.clone();
         self.spawn(async move { shell.perform(effect, token).await });
+    }
+
+    /// Removes an agent whose one request is answered. The drain gives it its time before it begins.
+    pub(crate) fn remove_afterwards(&self, agent_id: AgentId) {
+        let shell = self.clone();
+        let removal = async move {
+            shell.settle(&agent_id, Input::Delete).await;
+            shell.wait_removed(&agent_id).await;
+        };
+        self.removals.spawn_on(removal, &self.runtime);
     }
 
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
@@ -187,7 +236,8 @@ impl Shell {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings an outcome home. It is not given up while there is a way to write it: a full disk is waited out.
+    /// Brings an outcome home. It is not given up while there is a way to write it: a full disk or a failing one is
+    /// waited out. What no decision could be made on is given up with its turn, and the agent is looked after.
     pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) {
         let mut pause_ms = 50;
         let mut in_doubt = false;
@@ -201,7 +251,7 @@ impl Shell {
                 Err(error) => error,
             };
             match error {
-                Error::DiskFull | Error::Overloaded => {}
+                Error::DiskFull | Error::Overloaded | Error::Storage { .. } => {}
                 // Giving up names no turn: sent again, it could cost the next one.
                 Error::CommitUnknown if matches!(input, Input::GiveUp { .. }) => {
                     return self.clear_up(agent_id).await;
@@ -210,11 +260,15 @@ impl Shell {
                 Error::Internal { message } if !matches!(input, Input::GiveUp { .. }) => {
                     tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
                     let give_up = Input::GiveUp { message };
-                    return Box::pin(self.settle(agent_id, give_up)).await;
+                    Box::pin(self.settle(agent_id, give_up)).await;
+                    // What was not part of a turn is still open; a defect that stays costs one try a second.
+                    self.pause(AFTER_A_FAULT_MS).await;
+                    return self.clear_up(agent_id).await;
                 }
                 Error::ShuttingDown | Error::AgentNotFound { .. } => return,
                 other => {
-                    return tracing::error!(%agent_id, error = %other, "an outcome could not be written");
+                    tracing::error!(%agent_id, error = %other, "an outcome could not be written");
+                    return;
                 }
             }
             if self.halted.is_cancelled() {
@@ -240,12 +294,12 @@ fn input_bytes(input: &Input) -> usize {
         Input::Admit(ingress) => match &ingress.body {
             holon_domain::message::Body::Text { text }
             | holon_domain::message::Body::Brief { text, .. } => text.len(),
-            holon_domain::message::Body::Json { .. } => 4_096,
+            holon_domain::message::Body::Json { .. } => OUTCOME_BYTES,
         },
+        Input::RoundAnswered { answer, .. } => answer.bytes(),
         Input::Configure { .. }
         | Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
-        | Input::RoundAnswered { .. }
         | Input::RoundFailed { .. }
         | Input::ToolFinished { .. }
         | Input::DueCame { .. }
@@ -253,8 +307,9 @@ fn input_bytes(input: &Input) -> usize {
         | Input::Stop
         | Input::Delete
         | Input::Recover { .. }
+        | Input::TakeUp
         | Input::GiveUp { .. }
-        | Input::Continue => 4_096,
+        | Input::Continue => OUTCOME_BYTES,
     }
 }
 
@@ -265,29 +320,36 @@ fn refused(agent_id: &AgentId, refusal: Refusal) -> Error {
         Refusal::NoModel => return Error::NoModel,
         Refusal::Rejected(rejection) => rejection,
     };
-    let message = rejection.to_string();
     match rejection {
         Rejection::Stopped => Error::AgentStopped { agent_id },
         Rejection::Deleting => Error::AgentDeleting { agent_id },
         Rejection::QueueFull => Error::QueueFull { agent_id },
-        Rejection::TooLarge { .. } => Error::TooLarge { message },
-        Rejection::EmptyBody => Error::Rejected {
-            code: "empty_message",
-            message,
-        },
-        Rejection::KindOriginMismatch => Error::Rejected {
-            code: "kind_origin_mismatch",
-            message,
-        },
-        Rejection::KindNotPublic => Error::Rejected {
-            code: "kind_not_allowed",
-            message,
-        },
-        Rejection::PriorityNotPublic => Error::Rejected {
-            code: "priority_not_allowed",
-            message,
-        },
+        Rejection::TooLarge { .. }
+        | Rejection::EmptyBody
+        | Rejection::KindOriginMismatch
+        | Rejection::KindNotPublic
+        | Rejection::PriorityNotPublic => rejected(rejection),
     }
+}
+
+/// A refusal that says nothing about an agent.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "stands where errors are mapped"
+)]
+pub(crate) fn rejected(rejection: Rejection) -> Error {
+    let message = rejection.to_string();
+    let code = match rejection {
+        Rejection::TooLarge { .. } => return Error::TooLarge { message },
+        Rejection::EmptyBody => "empty_message",
+        Rejection::KindOriginMismatch => "kind_origin_mismatch",
+        Rejection::KindNotPublic => "kind_not_allowed",
+        Rejection::PriorityNotPublic => "priority_not_allowed",
+        Rejection::Stopped => "agent_stopped",
+        Rejection::Deleting => "agent_deleting",
+        Rejection::QueueFull => "queue_full",
+    };
+    Error::Rejected { code, message }
 }
 
 pub(crate) fn write_failed(error: WriteError) -> Error {

@@ -292,7 +292,6 @@ impl Prepared {
                 context_fingerprint: cache.context_fingerprint.clone(),
                 stable: stable.clone(),
                 agent_scoped: agent_scoped.clone(),
-                history_end: None,
             },
             kept: vec![
                 (stable, self.built.stable),

@@ -4,12 +4,12 @@ use super::Shell;
 use super::due::futures_join;
 use crate::error::Error;
 use holon_core::Input;
-use holon_domain::agent::Lifecycle;
-use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
 use holon_store::Tx;
-use std::collections::HashMap;
 use std::time::Duration;
+use tokio::sync::broadcast::error::RecvError;
 
 /// Agents recovered together, so that their commits are shared.
 const RECOVERED_TOGETHER: usize = 256;
@@ -33,29 +33,13 @@ impl Shell {
     /// Settles what the last process left open: every agent with something due, not only the default one.
     /// Called once, after all ports are bound and before anything else is admitted.
     pub(crate) async fn recover(&self, clean_exit: bool) -> Result<(), Error> {
-        let left = self
-            .writer
-            .write(0, |tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)))
-            .await;
-        let (agents, effects) = left.map_err(super::write_failed)?;
-        let mut by_agent: HashMap<AgentId, Vec<EffectRecord>> = HashMap::new();
-        for effect in effects {
-            by_agent
-                .entry(effect.agent_id.clone())
-                .or_default()
-                .push(effect);
-        }
+        let left = self.writer.write(0, |tx| tx.agents_to_recover()).await;
+        let mut agents = left.map_err(super::write_failed)?;
+        agents.retain(|agent_id| self.conduct.scope.covers(agent_id));
         for group in agents.chunks(RECOVERED_TOGETHER) {
-            let recoveries = group.iter().map(|agent_id| {
-                let open_effects = by_agent.remove(agent_id).unwrap_or_default();
-                self.recover_one(
-                    agent_id.clone(),
-                    Input::Recover {
-                        clean_exit,
-                        open_effects,
-                    },
-                )
-            });
+            let recoveries = group
+                .iter()
+                .map(|agent_id| self.recover_one(agent_id.clone(), Input::Recover { clean_exit }));
             futures_join(recoveries.collect::<Vec<_>>()).await;
         }
         Ok(())
@@ -86,8 +70,14 @@ impl Shell {
         let (shell, id) = (self.clone(), agent_id.clone());
         let first = self.writer.write(0, move |tx| shell.left_open(tx, &id));
         let first = first.await.map_err(super::write_failed)?;
+        // A time that commit set is not known to the due loop, and its queue may hold more.
+        self.due_set.notify_one();
         if first.is_none() {
-            return Ok(());
+            return self
+                .try_submit(agent_id, Input::Continue)
+                .await
+                .map(drop)
+                .or_else(gone);
         }
         let (shell, id) = (self.clone(), agent_id.clone());
         let second = self.writer.write(0, move |tx| {
@@ -121,16 +111,10 @@ impl Shell {
     }
 
     fn take_up(&self, tx: &mut Tx<'_>, agent_id: &AgentId) -> Result<(), holon_store::Error> {
-        let mut open_effects = tx.open_effects()?;
-        open_effects.retain(|effect| effect.agent_id == *agent_id);
-        let recovery = Input::Recover {
-            clean_exit: true,
-            open_effects,
-        };
         let (now, mut entropy) = (self.ports.clock.now(), self.ports.entropy.source());
         let handled = self
             .kernel
-            .handle(tx, agent_id, recovery, now, entropy.as_mut())?;
+            .handle(tx, agent_id, Input::TakeUp, now, entropy.as_mut())?;
         if let Ok(handled) = handled {
             self.dispatch_after(tx, handled.work);
         }
@@ -156,7 +140,7 @@ impl Shell {
 
     async fn trim_events(&self) {
         loop {
-            let budget = self.event_budget_bytes;
+            let budget = self.conduct.event_budget_bytes;
             let trimmed = self
                 .writer
                 .write(0, move |tx| {
@@ -182,7 +166,11 @@ impl Shell {
 
     /// After an unclean exit, has the file checked in the background and says what was found.
     pub(crate) async fn check_after_crash(self) {
-        match self.readers.quick_check().await {
+        let checked = tokio::select! {
+            checked = self.readers.quick_check() => checked,
+            () = self.draining.cancelled() => return,
+        };
+        match checked {
             Ok(findings) if findings.is_empty() => {
                 tracing::info!("the database passed its check after an unclean exit")
             }
@@ -199,6 +187,15 @@ impl Shell {
     /// Goes down: nothing new begins, model calls are let go, tool calls get their time, then the store is closed.
     /// Bounded, and no agent is stopped by it.
     pub(crate) async fn drain(&self) -> Result<(), Error> {
+        // Agents whose one request is answered go first: once nothing new begins, they could not.
+        self.removals.close();
+        let removed = tokio::time::timeout(
+            Duration::from_millis(limits::DRAIN_MS),
+            self.removals.wait(),
+        );
+        if removed.await.is_err() {
+            tracing::warn!("a temporary agent is still there; the next start removes it");
+        }
         self.draining.cancel();
         self.tasks.close();
         if !self.tasks_end_within(limits::DRAIN_MS).await {
@@ -224,17 +221,20 @@ impl Shell {
             .is_ok()
     }
 
-    /// Waits until an agent's rows are gone.
+    /// Waits until an agent's rows are gone, or until they cannot go: a home that could not be removed stays.
     pub(crate) async fn wait_removed(&self, agent_id: &AgentId) {
         let mut removed = self.removed.subscribe();
+        let mut news = self.writer.subscribe();
         loop {
             let id = agent_id.clone();
             match self.readers.read(move |reader| reader.agent(&id)).await {
+                Ok(Some((_, agent))) if agent.home_effect.is_none() && is_stuck(&agent) => return,
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }
             tokio::select! {
                 changed = removed.changed() => if changed.is_err() { return },
+                heard = news.recv() => if matches!(heard, Err(RecvError::Closed)) { return },
                 () = self.draining.cancelled() => return,
             }
         }
@@ -243,3 +243,16 @@ impl Shell {
 
 #[cfg(test)]
 mod tests;
+
+/// Whether a removal came to nothing: what is left is removed at the next start.
+fn is_stuck(agent: &AgentRecord) -> bool {
+    agent.lifecycle == Lifecycle::Deleting && agent.last_failure.is_some()
+}
+
+/// An agent that is gone needs no looking after.
+fn gone(error: Error) -> Result<(), Error> {
+    match error {
+        Error::AgentNotFound { .. } => Ok(()),
+        other => Err(other),
+    }
+}

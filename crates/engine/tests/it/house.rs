@@ -10,7 +10,7 @@ use holon_domain::model::ModelRef;
 use holon_domain::summary::AgentSummary;
 use holon_engine::ports::Ports;
 use holon_engine::request::{Admitted, CreateAgent, Ingress};
-use holon_engine::{Error, Host, HostConfig};
+use holon_engine::{Conduct, Error, Host, HostConfig};
 use holon_store::Db;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,12 +50,21 @@ impl House {
 
     /// A host that keeps this many bytes of events.
     pub(crate) async fn start_with(&self, event_budget_bytes: u64) -> Host {
+        self.start_as(Conduct {
+            event_budget_bytes,
+            ..Conduct::default()
+        })
+        .await
+    }
+
+    /// A host that behaves like this.
+    pub(crate) async fn start_as(&self, conduct: Conduct) -> Host {
         let config = HostConfig {
             db_path: self.db_path(),
             agents_dir: "/agents".to_owned(),
             default_agent: agent("main"),
             default_model: ModelRef::parse("test/model").expect("a model"),
-            event_budget_bytes,
+            conduct,
         };
         let ports = Ports {
             model: self.model.clone(),

@@ -14,7 +14,7 @@ use holon_engine::ports::{
 };
 use holon_engine::request::WorkspaceChoice;
 use serde_json::Value;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,7 @@ impl ModelClient for Model {
         answer.unwrap_or_else(|| Err(failure(ModelFailureKind::Connection)))
     }
 
-    fn check(&self, _model: &ModelRef) -> Result<(), ModelFailure> {
+    async fn check(&self, _model: &ModelRef) -> Result<(), ModelFailure> {
         Ok(())
     }
 }
@@ -117,6 +117,8 @@ impl CommandHost for Commands {
 #[derive(Debug, Default)]
 pub(crate) struct Homes {
     pub(crate) removed: AtomicU64,
+    /// Whether a home cannot be removed.
+    pub(crate) stuck: AtomicBool,
 }
 
 #[async_trait]
@@ -126,11 +128,14 @@ impl HomeHost for Homes {
     }
 
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        if self.stuck.load(Ordering::Relaxed) {
+            return Err("a file in it belongs to somebody else".to_owned());
+        }
         self.removed.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn workspace(
+    async fn workspace(
         &self,
         _choice: &WorkspaceChoice,
         agent_home: &str,

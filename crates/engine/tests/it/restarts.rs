@@ -47,6 +47,45 @@ async fn a_drain_gives_a_running_command_its_time_and_keeps_its_result() {
 }
 
 #[tokio::test]
+async fn a_call_whose_turn_comes_while_the_host_goes_down_is_on_record_as_not_started() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "build").await;
+    let round = calls(&[
+        ("ExecCommand", json!({ "cmd": "make" })),
+        ("ExecCommand", json!({ "cmd": "make install" })),
+    ]);
+    house.model.next().await.answer(round);
+    let command = house.commands.next().await;
+    let (down, ()) = tokio::join!(host.shut_down(), async { command.answer(printed("built")) });
+    down.expect("down");
+    let _host = house.start().await;
+    let again = house.model.next().await;
+    let results: Vec<&str> = again
+        .request
+        .conversation
+        .iter()
+        .filter_map(result_of)
+        .collect();
+    assert!(results[0].contains("built"), "{results:?}");
+    assert!(
+        results[1].contains("not_started"),
+        "it is known that it never began: {results:?}"
+    );
+    assert!(
+        house.commands.is_quiet().await,
+        "and it is not begun behind the model's back"
+    );
+}
+
+fn result_of(item: &ConversationItem) -> Option<&str> {
+    match item {
+        ConversationItem::ToolResult { content, .. } => Some(content),
+        ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
+    }
+}
+
+#[tokio::test]
 async fn a_host_that_went_down_admits_nothing() {
     let house = House::new();
     let host = house.with_main().await;

@@ -1,13 +1,14 @@
 //! One-shot runs, by temporary and by named agents.
 
-use crate::house::{House, agent, briefs};
+use crate::house::{House, agent, briefs, prompt};
 use crate::ports::{calls, failure, printed, says};
 use holon_domain::closure::WaitingReason;
+use holon_domain::limits;
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_engine::request::RunRequest;
-use holon_engine::{Error, Host};
+use holon_engine::{Conduct, Error, Host, Scope};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
@@ -54,6 +55,8 @@ async fn a_temporary_agent_answers_and_leaves_nothing_behind() {
         ),
         (2, 1, 1)
     );
+    // It goes after the answer; a drain gives it its time.
+    host.shut_down().await.expect("goes down");
     assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
     let status = host.reads().status(&response.agent_id).await;
     assert!(matches!(status, Err(Error::AgentNotFound { .. })));
@@ -144,4 +147,74 @@ async fn a_run_whose_caller_went_away_is_run_and_cleaned_up() {
         assert!(host.reads().agents().await.expect("a list").is_empty());
     }
     host.shut_down().await.expect("down");
+}
+
+#[tokio::test]
+async fn a_run_that_is_refused_leaves_no_agent_and_no_change() {
+    let house = House::new();
+    let host = house.start().await;
+    let asked = |text: &str| RunRequest {
+        agent_id: Some(agent("helper")),
+        create_agent: true,
+        ..request(text)
+    };
+    for text in [" ".to_owned(), "x".repeat(limits::MESSAGE_BODY_BYTES + 1)] {
+        let refused = run(&host, asked(&text), async {}).await;
+        assert!(matches!(
+            refused,
+            Err(Error::Rejected { .. } | Error::TooLarge { .. })
+        ));
+        assert!(host.reads().agents().await.expect("a list").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_answer_does_not_wait_for_a_home_that_cannot_be_removed() {
+    let house = House::new();
+    house.homes.stuck.store(true, Ordering::Relaxed);
+    let host = house.start().await;
+    let answer = async { house.model.next().await.answer(says("four")) };
+    let response = run(&host, request("two and two"), answer)
+        .await
+        .expect("a response");
+    assert_eq!(response.final_text, "four");
+    host.shut_down().await.expect("goes down all the same");
+    house.homes.stuck.store(false, Ordering::Relaxed);
+    let host = house.start().await;
+    host.shut_down().await.expect("goes down");
+    assert_eq!(
+        house.homes.removed.load(Ordering::Relaxed),
+        1,
+        "the next start removes it"
+    );
+}
+
+#[tokio::test]
+async fn a_host_for_one_run_leaves_everybody_else_as_they_are() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "a long task").await;
+    drop(house.model.next().await);
+    host.shut_down().await.expect("goes down");
+    let host = house
+        .start_as(Conduct {
+            scope: Scope::Run(None),
+            ..Conduct::default()
+        })
+        .await;
+    let before = host.reads().status(&agent("main")).await.expect("a status");
+    let answer = async {
+        let asked = house.model.next().await;
+        assert!(
+            asked.request.frame.cache.agent_id.starts_with("tmp_"),
+            "only the run asks"
+        );
+        asked.answer(says("four"));
+    };
+    run(&host, request("two and two"), answer)
+        .await
+        .expect("a response");
+    let after = host.reads().status(&agent("main")).await.expect("a status");
+    assert_eq!(after, before, "its turn is open, and nobody touched it");
+    host.shut_down().await.expect("goes down");
 }

@@ -25,6 +25,7 @@ pub(crate) async fn run(
         biased;
         outcome = state.acts.run_once(request) => Ok(Json(outcome?)),
         () = state.host.shutdown.cancelled() => Err(Refusal::from(Error::ShuttingDown)
+            .not_again()
             .hint("if the run was admitted it goes on when the host is back; look for its brief then")),
     }
 }

@@ -20,7 +20,7 @@ struct Args {
     /// What to do later, complete in itself: when it comes up, this turn's details may no longer be in view.
     #[schemars(length(min = 1))]
     text: String,
-    /// How soon: `interject` before everything queued, `next` (the default) right after this turn, `normal` in line
+    /// How soon: `next` (the default) right after this turn, and so `interject`, which is for operators, `normal` in line
     /// with other work, `background` when nothing else waits.
     #[serde(default)]
     #[schemars(with = "PriorityArg")]

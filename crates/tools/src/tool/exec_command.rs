@@ -10,10 +10,11 @@ use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput};
 use holon_domain::intent::{ExecCommand, HostAction, Intent};
 use holon_domain::limits::{
     COMMAND_TIMEOUT_MAX_MS, COMMAND_TIMEOUT_MS, EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES,
-    TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX,
 };
 use holon_domain::text;
-use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use holon_domain::tool::{
+    ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolOutputBudget, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -45,7 +46,8 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
-    /// How long the command may run, in milliseconds, before it is stopped: 120000 when left out, 600000 at most.
+    /// How long you are ready to wait for the command, in milliseconds, 600000 at most. It is stopped when its time is
+    /// up: after 120000 or after this, whichever is longer.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = COMMAND_TIMEOUT_MAX_MS))]
     yield_time_ms: Option<u64>,
@@ -122,7 +124,10 @@ fn without_nul(field: &str, value: String) -> Result<String, ToolError> {
 fn timeout(asked: Option<u64>) -> Result<u64, ToolError> {
     match asked {
         None => Ok(COMMAND_TIMEOUT_MS),
-        Some(millis) if (1..=COMMAND_TIMEOUT_MAX_MS).contains(&millis) => Ok(millis),
+        // Elsewhere this is when a command goes on in the background; cutting it off so early would break work in two.
+        Some(millis) if (1..=COMMAND_TIMEOUT_MAX_MS).contains(&millis) => {
+            Ok(millis.max(COMMAND_TIMEOUT_MS))
+        }
         Some(millis) => {
             let problem = format!("{millis} is not between 1 and {COMMAND_TIMEOUT_MAX_MS}");
             let hint =
@@ -132,18 +137,21 @@ fn timeout(asked: Option<u64>) -> Result<u64, ToolError> {
     }
 }
 
-fn output_tokens(asked: Option<u64>) -> Result<u32, ToolError> {
+fn output_tokens(asked: Option<u64>) -> Result<Option<u32>, ToolError> {
     match asked {
-        None => Ok(TOOL_OUTPUT_TOKENS),
         Some(0) => {
             let hint = "leave max_output_tokens out for the usual amount, or redirect the output to a file";
             Err(input::invalid(NAME, Some("max_output_tokens"), "it must be at least 1").hint(hint))
         }
-        Some(tokens) => {
-            Ok(u32::try_from(tokens)
-                .map_or(TOOL_OUTPUT_TOKENS_MAX, |t| t.min(TOOL_OUTPUT_TOKENS_MAX)))
-        }
+        // The host has the last word on how much that is.
+        Some(tokens) => Ok(Some(u32::try_from(tokens).unwrap_or(u32::MAX))),
+        None => Ok(None),
     }
+}
+
+/// How much of the output is shown: what the host allowed, or the usual amount.
+fn shown_tokens(command: &ExecCommand) -> u32 {
+    ToolOutputBudget::default().allow(command.max_output_tokens)
 }
 
 /// The result of a command that ran to its end; what the receipt is rendered from.
@@ -179,7 +187,7 @@ pub fn completed(command: &ExecCommand, output: &CommandOutput) -> ToolEnvelope 
     let previews = preview::streams(
         &output.stdout,
         &output.stderr,
-        preview::budget(command.max_output_tokens),
+        preview::budget(shown_tokens(command)),
     );
     match output.end {
         CommandEnd::Exited { status } => success(command, output, previews, status, None),
@@ -249,8 +257,8 @@ fn diagnostics(command: &ExecCommand, output: &CommandOutput) -> Value {
     json!({
         "cmd_preview": cmd_preview(command),
         "cmd_char_count": command.cmd.chars().count(),
-        "effective_max_output_tokens": command.max_output_tokens,
-        "output_char_budget": preview::budget(command.max_output_tokens),
+        "effective_max_output_tokens": shown_tokens(command),
+        "output_char_budget": preview::budget(shown_tokens(command)),
         "stdout_bytes": output.stdout.total_bytes,
         "stderr_bytes": output.stderr.total_bytes,
     })

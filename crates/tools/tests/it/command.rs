@@ -13,7 +13,7 @@ pub(crate) fn command() -> ExecCommand {
         shell: None,
         login: false,
         timeout_ms: 120_000,
-        max_output_tokens: 8_000,
+        max_output_tokens: None,
     }
 }
 
@@ -129,7 +129,7 @@ fn a_command_out_of_time_is_an_error_that_keeps_the_output_so_far() {
 #[test]
 fn the_previews_of_both_streams_share_the_budget_of_the_call() {
     let small = ExecCommand {
-        max_output_tokens: 25,
+        max_output_tokens: Some(25),
         ..command()
     };
     let envelope = completed(

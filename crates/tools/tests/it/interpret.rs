@@ -2,7 +2,7 @@
 
 use holon_domain::agent::ProfilePreset::{PrivateChild, PublicNamed};
 use holon_domain::intent::{ExecCommand, HostAction, Intent};
-use holon_domain::limits::{COMMAND_TIMEOUT_MS, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX};
+use holon_domain::limits::COMMAND_TIMEOUT_MS;
 use holon_domain::message::Priority;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_tools::{all, catalog, interpret};
@@ -114,7 +114,7 @@ fn a_command_gets_the_usual_bounds_when_it_names_none() {
             shell: None,
             login: false,
             timeout_ms: COMMAND_TIMEOUT_MS,
-            max_output_tokens: TOOL_OUTPUT_TOKENS,
+            max_output_tokens: None,
         }
     );
 }
@@ -123,7 +123,7 @@ fn a_command_gets_the_usual_bounds_when_it_names_none() {
 fn a_command_keeps_what_it_asks_for_within_the_limits() {
     let asked = json!({
         "cmd": "make", "workdir": "sub", "shell": "bash", "login": true,
-        "yield_time_ms": 5_000, "max_output_tokens": 70_000_000_000_u64,
+        "yield_time_ms": 300_000, "max_output_tokens": 70_000_000_000_u64,
     });
     assert_eq!(
         command(&asked),
@@ -132,9 +132,14 @@ fn a_command_keeps_what_it_asks_for_within_the_limits() {
             workdir: Some("sub".into()),
             shell: Some("bash".into()),
             login: true,
-            timeout_ms: 5_000,
-            max_output_tokens: TOOL_OUTPUT_TOKENS_MAX,
+            timeout_ms: 300_000,
+            max_output_tokens: Some(u32::MAX),
         }
+    );
+    let hasty = command(&json!({"cmd": "make", "yield_time_ms": 1_000}));
+    assert_eq!(
+        hasty.timeout_ms, COMMAND_TIMEOUT_MS,
+        "it is not cut off early"
     );
     let empty = command(&json!({"cmd": "ls", "workdir": "", "shell": " "}));
     assert_eq!((empty.workdir, empty.shell), (None, None));

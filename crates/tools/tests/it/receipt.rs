@@ -46,7 +46,7 @@ fn processes_that_were_left_running_are_mentioned() {
 #[test]
 fn cut_output_shows_where_it_was_cut() {
     let small = ExecCommand {
-        max_output_tokens: 4,
+        max_output_tokens: Some(4),
         ..command()
     };
     let text = receipt(&completed(

@@ -42,7 +42,7 @@ impl ModelClient for Quiet {
         std::future::pending().await
     }
 
-    fn check(&self, _model: &ModelRef) -> Result<(), ModelFailure> {
+    async fn check(&self, _model: &ModelRef) -> Result<(), ModelFailure> {
         Ok(())
     }
 }
@@ -67,7 +67,11 @@ impl HomeHost for Quiet {
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
         Ok(())
     }
-    fn workspace(&self, _choice: &WorkspaceChoice, home: &str) -> Result<WorkspaceEntry, String> {
+    async fn workspace(
+        &self,
+        _choice: &WorkspaceChoice,
+        home: &str,
+    ) -> Result<WorkspaceEntry, String> {
         Ok(WorkspaceEntry::agent_home(home))
     }
 }
@@ -121,7 +125,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
         readers,
         Kernel::new(facts),
         ports,
-        u64::MAX,
+        crate::Conduct::default(),
     )
 }
 
