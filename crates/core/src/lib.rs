@@ -1,6 +1,6 @@
 //! Every state machine and decision of the runtime, pure.
 //!
-//! One door: [`step`] takes a view of one agent, one input, the time and a source of chance, and returns the
+//! One door: [`step()`] takes a view of one agent, one input, the time and a source of chance, and returns the
 //! facts that follow. No clock, file, socket or lock is in reach, so every rule here is tested as a table.
 //!
 //! Who may cause what: `admission` lets messages in, `schedule` picks the next one, `turn` runs it to its end,

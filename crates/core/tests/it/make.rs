@@ -49,8 +49,8 @@ pub(crate) fn new_agent() -> NewAgent {
             lineage_parent_agent_id: None,
             temporary: false,
         },
-        agent_home: "/home/ada".to_owned(),
-        workspace: WorkspaceEntry::agent_home("/home/ada"),
+        agent_home: "/srv/ada".to_owned(),
+        workspace: WorkspaceEntry::agent_home("/srv/ada"),
         model: None,
     }
 }

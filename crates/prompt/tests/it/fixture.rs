@@ -68,7 +68,7 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 
 /// Read from its stored form, so that facts no prompt shows need no mention here.
 fn agent() -> AgentRecord {
-    let home = "/home/op/.holon/agents/main";
+    let home = "/srv/op/.holon/agents/main";
     serde_json::from_value(json!({
         "identity": {
             "agent_id": "main",

@@ -147,8 +147,8 @@ fn the_agents_surroundings_are_stated_with_what_is_not_enforced() {
     let text = Scene::new().built().agent_scoped;
     for fact in [
         "agent_id: main",
-        "agent_home: /home/op/.holon/agents/main",
-        "execution_root: /home/op/.holon/agents/main",
+        "agent_home: /srv/op/.holon/agents/main",
+        "execution_root: /srv/op/.holon/agents/main",
         "backend: host_local",
         "path_confinement: not_enforced",
         "secret_isolation: not_enforced",
