@@ -14,10 +14,6 @@ use crate::output::Output;
 use clap::Parser as _;
 use std::process::ExitCode;
 
-/// One line, so that it can be taken out when a measurement says so.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,

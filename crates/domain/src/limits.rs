@@ -97,6 +97,8 @@ pub const SCRIPT_BYTES: u64 = 4 << 20;
 pub const DRAIN_MS: u64 = 5_000;
 /// Worker threads of the async runtime.
 pub const WORKERS: usize = 4;
+/// Threads for work that blocks: reads, homes, looks at files. More wait in line; few threads keep memory small.
+pub const BLOCKING_THREADS: usize = 16;
 /// Open files the host asks for.
 pub const OPEN_FILES: u64 = 8_192;
 /// Connections open at once on one listener; further ones wait to be accepted, so one listener cannot starve another.

@@ -122,14 +122,17 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Goes on until the host is killed.
-    pub(super) async fn until_death(&mut self, world: &World, host: Option<Host>) {
+    /// Goes on until the host is killed; false when it came to the end alive.
+    pub(super) async fn until_death(&mut self, world: &World, host: Option<Host>) -> bool {
         let Some(host) = host else {
-            return;
+            return true;
         };
         match self.go_on(&host.client).await {
-            Ok(()) => panic!("the host was not killed"),
-            Err(error) => self.bury(world, host, &error),
+            Ok(()) => false,
+            Err(error) => {
+                self.bury(world, host, &error);
+                true
+            }
         }
     }
 
