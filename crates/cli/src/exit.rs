@@ -108,7 +108,8 @@ impl From<holon_client::Error> for Failure {
         let words = error.to_string();
         match error {
             Error::Unreachable { .. } => Self::new(Exit::Unreachable, "unreachable", words),
-            Error::Interrupted { .. } => Self::new(Exit::Unreachable, "interrupted", words),
+            // Not "unreachable": what was asked may have been taken, and whoever tries again would double it.
+            Error::Interrupted { .. } => Self::new(Exit::Failed, "interrupted", words),
             Error::Protocol { .. } => Self::new(Exit::Failed, "protocol", words),
             Error::Token => Self::new(Exit::Failed, "token_unusable", words),
             Error::StoreReplaced { .. } => Self::new(Exit::Failed, "store_replaced", words),

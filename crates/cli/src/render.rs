@@ -4,7 +4,7 @@ use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::run::{RunOnceResponse, RunStatus};
-use holon_domain::summary::{AgentListEntry, AgentSummary};
+use holon_domain::summary::{AgentListEntry, AgentSummary, Enforcement};
 use holon_domain::text;
 use holon_domain::transcript::{TranscriptEntry, TranscriptKind};
 use serde::Serialize;
@@ -142,6 +142,9 @@ pub(crate) fn summary(summary: &AgentSummary) -> String {
         .unwrap_or("none; choose one with --model or HOLON_MODEL");
     lines.push(format!("model      {asked}"));
     lines.push(format!("works in   {}", execution.workspace.cwd));
+    if execution.policy.path_confinement == Enforcement::NotEnforced {
+        lines.push("confined   no: its commands run as you (not_enforced)".to_owned());
+    }
     lines.push(format!(
         "messages   {} queued, {} in all, {} turns",
         agent.pending, agent.total_message_count, agent.turn_index

@@ -161,9 +161,10 @@ fn record(
 fn outcome_unknown() -> ToolError {
     ToolError::new(
         ToolErrorKind::OutcomeUnknown,
-        "the runtime restarted while this call ran; whether it took effect is not known and it was not run again",
+        "the runtime restarted while this call ran; what it started may still be running, whether it took effect is \
+         not known, and it was not run again",
     )
-    .hint("look at the state of the world first; repeat the call only if it had no effect")
+    .hint("see whether it still runs and what it has done; repeat the call only if it has ended without effect")
 }
 
 fn not_started() -> ToolError {

@@ -146,11 +146,25 @@ pub struct Tries {
     pub started_at: Timestamp,
     /// How long its answer took.
     pub duration_ms: u64,
-    /// The most tries there could have been.
+    /// The most tries there could have been, when it is not the usual number.
+    #[serde(default = "usual_attempts", skip_serializing_if = "is_usual")]
     pub max_attempts: u32,
     /// The tries before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<AttemptRecord>,
+}
+
+/// The first try and its retries.
+const fn usual_attempts() -> u32 {
+    crate::limits::PROVIDER_RETRIES + 1
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_usual(attempts: &u32) -> bool {
+    *attempts == usual_attempts()
 }
 
 impl Tries {

@@ -286,7 +286,16 @@ pub struct ContinuationResolved {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_waiting_reason: Option<WaitingReason>,
     /// Whether this is what it waited for.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub matched_waiting_reason: bool,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// See [`Event::TurnStarted`].

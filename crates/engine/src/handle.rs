@@ -323,16 +323,16 @@ impl Acts {
         self.shell.submit(agent_id, Input::Stop).await.map(|_| ())
     }
 
-    /// Runs one request to its outcome and returns as soon as that is committed. The run goes on, and a temporary
-    /// agent is removed, also when the caller stops waiting.
+    /// Runs one request to its outcome and returns as soon as that is committed. A named agent goes on when the caller
+    /// stops waiting; a temporary one exists for this caller alone and is removed with what it was doing.
     ///
     /// # Errors
     /// When it could not be admitted. A run that failed is an answer, not an error.
     pub async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
-        let (answer, waiting) = tokio::sync::oneshot::channel();
+        let (mut answer, waiting) = tokio::sync::oneshot::channel();
         let acts = self.clone();
         self.shell.spawn(async move {
-            let outcome = crate::run_once::run(&acts, request).await;
+            let outcome = crate::run_once::run(&acts, request, answer.closed()).await;
             // A caller that stopped waiting has no use for the answer.
             drop(answer.send(outcome));
         });

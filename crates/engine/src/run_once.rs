@@ -22,16 +22,25 @@ use holon_domain::run::{RunOnceResponse, RunStatus};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Runs a request to its outcome and returns as soon as that is committed; a temporary agent is removed afterwards.
-pub(crate) async fn run(acts: &Acts, request: RunRequest) -> Result<RunOnceResponse, Error> {
+/// Runs a request to its outcome and returns as soon as that is committed; a temporary agent is removed afterwards,
+/// or as soon as its caller has stopped waiting.
+pub(crate) async fn run(
+    acts: &Acts,
+    request: RunRequest,
+    abandoned: impl Future<Output = ()>,
+) -> Result<RunOnceResponse, Error> {
     let ingress = ingress_of(&request);
     // Judged before anything is made or changed for it: a run that is refused leaves nothing.
     admission::judge(&ingress).map_err(crate::shell::rejected)?;
     let agent_id = prepare_agent(acts, &request).await?;
-    let outcome = answer(acts, &agent_id, ingress).await;
-    if request.agent_id.is_none() {
-        acts.shell().remove_afterwards(agent_id);
+    if request.agent_id.is_some() {
+        return answer(acts, &agent_id, ingress).await;
     }
+    let outcome = tokio::select! {
+        outcome = answer(acts, &agent_id, ingress) => outcome,
+        () = abandoned => Err(Error::ShuttingDown),
+    };
+    acts.shell().remove_afterwards(agent_id);
     outcome
 }
 

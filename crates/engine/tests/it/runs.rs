@@ -218,3 +218,18 @@ async fn a_host_for_one_run_leaves_everybody_else_as_they_are() {
     assert_eq!(after, before, "its turn is open, and nobody touched it");
     host.shut_down().await.expect("goes down");
 }
+
+#[tokio::test]
+async fn a_temporary_run_nobody_waits_for_any_more_is_broken_off_and_removed() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let waiting = tokio::spawn(async move { acts.run_once(request("a long task")).await });
+    let round = calls(&[("ExecCommand", json!({ "cmd": "make" }))]);
+    house.model.next().await.answer(round);
+    let command = house.commands.next().await;
+    waiting.abort();
+    command.let_go().await;
+    host.shut_down().await.expect("goes down");
+    assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
+}

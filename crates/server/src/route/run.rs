@@ -20,13 +20,17 @@ pub(crate) async fn run(
     JsonBody(request): JsonBody<holon_api::RunRequest>,
 ) -> Result<Json<RunOnceResponse>, Refusal> {
     let request = translate(request)?;
+    let afterwards = match request.agent_id {
+        Some(_) => "if it was admitted it goes on when the host is back; look for its brief then",
+        None => "a run without an agent ends with its host; ask again when the host is back",
+    };
     // Whoever waits for a run must not hold up the host's end; the run itself is on disk and goes on afterwards.
     tokio::select! {
         biased;
         outcome = state.acts.run_once(request) => Ok(Json(outcome?)),
         () = state.host.shutdown.cancelled() => Err(Refusal::from(Error::ShuttingDown)
             .not_again()
-            .hint("if the run was admitted it goes on when the host is back; look for its brief then")),
+            .hint(afterwards)),
     }
 }
 
