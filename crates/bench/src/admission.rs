@@ -12,8 +12,21 @@ use std::time::{Duration, Instant};
 /// Blocks of baseline and subject, in alternation.
 const BLOCKS: usize = 8;
 
-/// Admission with some callers at once, each to a busy agent of its own.
-pub(crate) async fn admission(callers: usize, per_block: usize) -> Result<Value, Box<dyn Error>> {
+/// Whom callers write to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Spread {
+    /// All to one busy agent.
+    OneAgent,
+    /// Each to a busy agent of its own: as many places of the file are touched by every commit.
+    AgentEach,
+}
+
+/// Admission with some callers at once.
+pub(crate) async fn admission(
+    callers: usize,
+    per_block: usize,
+    spread: Spread,
+) -> Result<Value, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let (db, bare_db) = (
         dir.path().join("holon.sqlite3"),
@@ -23,11 +36,16 @@ pub(crate) async fn admission(callers: usize, per_block: usize) -> Result<Value,
     let mut bare = Bare::open(&bare_db)?;
     let host = world::host(&db, Model::Held).await?;
     let mut agents = Vec::new();
-    for n in 0..callers {
+    let distinct = match spread {
+        Spread::OneAgent => 1,
+        Spread::AgentEach => callers,
+    };
+    for n in 0..distinct {
         let agent_id = world::agent(&host, &format!("agent-{n}")).await?;
         host.acts().admit(&agent_id, world::prompt()).await?;
         agents.push(agent_id);
     }
+    let agents: Vec<AgentId> = agents.into_iter().cycle().take(callers).collect();
     let (mut baseline, mut subject) = (Sample::default(), Sample::default());
     let (mut bare_time, mut time) = (Duration::ZERO, Duration::ZERO);
     for _ in 0..BLOCKS {

@@ -22,6 +22,7 @@ mod stats;
 mod wire;
 mod world;
 
+use admission::Spread;
 use serde_json::{Map, Value};
 use std::error::Error;
 use std::path::PathBuf;
@@ -56,6 +57,8 @@ const ROWS: &[&str] = &[
     "admission_1_caller",
     "admission_16_callers",
     "admission_64_callers",
+    "admission_16_callers_an_agent_each",
+    "admission_64_callers_an_agent_each",
     "http_admission_1_client",
     "http_admission_8_clients",
     "http_admission_16_clients",
@@ -77,9 +80,15 @@ async fn measure(
     let plain =
         |result: Result<Value, Box<dyn Error>>| result.map_err(|error| error.to_string().into());
     match row {
-        "admission_1_caller" => plain(admission::admission(1, 500).await),
-        "admission_16_callers" => plain(admission::admission(16, 1_600).await),
-        "admission_64_callers" => plain(admission::admission(64, 6_400).await),
+        "admission_1_caller" => plain(admission::admission(1, 500, Spread::OneAgent).await),
+        "admission_16_callers" => plain(admission::admission(16, 1_600, Spread::OneAgent).await),
+        "admission_64_callers" => plain(admission::admission(64, 6_400, Spread::OneAgent).await),
+        "admission_16_callers_an_agent_each" => {
+            plain(admission::admission(16, 1_600, Spread::AgentEach).await)
+        }
+        "admission_64_callers_an_agent_each" => {
+            plain(admission::admission(64, 6_400, Spread::AgentEach).await)
+        }
         "http_admission_1_client" => served::http_admission(holon, 1, 500).await,
         "http_admission_8_clients" => served::http_admission(holon, 8, 1_600).await,
         "http_admission_16_clients" => served::http_admission(holon, 16, 1_600).await,
