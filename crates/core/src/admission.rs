@@ -4,7 +4,7 @@
 //! what anyone else writes there stays data. A stopped agent admits nothing.
 
 use crate::draft::Draft;
-use crate::step::Rejection;
+use crate::rejection::Rejection;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::BriefAttachment;

@@ -93,7 +93,7 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
 #[must_use]
 pub fn is_self_caused(message: &MessageEnvelope) -> bool {
     let own_system = matches!(&message.origin, Origin::System { subsystem }
-        if subsystem == crate::rest::SLEEP_WAIT || subsystem == crate::turn::TOOL_ENQUEUE);
+        if subsystem == crate::subsystem::SLEEP_WAIT || subsystem == crate::subsystem::TOOL_ENQUEUE);
     own_system
         && matches!(
             message.kind,

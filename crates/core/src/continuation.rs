@@ -38,7 +38,7 @@ impl Trigger {
             | MessageKind::TaskResult
             | MessageKind::InternalFollowup => false,
         };
-        let ends_own_rest = matches!(&message.origin, Origin::System { subsystem } if subsystem == crate::rest::SLEEP_WAIT);
+        let ends_own_rest = matches!(&message.origin, Origin::System { subsystem } if subsystem == crate::subsystem::SLEEP_WAIT);
         Self {
             kind: message.trigger_kind,
             contentful: message.body.is_contentful(),

@@ -17,11 +17,14 @@ pub mod input;
 pub mod invariant;
 pub mod lifecycle;
 mod recovery;
+mod rejection;
 mod rest;
 mod schedule;
 mod step;
+mod subsystem;
 pub mod summary;
 mod turn;
 
 pub use input::{AgentView, HostFacts, Input, Reply, RoundAnswer, RoundInHand, Stamp};
-pub use step::{Rejection, Step, step};
+pub use rejection::Rejection;
+pub use step::{Step, step};

@@ -9,7 +9,7 @@
 
 use crate::draft::Draft;
 use crate::input::{HostFacts, NewAgent, Reply, Stamp};
-use crate::step::Rejection;
+use crate::rejection::Rejection;
 use crate::{rest, turn};
 use holon_domain::agent::{AgentRecord, Counters, LastFailure, Lifecycle};
 use holon_domain::decision::Decision;

@@ -7,6 +7,7 @@ use crate::admission::{self, Ingress};
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::invariant;
+use crate::subsystem::SLEEP_WAIT;
 use crate::turn;
 use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
@@ -16,9 +17,6 @@ use holon_domain::message::{
 };
 use holon_domain::timer::{Due, DueId};
 use holon_domain::{Timestamp, limits};
-
-/// The part of the runtime that wakes an agent from a rest it asked for.
-pub(crate) const SLEEP_WAIT: &str = "sleep_wait";
 
 /// Begins a rest the agent asked for.
 pub(crate) fn begin_rest(

@@ -1,15 +1,16 @@
 //! The host: brings a store and bound ports to life, and takes them down again.
 
+use crate::acts::Acts;
+use crate::conduct::Conduct;
 use crate::error::Error;
-use crate::handle::{Acts, Reads};
 use crate::kernel::Kernel;
 use crate::ports::Ports;
+use crate::reads::Reads;
 use crate::request::CreateAgent;
 use crate::shell::Shell;
 use holon_core::HostFacts;
+use holon_domain::AgentId;
 use holon_domain::model::ModelRef;
-use holon_domain::tool::ToolOutputBudget;
-use holon_domain::{AgentId, limits};
 use holon_store::{Db, Readers, Writer};
 use std::path::PathBuf;
 
@@ -26,49 +27,6 @@ pub struct HostConfig {
     pub default_model: ModelRef,
     /// How it behaves.
     pub conduct: Conduct,
-}
-
-/// How a host behaves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conduct {
-    /// Disk the audit events may take.
-    pub event_budget_bytes: u64,
-    /// How much of a tool's output a model reads.
-    pub tool_output: ToolOutputBudget,
-    /// Whose work it takes up.
-    pub scope: Scope,
-}
-
-impl Default for Conduct {
-    fn default() -> Self {
-        Self {
-            event_budget_bytes: limits::EVENT_BUDGET_BYTES,
-            tool_output: ToolOutputBudget::default(),
-            scope: Scope::All,
-        }
-    }
-}
-
-/// Whose work a host takes up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// Every agent's.
-    All,
-    /// That of one run only: its agent, or a temporary one. Everybody else's rows are left as they are, so that a
-    /// process that ends with its answer begins nothing it would have to break off.
-    Run(Option<AgentId>),
-}
-
-impl Scope {
-    /// Whether an agent is in it.
-    #[must_use]
-    pub fn covers(&self, agent_id: &AgentId) -> bool {
-        match self {
-            Self::All => true,
-            Self::Run(Some(named)) if named == agent_id => true,
-            Self::Run(_) => agent_id.as_str().starts_with(AgentId::TEMPORARY_PREFIX),
-        }
-    }
 }
 
 /// A running host.

@@ -2,17 +2,22 @@
 //!
 //! `kernel` handles one input inside the writer's transaction and decides through `core`.
 //! `shell` is the only async code; it performs effects and brings their outcomes back, and decides nothing.
+//! `reads` and `acts` are its two doors: one looks, the other changes.
 //! The engine defines the ports it needs (`ports`) and reaches no network, terminal or HTTP crate.
 
+pub mod acts;
+pub mod conduct;
 pub mod error;
-pub mod handle;
 pub mod host;
 pub mod kernel;
 pub mod ports;
+pub mod reads;
 pub mod request;
 mod run_once;
 mod shell;
 
+pub use acts::Acts;
+pub use conduct::{Conduct, Scope};
 pub use error::Error;
-pub use handle::{Acts, Reads};
-pub use host::{Conduct, Host, HostConfig, Scope};
+pub use host::{Host, HostConfig};
+pub use reads::Reads;

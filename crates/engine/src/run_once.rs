@@ -1,7 +1,7 @@
 //! One-shot runs: admit one operator message, wait for the commit that settles it, gather what came of it.
 
+use crate::acts::Acts;
 use crate::error::Error;
-use crate::handle::Acts;
 use crate::request::{Admitted, Ingress, RunRequest};
 use holon_core::assess::assess;
 use holon_core::{Input, Reply, admission, lifecycle};

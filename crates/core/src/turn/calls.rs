@@ -7,6 +7,7 @@ use crate::admission::{self, Ingress};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundInHand, Stamp};
 use crate::rest::self_caused_priority;
+use crate::subsystem::TOOL_ENQUEUE;
 use crate::summary;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
@@ -20,9 +21,6 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
 use holon_domain::{CallId, limits, text};
 use serde_json::json;
-
-/// The part of the runtime that queues what an agent asks itself to do.
-pub(crate) const TOOL_ENQUEUE: &str = "tool_enqueue";
 
 /// Runs the calls of a round from number `from` on, until one needs the world or none is left.
 pub(super) fn run_calls(

@@ -8,8 +8,8 @@ mod effect;
 mod round;
 mod upkeep;
 
+use crate::conduct::Conduct;
 use crate::error::Error;
-use crate::host::Conduct;
 use crate::kernel::{HandleResult, Kernel, Refusal, Work};
 use crate::ports::Ports;
 use holon_core::input::NewAgent;

@@ -1,0 +1,169 @@
+//! The door for looking. Reading never activates: nothing here can reach the writer.
+
+use crate::error::Error;
+use holon_core::{HostFacts, summary};
+use holon_domain::agent::{AgentRecord, Visibility};
+use holon_domain::brief::BriefRecord;
+use holon_domain::feed::{EventPage, EventQuery, FeedNotice};
+use holon_domain::queue::{MessageSeq, QueueView};
+use holon_domain::summary::{AgentListEntry, AgentSummary};
+use holon_domain::transcript::TranscriptEntry;
+use holon_domain::{AgentId, limits};
+use holon_store::{AgentNo, Reader, Readers};
+use std::sync::Arc;
+use tokio::sync::broadcast;
+
+/// Looks at agents. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Reads {
+    readers: Readers,
+    facts: HostFacts,
+    epoch: String,
+    /// Never read itself; receivers are made from it.
+    feed: Arc<broadcast::Receiver<FeedNotice>>,
+}
+
+impl Reads {
+    pub(crate) fn new(
+        readers: Readers,
+        facts: HostFacts,
+        epoch: String,
+        feed: broadcast::Receiver<FeedNotice>,
+    ) -> Self {
+        Self {
+            readers,
+            facts,
+            epoch,
+            feed: Arc::new(feed),
+        }
+    }
+
+    /// Identity of this store, new at creation.
+    #[must_use]
+    pub fn epoch(&self) -> &str {
+        &self.epoch
+    }
+
+    /// Every public agent.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
+        let rows = self.readers.read(|reader| reader.agents()).await?;
+        let entry = |(agent, pending): (AgentRecord, u64)| {
+            let queue = QueueView {
+                head: None,
+                pending,
+                interjections: 0,
+            };
+            summary::list_entry(&agent, &queue, &self.facts)
+        };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+
+    /// One agent.
+    ///
+    /// # Errors
+    /// When there is none, or storage fails.
+    pub async fn status(&self, agent_id: &AgentId) -> Result<AgentSummary, Error> {
+        let (agent, queue) = self
+            .of(agent_id, |reader, no, agent| Ok((agent, reader.queue(no)?)))
+            .await?;
+        Ok(summary::summarise(&agent, &queue, &self.facts))
+    }
+
+    /// Its newest briefs, oldest of them first.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn briefs(&self, agent_id: &AgentId, limit: u64) -> Result<Vec<BriefRecord>, Error> {
+        self.of(agent_id, move |reader, no, _| {
+            reader.briefs(no, page(limit))
+        })
+        .await
+    }
+
+    /// Its newest transcript entries, oldest of them first.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn transcript(
+        &self,
+        agent_id: &AgentId,
+        limit: u64,
+    ) -> Result<Vec<TranscriptEntry>, Error> {
+        self.of(agent_id, move |reader, no, _| {
+            reader.transcript(no, page(limit))
+        })
+        .await
+    }
+
+    /// The brief that settled a message of the operator's, once there is one.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn outcome(
+        &self,
+        agent_id: &AgentId,
+        message_seq: MessageSeq,
+    ) -> Result<Option<BriefRecord>, Error> {
+        self.of(agent_id, move |reader, no, _| {
+            reader.outcome(no, message_seq)
+        })
+        .await
+    }
+
+    /// A page of its events.
+    ///
+    /// # Errors
+    /// When there is no such agent, the cursor is too old, or storage fails.
+    pub async fn events(&self, agent_id: &AgentId, query: EventQuery) -> Result<EventPage, Error> {
+        let page = self
+            .of(agent_id, move |reader, no, _| reader.events(no, query))
+            .await?;
+        match (query.after_seq, page.oldest_seq, page.newest_seq) {
+            (Some(after), Some(oldest_seq), Some(newest_seq))
+                if after.saturating_add(1) < oldest_seq =>
+            {
+                Err(Error::CursorTooOld {
+                    oldest_seq,
+                    newest_seq,
+                })
+            }
+            (Some(_) | None, Some(_) | None, Some(_) | None) => Ok(page),
+        }
+    }
+
+    /// News of commits. A receiver that lags reads on by cursor.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
+        self.feed.resubscribe()
+    }
+
+    /// Reads something of one public agent in one transaction.
+    async fn of<T: Send + 'static>(
+        &self,
+        agent_id: &AgentId,
+        read: impl FnOnce(&Reader<'_>, AgentNo, AgentRecord) -> Result<T, holon_store::Error>
+        + Send
+        + 'static,
+    ) -> Result<T, Error> {
+        let id = agent_id.clone();
+        let found = self.readers.read(move |reader| match reader.agent(&id)? {
+            Some((no, agent)) if agent.identity.visibility == Visibility::Public => {
+                read(reader, no, agent).map(Some)
+            }
+            Some(_) | None => Ok(None),
+        });
+        match found.await? {
+            Some(value) => Ok(value),
+            None => Err(Error::AgentNotFound {
+                agent_id: agent_id.clone(),
+            }),
+        }
+    }
+}
+
+fn page(limit: u64) -> usize {
+    usize::try_from(limit.clamp(1, limits::EVENT_PAGE_MAX)).unwrap_or(1)
+}
