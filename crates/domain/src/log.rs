@@ -104,3 +104,20 @@ pub enum LogEntry {
         timeline: Option<AttemptTimeline>,
     },
 }
+
+impl LogEntry {
+    /// The message the entry took up, if it is such an entry.
+    #[must_use]
+    pub const fn message_seq(&self) -> Option<MessageSeq> {
+        match self {
+            Self::IncomingMessage { message_seq } | Self::Interjection { message_seq, .. } => {
+                Some(*message_seq)
+            }
+            Self::Frame(_)
+            | Self::AssistantRound { .. }
+            | Self::ToolResult { .. }
+            | Self::ContinuationPrompt { .. }
+            | Self::RuntimeFailure { .. } => None,
+        }
+    }
+}

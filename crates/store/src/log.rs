@@ -33,25 +33,11 @@ pub(crate) fn append(
             seq,
             turn_index,
             at.as_millis(),
-            message_of(entry),
+            entry.message_seq(),
             text
         ],
     )?;
     Ok(())
-}
-
-/// The message an entry took up, if it is such an entry.
-const fn message_of(entry: &LogEntry) -> Option<MessageSeq> {
-    match entry {
-        LogEntry::IncomingMessage { message_seq } | LogEntry::Interjection { message_seq, .. } => {
-            Some(*message_seq)
-        }
-        LogEntry::Frame(_)
-        | LogEntry::AssistantRound { .. }
-        | LogEntry::ToolResult { .. }
-        | LogEntry::ContinuationPrompt { .. }
-        | LogEntry::RuntimeFailure { .. } => None,
-    }
 }
 
 /// One entry.

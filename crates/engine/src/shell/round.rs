@@ -154,7 +154,7 @@ fn load(
         .map(|(_, entry)| entry)
         .collect();
     let mut messages = HashMap::new();
-    for seq in entries.iter().filter_map(message_of) {
+    for seq in entries.iter().filter_map(LogEntry::message_seq) {
         if let Some(entry) = reader.message(no, seq)? {
             messages.insert(seq, entry.envelope);
         }
@@ -186,19 +186,6 @@ fn load(
         kept,
         queued,
     }))
-}
-
-const fn message_of(entry: &LogEntry) -> Option<u64> {
-    match entry {
-        LogEntry::IncomingMessage { message_seq } | LogEntry::Interjection { message_seq, .. } => {
-            Some(*message_seq)
-        }
-        LogEntry::Frame(_)
-        | LogEntry::AssistantRound { .. }
-        | LogEntry::ToolResult { .. }
-        | LogEntry::ContinuationPrompt { .. }
-        | LogEntry::RuntimeFailure { .. } => None,
-    }
 }
 
 const fn frame_of(entry: &LogEntry) -> Option<&FrameRecord> {
