@@ -1,7 +1,7 @@
 //! The environment, read once: each variable is listed here and nowhere else.
 //!
 //! An empty variable counts as unset, so `HOLON_MODEL= holon run` means "no model from the environment".
-//! Values are kept as they came; [`crate::resolve`] judges them.
+//! Values are kept as they came; [`crate::resolve()`] judges them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
