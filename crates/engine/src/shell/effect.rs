@@ -1,6 +1,6 @@
 //! Performing effects: each in its own task, each outcome stamped with the effect it belongs to.
 
-use super::Shell;
+use super::{AFTER_A_FAULT_MS, Shell};
 use crate::ports::CommandContext;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
@@ -71,16 +71,19 @@ impl Shell {
         Some(Input::HomeRemoved { stamp, result })
     }
 
+    /// Where an agent's home is; none when the agent is gone. A read that fails is tried again until the host halts.
     async fn home_of(&self, agent_id: &AgentId) -> Option<String> {
-        let id = agent_id.clone();
-        let found = self.readers.read(move |reader| reader.agent(&id)).await;
-        match found {
-            Ok(found) => found.map(|(_, agent)| agent.agent_home),
-            Err(error) => {
-                tracing::error!(%agent_id, %error, "an agent could not be read; the next boot tries again");
-                None
+        while !self.halted.is_cancelled() {
+            let id = agent_id.clone();
+            match self.readers.read(move |reader| reader.agent(&id)).await {
+                Ok(found) => return found.map(|(_, agent)| agent.agent_home),
+                Err(error) => {
+                    tracing::warn!(%agent_id, %error, "an agent could not be read yet");
+                    self.pause(AFTER_A_FAULT_MS).await;
+                }
             }
         }
+        None
     }
 
     async fn run_tool(
