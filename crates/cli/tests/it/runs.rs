@@ -115,7 +115,10 @@ fn a_temporary_agent_leaves_nothing_behind() {
     let served = world.serve(&[]);
     let hosted = world.run(&["run", "hi", "--model", &model]);
     assert_eq!(hosted.code, Some(0), "{hosted:?}");
+    // Its answer does not wait for the removal; a host that goes down does.
+    assert_eq!(served.terminate().0, Some(0));
     assert_eq!(agents_left(&world), ["main"]);
+    let served = world.serve(&[]);
     let listed = world.run(&["agent", "list", "--json"]).json();
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(served.terminate().0, Some(0));

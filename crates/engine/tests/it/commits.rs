@@ -1,6 +1,6 @@
 //! What a message costs in commits, and that it stays with the host once it is on disk.
 
-use crate::house::{House, at_rest, briefs, prompt};
+use crate::house::{House, at_rest, briefs, commits, prompt};
 use crate::ports::{calls, printed, says};
 use serde_json::json;
 
@@ -8,12 +8,20 @@ use serde_json::json;
 async fn admission_to_an_idle_agent_is_one_commit_and_a_turn_without_tools_one_more() {
     let house = House::new();
     let host = house.with_main().await;
-    let before = host.commits();
+    let before = commits(&host, "main").await;
     prompt(&host, "main", "hello").await;
-    assert_eq!(host.commits() - before, 1, "admitted and its turn opened");
+    assert_eq!(
+        commits(&host, "main").await - before,
+        1,
+        "admitted and its turn opened"
+    );
     house.model.next().await.answer(says("hello yourself"));
     let told = briefs(&host, "main", 1).await;
-    assert_eq!(host.commits() - before, 2, "answered and settled");
+    assert_eq!(
+        commits(&host, "main").await - before,
+        2,
+        "answered and settled"
+    );
     assert_eq!(told[0].text, "hello yourself");
 }
 
@@ -21,7 +29,7 @@ async fn admission_to_an_idle_agent_is_one_commit_and_a_turn_without_tools_one_m
 async fn every_tool_call_is_one_more_commit() {
     let house = House::new();
     let host = house.with_main().await;
-    let before = host.commits();
+    let before = commits(&host, "main").await;
     prompt(&host, "main", "count").await;
     let command = |cmd: &str| ("ExecCommand", json!({ "cmd": cmd }));
     let round = calls(&[command("one"), command("two"), command("three")]);
@@ -35,7 +43,7 @@ async fn every_tool_call_is_one_more_commit() {
     house.model.next().await.answer(says("done"));
     briefs(&host, "main", 1).await;
     assert_eq!(
-        host.commits() - before,
+        commits(&host, "main").await - before,
         1 + 1 + 3 + 1,
         "admission, round, each call with what follows it, end"
     );
@@ -45,13 +53,17 @@ async fn every_tool_call_is_one_more_commit() {
 async fn calls_the_kernel_settles_itself_cost_no_commit_of_their_own() {
     let house = House::new();
     let host = house.with_main().await;
-    let before = host.commits();
+    let before = commits(&host, "main").await;
     prompt(&host, "main", "look").await;
     let round = calls(&[("AgentGet", json!({})), ("Teleport", json!({}))]);
     house.model.next().await.answer(round);
     house.model.next().await.answer(says("done"));
     briefs(&host, "main", 1).await;
-    assert_eq!(host.commits() - before, 3, "admission, round, end");
+    assert_eq!(
+        commits(&host, "main").await - before,
+        3,
+        "admission, round, end"
+    );
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! News of commits, and cursors older than what is kept.
 
-use crate::house::{House, agent, at_rest, briefs, events, prompt};
+use crate::house::{House, agent, at_rest, briefs, commits, events, prompt};
 use crate::ports::says;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::limits;
@@ -27,7 +27,7 @@ async fn every_commit_with_events_is_news_of_the_newest() {
 async fn reading_changes_nothing_and_wakes_nobody() {
     let house = House::new();
     let host = house.with_main().await;
-    let before = host.commits();
+    let before = commits(&host, "main").await;
     host.reads().agents().await.expect("a list");
     at_rest(&host, "main").await;
     events(&host, "main").await;
@@ -35,7 +35,7 @@ async fn reading_changes_nothing_and_wakes_nobody() {
         .transcript(&agent("main"), 10)
         .await
         .expect("a transcript");
-    assert_eq!(host.commits(), before);
+    assert_eq!(commits(&host, "main").await, before);
     assert!(house.model.is_quiet().await);
 }
 

@@ -121,6 +121,14 @@ pub(crate) async fn create(host: &Host, name: &str) {
     until(host, name, |status| status.agent.lifecycle == runnable).await;
 }
 
+/// How many commits there were, every one that can be seen by now among them: a reader sees a commit before it is
+/// counted. A start of what runs already changes nothing, and is answered after all that came before it is counted.
+pub(crate) async fn commits(host: &Host, name: &str) -> u64 {
+    let started = host.acts().start_agent(&agent(name)).await;
+    started.expect("nothing to start");
+    host.commits()
+}
+
 /// Admits an operator's prompt.
 pub(crate) async fn prompt(host: &Host, name: &str, text: &str) -> Admitted {
     try_prompt(host, name, text, Priority::Normal)
