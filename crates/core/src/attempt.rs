@@ -38,9 +38,11 @@ pub const fn is_retryable(kind: ModelFailureKind) -> bool {
     match kind {
         ModelFailureKind::Timeout
         | ModelFailureKind::Connection
+        | ModelFailureKind::Network
         | ModelFailureKind::RateLimited
         | ModelFailureKind::ServerError => true,
         ModelFailureKind::Auth
+        | ModelFailureKind::Quota
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ContextLengthExceeded
         | ModelFailureKind::InvalidResponse

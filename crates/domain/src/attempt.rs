@@ -65,14 +65,50 @@ pub enum AttemptOutcome {
     Succeeded,
 }
 
+/// What the HTTP client says of one of its errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the facts as the HTTP client states them, one by one"
+)]
+pub struct HttpErrorFacts {
+    /// A deadline passed.
+    pub is_timeout: bool,
+    /// No connection came about.
+    pub is_connect: bool,
+    /// The request could not be made or sent.
+    pub is_request: bool,
+    /// The body broke off.
+    pub is_body: bool,
+    /// The body could not be unpacked.
+    pub is_decode: bool,
+    /// A redirect was refused.
+    pub is_redirect: bool,
+    /// The status, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+}
+
 /// Structured facts about a transport failure, free of secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TransportDiagnostics {
-    /// Where it failed: connect, send, headers, body, decode, script.
+    /// Where it failed: route, credential, connect, send, headers, body, decode, script.
     pub stage: String,
+    /// The provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_ref: Option<String>,
+    /// Where it was asked, without user, password and query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// HTTP status, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
+    /// What the HTTP client says of its error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reqwest: Option<HttpErrorFacts>,
     /// The error and what caused it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source_chain: Vec<String>,

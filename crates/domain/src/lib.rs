@@ -23,6 +23,7 @@ pub mod limits;
 pub mod log;
 pub mod message;
 pub mod model;
+pub mod provider;
 pub mod queue;
 pub mod run;
 pub mod summary;

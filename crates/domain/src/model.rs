@@ -1,10 +1,15 @@
-//! The provider-neutral request and answer: the prompt frame, the conversation, the tool catalog, the failure.
+//! The provider-neutral request and answer: the prompt frame, the conversation, the tool catalog.
 //!
 //! Transports lower this to their wire format; nothing of a wire format leaks back.
 
-use crate::attempt::{TokenUsage, TransportDiagnostics};
+mod failure;
+
+pub use failure::{ModelFailure, ModelFailureKind};
+
+use crate::attempt::TokenUsage;
 use crate::block::Block;
-use crate::tool::ToolSpec;
+use crate::provider::ReasoningEffort;
+use crate::tool::OfferedTool;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -179,9 +184,11 @@ pub struct ModelRequest {
     /// What was said since.
     pub conversation: Vec<ConversationItem>,
     /// The tools on offer.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Vec<OfferedTool>,
     /// The most the model may write.
     pub max_output_tokens: u32,
+    /// How hard it should think, when somebody said.
+    pub reasoning_effort: Option<ReasoningEffort>,
     /// How many rounds of this agent ended with an answer before this turn; scripts continue from here.
     pub prior_rounds: u64,
 }
@@ -243,84 +250,6 @@ pub struct ModelReply {
     pub usage: TokenUsage,
 }
 
-/// Class of a provider failure; decides whether another try can help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ModelFailureKind {
-    /// No answer in time.
-    Timeout,
-    /// No connection, or it broke.
-    Connection,
-    /// HTTP 429.
-    RateLimited,
-    /// An eligible HTTP 5xx.
-    ServerError,
-    /// HTTP 401 or 403.
-    Auth,
-    /// Another HTTP 4xx.
-    InvalidRequest,
-    /// The prompt does not fit.
-    ContextLengthExceeded,
-    /// An answer that is not one.
-    InvalidResponse,
-    /// No such provider, or one this build cannot speak to.
-    UnsupportedTransport,
-    /// No such model at the provider: unknown name, missing or malformed script, script at its end.
-    ModelUnavailable,
-}
-
-impl ModelFailureKind {
-    /// Every kind.
-    pub const ALL: [Self; 10] = [
-        Self::Timeout,
-        Self::Connection,
-        Self::RateLimited,
-        Self::ServerError,
-        Self::Auth,
-        Self::InvalidRequest,
-        Self::ContextLengthExceeded,
-        Self::InvalidResponse,
-        Self::UnsupportedTransport,
-        Self::ModelUnavailable,
-    ];
-
-    /// The stored spelling.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Connection => "connection",
-            Self::RateLimited => "rate_limited",
-            Self::ServerError => "server_error",
-            Self::Auth => "auth",
-            Self::InvalidRequest => "invalid_request",
-            Self::ContextLengthExceeded => "context_length_exceeded",
-            Self::InvalidResponse => "invalid_response",
-            Self::UnsupportedTransport => "unsupported_transport",
-            Self::ModelUnavailable => "model_unavailable",
-        }
-    }
-}
-
-/// A provider's failure, classified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{message}")]
-pub struct ModelFailure {
-    /// Its class.
-    pub kind: ModelFailureKind,
-    /// One bounded sentence for the operator, with the next step where there is one.
-    pub message: String,
-    /// How long the provider asked us to wait.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_after_ms: Option<u64>,
-    /// What it cost all the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<TokenUsage>,
-    /// Transport facts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diagnostics: Option<Box<TransportDiagnostics>>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,16 +263,6 @@ mod tests {
         );
         for bad in ["", "scripted", "/x", "scripted/", "  "] {
             assert!(ModelRef::parse(bad).is_err(), "{bad:?} is no reference");
-        }
-    }
-
-    #[test]
-    fn failure_kinds_are_stored_as_they_are_spelled() {
-        for kind in ModelFailureKind::ALL {
-            assert_eq!(
-                serde_json::to_value(kind).expect("serialises"),
-                kind.as_str()
-            );
         }
     }
 }

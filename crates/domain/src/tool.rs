@@ -34,6 +34,19 @@ pub struct ToolSpec {
     pub family: ToolFamily,
 }
 
+/// A tool as a provider is sent it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OfferedTool {
+    /// PascalCase.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// Schema of its arguments, as emitted.
+    pub parameters: Value,
+    /// Whether the provider is asked to hold the model to the schema.
+    pub strict: bool,
+}
+
 /// How much of a tool's output a model reads, in estimated tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolOutputBudget {

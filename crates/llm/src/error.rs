@@ -187,10 +187,11 @@ impl From<Error> for ModelFailure {
             message: text::preview(&error.to_string(), FAILURE_SUMMARY_BYTES),
             retry_after_ms: None,
             usage: None,
+            learned: None,
             diagnostics: Some(Box::new(TransportDiagnostics {
                 stage: error.stage().to_owned(),
-                status: None,
                 source_chain,
+                ..TransportDiagnostics::default()
             })),
         }
     }

@@ -4,6 +4,7 @@
 //! Retrying, falling back to another model and remembering what was said belong to the caller.
 //! The only provider so far is `scripted`, which plays answers from a file and touches no network.
 
+mod codec;
 mod error;
 mod placeholder;
 mod reading;

@@ -132,10 +132,10 @@ fn scripted_failure(error: &ScriptedError) -> ModelFailure {
         ),
         retry_after_ms: error.retry_after_ms,
         usage: None,
+        learned: None,
         diagnostics: Some(Box::new(TransportDiagnostics {
             stage: "script".to_owned(),
-            status: None,
-            source_chain: Vec::new(),
+            ..TransportDiagnostics::default()
         })),
     }
 }

@@ -161,6 +161,7 @@ fn failure(dice: &mut Rng) -> ModelFailure {
         message: format!("the provider said {}", kind.as_str()),
         retry_after_ms: dice.percent(30).then(|| dice.below(20_000)),
         usage: dice.percent(30).then(|| TokenUsage::new(5, 0)),
+        learned: None,
         diagnostics: None,
     }
 }

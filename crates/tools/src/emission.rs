@@ -4,7 +4,7 @@
 //! closed; in strict mode every property is required and a source-optional one accepts null, at every depth.
 
 use crate::schema;
-use holon_domain::tool::ToolSpec;
+use holon_domain::tool::{OfferedTool, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// How exactly a provider holds a model to a schema.
@@ -16,17 +16,17 @@ pub enum SchemaMode {
     Strict,
 }
 
-/// A tool as a provider is sent it: `{name, description, strict, parameters}`.
+/// A tool as a provider is sent it.
 #[must_use]
-pub fn emit(spec: &ToolSpec, mode: SchemaMode) -> Value {
+pub fn emit(spec: &ToolSpec, mode: SchemaMode) -> OfferedTool {
     let mut parameters = spec.input_schema.clone();
     schema::visit(&mut parameters, &mut |node| close(node, mode));
-    json!({
-        "name": spec.name,
-        "description": spec.description,
-        "strict": mode == SchemaMode::Strict,
-        "parameters": parameters,
-    })
+    OfferedTool {
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        parameters,
+        strict: mode == SchemaMode::Strict,
+    }
 }
 
 /// Applies the mode's rules to one schema, if it describes an object.

@@ -127,6 +127,8 @@ impl Failure {
         let category = match failure.kind {
             ModelFailureKind::Timeout
             | ModelFailureKind::Connection
+            | ModelFailureKind::Network
+            | ModelFailureKind::Quota
             | ModelFailureKind::RateLimited
             | ModelFailureKind::ServerError
             | ModelFailureKind::Auth => FailureCategory::Transport,

@@ -106,6 +106,8 @@ pub(crate) fn round_failed(
                 ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
                 ModelFailureKind::Timeout
                 | ModelFailureKind::Connection
+                | ModelFailureKind::Network
+                | ModelFailureKind::Quota
                 | ModelFailureKind::RateLimited
                 | ModelFailureKind::ServerError
                 | ModelFailureKind::Auth

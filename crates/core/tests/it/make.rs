@@ -241,6 +241,7 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
             message: "the provider said no".to_owned(),
             retry_after_ms: None,
             usage: None,
+            learned: None,
             diagnostics: None,
         },
         timing: timing(at),

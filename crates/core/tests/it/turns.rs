@@ -19,6 +19,7 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
             message: "overloaded".to_owned(),
             retry_after_ms: None,
             usage: Some(TokenUsage::new(7, 0)),
+            learned: None,
             diagnostics: None,
         };
         let timing = make::timing(world.now);

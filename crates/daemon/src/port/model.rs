@@ -34,13 +34,10 @@ impl ModelClient for Models {
         // Reads a file, so it happens off the async threads.
         let checked = tokio::task::spawn_blocking(move || router.check(&model)).await;
         checked.unwrap_or_else(|stopped| {
-            Err(ModelFailure {
-                kind: ModelFailureKind::ModelUnavailable,
-                message: format!("the model could not be checked: {stopped}"),
-                retry_after_ms: None,
-                usage: None,
-                diagnostics: None,
-            })
+            Err(ModelFailure::new(
+                ModelFailureKind::ModelUnavailable,
+                format!("the model could not be checked: {stopped}"),
+            ))
         })
     }
 }

@@ -17,6 +17,7 @@ use holon_domain::tool::ToolSpec;
 use holon_domain::{AgentId, limits};
 use holon_prompt::{Built, FrameInput, HistoryItem};
 use holon_store::Reader;
+use holon_tools::SchemaMode;
 use std::collections::HashMap;
 use tokio_util::sync::CancellationToken;
 
@@ -89,28 +90,17 @@ impl Shell {
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
         if request.model.is_none() {
-            return Err(ModelFailure {
-                kind: ModelFailureKind::ModelUnavailable,
-                message:
-                    "no model is configured; choose one with HOLON_MODEL or --model PROVIDER/MODEL"
-                        .to_owned(),
-                retry_after_ms: None,
-                usage: None,
-                diagnostics: None,
-            });
+            return Err(ModelFailure::no_model());
         }
         self.ports.model.call(request, cancel).await
     }
 
     fn context_failed(&self, stamp: Stamp, error: &holon_store::Error) -> Input {
         let now = self.ports.clock.now();
-        let failure = ModelFailure {
-            kind: ModelFailureKind::ServerError,
-            message: format!("the turn's context could not be read: {error}"),
-            retry_after_ms: None,
-            usage: None,
-            diagnostics: None,
-        };
+        let failure = ModelFailure::new(
+            ModelFailureKind::ServerError,
+            format!("the turn's context could not be read: {error}"),
+        );
         let timing = RoundTiming {
             context_build_ms: 0,
             started_at: now,
@@ -227,8 +217,12 @@ impl Prepared {
             round: turn.rounds + 1,
             frame: built.frame.clone(),
             conversation: conversation(context),
-            tools,
+            tools: tools
+                .iter()
+                .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed))
+                .collect(),
             max_output_tokens: limits::MAX_OUTPUT_TOKENS,
+            reasoning_effort: None,
             prior_rounds: context
                 .agent
                 .totals

@@ -249,6 +249,7 @@ pub(crate) fn failure(kind: ModelFailureKind) -> ModelFailure {
         message: "no answer".to_owned(),
         retry_after_ms: None,
         usage: None,
+        learned: None,
         diagnostics: None,
     }
 }

@@ -5,7 +5,7 @@ use holon_domain::model::{
     ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
     PromptFrame, ReplyBlock, Stability,
 };
-use holon_domain::tool::{ToolFamily, ToolSpec};
+use holon_domain::tool::OfferedTool;
 use holon_llm::Router;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -71,11 +71,11 @@ pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
         stability: Stability::TurnScoped,
         cache_breakpoint: false,
     };
-    let tool = |name: &str| ToolSpec {
+    let tool = |name: &str| OfferedTool {
         name: name.to_owned(),
         description: "does".to_owned(),
-        input_schema: serde_json::json!({ "type": "object" }),
-        family: ToolFamily::Core,
+        parameters: serde_json::json!({ "type": "object" }),
+        strict: false,
     };
     ModelRequest {
         model: ModelRef::parse("scripted/s.json").unwrap(),
@@ -95,6 +95,7 @@ pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
         conversation: Vec::new(),
         tools: vec![tool("ExecCommand"), tool("Sleep")],
         max_output_tokens: 100,
+        reasoning_effort: None,
         prior_rounds,
     }
 }

@@ -1,0 +1,34 @@
+//! The four wire protocols as pure functions: a provider-neutral request to JSON, and JSON back to blocks.
+//!
+//! A codec knows its protocol and nothing of addresses, headers, time or sockets. What all of them must do with a
+//! conversation, so that any stored transcript is valid for any of them, is done once in `dialogue`.
+
+mod dialogue;
+
+use holon_domain::model::{ModelFailureKind, ModelReply};
+
+/// A decoded answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Decoded {
+    /// What was said.
+    pub(crate) reply: ModelReply,
+    /// The answer as the provider keeps it, when it does and said so.
+    pub(crate) stored_id: Option<String>,
+}
+
+/// Why an answer with a good status is none.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Fault {
+    /// It is not what the protocol describes.
+    Malformed {
+        /// What is wrong, in a few words.
+        what: String,
+    },
+    /// The provider says inside the answer that it failed.
+    Reported {
+        /// The class of its code.
+        kind: ModelFailureKind,
+        /// Its words, unbounded as they came.
+        message: String,
+    },
+}
