@@ -3,7 +3,11 @@
 //! A codec knows its protocol and nothing of addresses, headers, time or sockets. What all of them must do with a
 //! conversation, so that any stored transcript is valid for any of them, is done once in `dialogue`.
 
+pub(crate) mod anthropic;
+pub(crate) mod chat;
+pub(crate) mod codex;
 mod dialogue;
+pub(crate) mod responses;
 
 use holon_domain::model::{ModelFailureKind, ModelReply};
 
@@ -31,4 +35,6 @@ pub(crate) enum Fault {
         /// Its words, unbounded as they came.
         message: String,
     },
+    /// The stream ended before the provider said that it was done.
+    CutOff,
 }
