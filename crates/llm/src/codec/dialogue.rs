@@ -5,18 +5,29 @@
 //! sealed it; nothing empty is sent; the last word is not the assistant's. Whatever the store holds, `steps` makes a
 //! sequence with these properties and loses no words.
 
-use holon_domain::CallId;
-use holon_domain::block::{Block, Opaque, ToolCall};
-use holon_domain::model::{ConversationItem, ModelRef};
-use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+mod wire;
 
+#[cfg(test)]
+mod tests;
+
+pub(crate) use wire::object;
+
+use holon_domain::CallId;
+use holon_domain::block::{Block, calls_of};
+use holon_domain::model::{ConversationItem, ModelRef, PromptBlock};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use wire::WireIds;
+
+/// Said where a protocol wants the user's word and nobody has one.
+pub(crate) const GO_ON: &str = "Go on.";
 /// Said for a call whose result is not in the transcript.
 const NO_RESULT: &str = "No result of this call was recorded.";
-/// Said when a transcript ends with the assistant's own words.
-const GO_ON: &str = "Go on.";
-/// Longest id every protocol takes.
-const ID_CHARS: usize = 64;
+/// Said for a result without words.
+const EMPTY_RESULT: &str = "(empty)";
+/// Stands before a result that no call is left for.
+const STRAY_RESULT: &str = "A tool result without a call in this conversation:";
 
 /// One step of a conversation.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +37,7 @@ pub(crate) enum Step<'a> {
     /// The answers to all calls of the assistant step right before, in the order of the calls; never empty.
     Results(Vec<Answered<'a>>),
     /// Words from outside; never empty.
-    User(&'a str),
+    User(Cow<'a, str>),
 }
 
 /// One piece of what the model said.
@@ -45,9 +56,9 @@ pub(crate) enum Said<'a> {
     Call {
         /// The id on the wire: the provider's own where it is ours to return, else the runtime's.
         id: String,
-        /// The tool.
-        name: &'a str,
-        /// The arguments; an object in every well-formed call.
+        /// The tool, in letters every protocol takes.
+        name: Cow<'a, str>,
+        /// The arguments; an object in every well-formed call, for the others see `object`.
         input: &'a Value,
     },
 }
@@ -57,68 +68,113 @@ pub(crate) enum Said<'a> {
 pub(crate) struct Answered<'a> {
     /// The id of the call on the wire.
     pub(crate) id: String,
-    /// The tool.
-    pub(crate) name: &'a str,
     /// What it said; never empty.
     pub(crate) content: &'a str,
     /// Whether it failed.
     pub(crate) is_error: bool,
 }
 
+/// Whether a text has nothing to read; protocols refuse such texts.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c.is_control())
+}
+
+/// The blocks of a prompt that say something.
+pub(crate) fn spoken(blocks: &[PromptBlock]) -> impl Iterator<Item = &PromptBlock> {
+    blocks.iter().filter(|block| !is_blank(&block.text))
+}
+
 /// The conversation in the grammar every protocol shares, for `model`.
 pub(crate) fn steps<'a>(conversation: &'a [ConversationItem], model: &ModelRef) -> Vec<Step<'a>> {
     let lineage = model.to_string();
-    let results = results(conversation);
     let mut ids = WireIds::new(&lineage);
+    let mut results = Results::of(conversation);
     let mut steps = Vec::new();
-    for item in conversation {
+    for (index, item) in conversation.iter().enumerate() {
         match item {
             ConversationItem::Assistant { blocks, .. } => {
-                assistant(blocks, &mut ids, &results, &mut steps);
+                assistant(blocks, &mut ids, &mut results, &mut steps);
             }
-            ConversationItem::User { text } if !text.trim().is_empty() => {
-                steps.push(Step::User(text));
+            ConversationItem::User { text } if is_blank(text) => {}
+            ConversationItem::User { text } => steps.push(Step::User(Cow::Borrowed(text))),
+            // A result stands with its call; one that has none is still something the model should know.
+            ConversationItem::ToolResult { content, .. } => {
+                if results.is_stray(index) && !is_blank(content) {
+                    steps.push(Step::User(format!("{STRAY_RESULT}\n{content}").into()));
+                }
             }
-            // A result stands with its call.
-            ConversationItem::User { .. } | ConversationItem::ToolResult { .. } => {}
         }
     }
     if let Some(Step::Assistant(_)) = steps.last() {
-        steps.push(Step::User(GO_ON));
+        steps.push(Step::User(Cow::Borrowed(GO_ON)));
     }
     steps
 }
 
-/// The first result of each call.
-fn results(conversation: &[ConversationItem]) -> HashMap<&CallId, (&str, bool)> {
-    let mut results = HashMap::new();
-    for item in conversation {
-        match item {
-            ConversationItem::ToolResult {
+/// Which result belongs to which call: the first result of an id to its first call, the second to its second.
+struct Results<'a> {
+    waiting: HashMap<&'a CallId, std::vec::IntoIter<(&'a str, bool)>>,
+    stray: Vec<usize>,
+}
+
+impl<'a> Results<'a> {
+    fn of(conversation: &'a [ConversationItem]) -> Self {
+        let mut calls: HashMap<&CallId, usize> = HashMap::new();
+        for item in conversation {
+            if let ConversationItem::Assistant { blocks, .. } = item {
+                for call in calls_of(blocks) {
+                    *calls.entry(&call.id).or_default() += 1;
+                }
+            }
+        }
+        let mut found: HashMap<&CallId, Vec<(&str, bool)>> = HashMap::new();
+        let mut stray = Vec::new();
+        for (index, item) in conversation.iter().enumerate() {
+            if let ConversationItem::ToolResult {
                 call_id,
                 content,
                 is_error,
-            } => {
-                results
-                    .entry(call_id)
-                    .or_insert((content.as_str(), *is_error));
+            } = item
+            {
+                let of_call = found.entry(call_id).or_default();
+                if of_call.len() < calls.get(call_id).copied().unwrap_or_default() {
+                    of_call.push((content, *is_error));
+                } else if !of_call.contains(&(content, *is_error)) {
+                    stray.push(index);
+                }
             }
-            ConversationItem::Assistant { .. } | ConversationItem::User { .. } => {}
+        }
+        let waiting = found
+            .into_iter()
+            .map(|(id, results)| (id, results.into_iter()))
+            .collect();
+        Self { waiting, stray }
+    }
+
+    fn is_stray(&self, index: usize) -> bool {
+        self.stray.binary_search(&index).is_ok()
+    }
+
+    fn take(&mut self, call: &CallId) -> (&'a str, bool) {
+        match self.waiting.get_mut(call).and_then(Iterator::next) {
+            Some((content, is_error)) if is_blank(content) => (EMPTY_RESULT, is_error),
+            Some(result) => result,
+            None => (NO_RESULT, true),
         }
     }
-    results
 }
 
 fn assistant<'a>(
     blocks: &'a [Block],
     ids: &mut WireIds<'_>,
-    results: &HashMap<&CallId, (&'a str, bool)>,
+    results: &mut Results<'a>,
     steps: &mut Vec<Step<'a>>,
 ) {
     let (mut said, mut answered) = (Vec::new(), Vec::new());
     for block in blocks {
         match block {
-            Block::Text { text } if !text.trim().is_empty() => said.push(Said::Text(text)),
+            Block::Text { text } if is_blank(text) => {}
+            Block::Text { text } => said.push(Said::Text(text)),
             Block::Reasoning { text, opaque } => {
                 if let Some(data) = ids.own(opaque.as_ref()) {
                     said.push(Said::Sealed { text, data });
@@ -126,26 +182,18 @@ fn assistant<'a>(
             }
             Block::ToolCall(call) => {
                 let id = ids.of(call);
-                let (content, is_error) = match results.get(&call.id) {
-                    Some((content, is_error)) if !content.trim().is_empty() => {
-                        (*content, *is_error)
-                    }
-                    Some((_, is_error)) => ("(empty)", *is_error),
-                    None => (NO_RESULT, true),
-                };
+                let (content, is_error) = results.take(&call.id);
                 said.push(Said::Call {
                     id: id.clone(),
-                    name: &call.name,
+                    name: wire::name(&call.name),
                     input: &call.input,
                 });
                 answered.push(Answered {
                     id,
-                    name: &call.name,
                     content,
                     is_error,
                 });
             }
-            Block::Text { .. } => {}
         }
     }
     // Reasoning alone is no turn: a protocol would refuse it, and it led to nothing.
@@ -159,41 +207,4 @@ fn assistant<'a>(
     if !answered.is_empty() {
         steps.push(Step::Results(answered));
     }
-}
-
-/// Which id each call has on the wire.
-struct WireIds<'m> {
-    lineage: &'m str,
-    taken: HashSet<String>,
-}
-
-impl<'m> WireIds<'m> {
-    fn new(lineage: &'m str) -> Self {
-        Self {
-            lineage,
-            taken: HashSet::new(),
-        }
-    }
-
-    /// Data that may go back to this model.
-    fn own<'a>(&self, opaque: Option<&'a Opaque>) -> Option<&'a str> {
-        opaque
-            .filter(|opaque| opaque.lineage == self.lineage)
-            .map(|opaque| opaque.data.as_str())
-    }
-
-    /// The provider's own id if it may go back, is one every protocol takes and no other call has it.
-    fn of(&mut self, call: &ToolCall) -> String {
-        let own = self
-            .own(call.provider_id.as_ref())
-            .filter(|id| is_plain(id) && !self.taken.contains(*id));
-        let id = own.map_or_else(|| call.id.to_string(), str::to_owned);
-        self.taken.insert(id.clone());
-        id
-    }
-}
-
-fn is_plain(id: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    (1..=ID_CHARS).contains(&id.len()) && id.chars().all(plain)
 }

@@ -1,0 +1,1 @@
+//! What a transcript may hold, and what becomes of it.
