@@ -1,36 +1,161 @@
-//! Responses as the Codex backend streams them: not written yet.
+//! Responses as the Codex backend speaks them: always streamed, never kept, with fields that must be there.
+//!
+//! Owns what differs from `responses` in a request, and the way from stream events to one answer. Frames are cut out
+//! of bytes elsewhere. Invariants: only a terminal event makes an answer; what comes after it counts for nothing.
 
+#[cfg(test)]
+mod tests;
+
+use super::responses::{answer, cache_key, effort, failed, input, instructions, reported, tools};
 use super::{Decoded, Fault};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-/// The request as this protocol says it.
-pub(crate) fn encode(_provider: &ProviderSpec, _request: &ModelRequest) -> Value {
-    Value::Null
+/// The backend refuses a request without instructions.
+const INSTRUCTIONS: &str = "Answer the message and use the tools where they help.";
+
+/// The whole request.
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+    let effort = effort(provider, request);
+    let include: &[&str] = match effort {
+        Some(_) => &["reasoning.encrypted_content"],
+        None => &[],
+    };
+    // The backend takes no output limit; it wants the reasoning fields also where they say nothing.
+    let mut body = json!({
+        "model": request.model.model(),
+        "instructions": instructions(&request.frame).unwrap_or_else(|| INSTRUCTIONS.to_owned()),
+        "input": input(request),
+        "tools": tools(&request.tools),
+        "tool_choice": "auto",
+        "parallel_tool_calls": true,
+        "reasoning": effort.map(|effort| json!({"effort": effort.as_str()})),
+        "include": include,
+        "store": false,
+        "stream": true,
+    });
+    if let (Value::Object(body), Some(key)) = (&mut body, cache_key(provider, request)) {
+        body.insert("prompt_cache_key".into(), json!(key));
+    }
+    body
 }
 
-/// Whether the stream goes on.
+/// Whether a stream has said all it will say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It does.
+    /// The answer is not complete yet.
     More,
-    /// It said it is done.
+    /// The answer is complete.
     Done,
 }
 
-/// Puts an answer together from its events.
+/// Puts one answer together from the events of its stream.
 #[derive(Debug, Default)]
-pub(crate) struct Assembler {}
+pub(crate) struct Assembler {
+    /// Finished output items, each with its place in the answer.
+    items: Vec<(u64, Value)>,
+    terminal: Option<Value>,
+}
 
 impl Assembler {
-    /// Takes one event.
-    pub(crate) fn event(&mut self, _name: Option<&str>, _data: &str) -> Result<Progress, Fault> {
-        Ok(Progress::More)
+    /// Takes the next event: its name, if the frame had one, and its data.
+    pub(crate) fn event(&mut self, name: Option<&str>, data: &str) -> Result<Progress, Fault> {
+        if self.terminal.is_some() {
+            return Ok(Progress::Done);
+        }
+        if data.trim().is_empty() || data.trim() == "[DONE]" || name.is_some_and(is_idle) {
+            return Ok(Progress::More);
+        }
+        let mut event: Value = serde_json::from_str(data).map_err(|error| Fault::Malformed {
+            what: format!("an event of the stream is not JSON: {error}"),
+        })?;
+        let kind = event.get("type").and_then(Value::as_str).or(name);
+        let kind = kind.unwrap_or_default().to_owned();
+        match kind.as_str() {
+            "response.output_item.done" => self.keep(&mut event),
+            "response.completed" | "response.done" => self.end(&mut event, "completed"),
+            "response.incomplete" => self.end(&mut event, "incomplete"),
+            "response.failed" => {
+                return Err(failed(event.get("response").unwrap_or(&Value::Null)));
+            }
+            "response.cancelled" => self.end(&mut event, "cancelled"),
+            "error" => return Err(error(&event)),
+            _ => {}
+        }
+        Ok(match self.terminal {
+            Some(_) => Progress::Done,
+            None => Progress::More,
+        })
     }
 
-    /// The answer, once the stream is over.
-    pub(crate) fn finish(self) -> Result<Decoded, Fault> {
-        Err(Fault::CutOff)
+    /// The answer, once the stream has ended.
+    pub(crate) fn finish(mut self) -> Result<Decoded, Fault> {
+        let mut terminal = self.terminal.ok_or(Fault::CutOff)?;
+        let told = terminal.get("output").and_then(Value::as_array);
+        if told.is_none_or(Vec::is_empty)
+            && let Value::Object(response) = &mut terminal
+        {
+            self.items.sort_by_key(|(place, _)| *place);
+            let items = self.items.into_iter().map(|(_, item)| item).collect();
+            response.insert("output".into(), Value::Array(items));
+        }
+        Ok(Decoded {
+            stored_id: None,
+            ..answer(&terminal)?
+        })
+    }
+
+    /// Keeps a finished item; one that is told twice counts once.
+    fn keep(&mut self, event: &mut Value) {
+        let place = event.get("output_index").and_then(Value::as_u64);
+        let Some(item) = event.get_mut("item").map(Value::take) else {
+            return;
+        };
+        let id = |item: &Value| item.get("id").and_then(Value::as_str).map(str::to_owned);
+        let same = |(at, kept): &&mut (u64, Value)| {
+            Some(*at) == place || (id(kept).is_some() && id(kept) == id(&item))
+        };
+        if let Some((_, kept)) = self.items.iter_mut().find(same) {
+            *kept = item;
+            return;
+        }
+        let next = self.items.iter().map(|(at, _)| at.saturating_add(1)).max();
+        self.items.push((place.or(next).unwrap_or(0), item));
+    }
+
+    /// Keeps the terminal response, with the status its event stands for.
+    fn end(&mut self, event: &mut Value, status: &str) {
+        let mut response = match event.get_mut("response").map(Value::take) {
+            Some(Value::Object(response)) => response,
+            Some(_) | None => Map::new(),
+        };
+        // `response.done` ends a stream in whatever way its response says.
+        let said = response.get("status").and_then(Value::as_str);
+        let keep = matches!(said, Some("incomplete" | "failed" | "cancelled"));
+        if !keep {
+            response.insert("status".into(), json!(status));
+        }
+        self.terminal = Some(Value::Object(response));
+    }
+}
+
+/// Events that carry pieces of what a later event carries whole; most of a stream, so they are not even parsed.
+fn is_idle(name: &str) -> bool {
+    name.starts_with("response.") && name.ends_with(".delta")
+}
+
+/// The fault an `error` event reports: in a member of its own, or in the event itself.
+fn error(event: &Value) -> Fault {
+    match event.get("error") {
+        Some(inner) if !inner.is_null() => reported(inner),
+        Some(_) | None => {
+            // The event's own `type` says only that it is an error.
+            let mut bare = event.clone();
+            if let Value::Object(members) = &mut bare {
+                members.remove("type");
+            }
+            reported(&bare)
+        }
     }
 }

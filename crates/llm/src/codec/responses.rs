@@ -1,18 +1,78 @@
-//! OpenAI's Responses: not written yet.
+//! OpenAI's Responses: a request as one JSON document, and what its parts are called.
+//!
+//! Owns the request; `input` owns the items both Responses codecs send, `output` what comes back, `failure` the
+//! classes of reported errors, `continuation` the shorter form of a request. Knows no address and keeps no state.
+//! Invariant: a request states everything that decides how it is answered and kept, so no default of the provider
+//! can change under us.
+
+mod continuation;
+mod failure;
+mod input;
+mod output;
+#[cfg(test)]
+pub(super) mod tests;
+
+pub(crate) use continuation::{Snapshot, continuation};
+pub(super) use failure::{failed, reported};
+pub(super) use input::{input, instructions, tools};
+pub(super) use output::answer;
 
 use super::{Decoded, Fault};
 use holon_domain::model::ModelRequest;
-use holon_domain::provider::ProviderSpec;
-use serde_json::Value;
+use holon_domain::provider::{PromptCapability, ProviderSpec, ReasoningEffort};
+use serde_json::{Map, Value, json};
 
-/// The request as this protocol says it.
-pub(crate) fn encode(_provider: &ProviderSpec, _request: &ModelRequest) -> Value {
-    Value::Null
+/// The least the API takes as an output limit.
+const MIN_OUTPUT_TOKENS: u32 = 16;
+/// The longest key the API takes.
+const CACHE_KEY_CHARS: usize = 64;
+
+/// The whole request.
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), json!(request.model.model()));
+    if let Some(instructions) = instructions(&request.frame) {
+        body.insert("instructions".into(), json!(instructions));
+    }
+    body.insert("input".into(), Value::Array(input(request)));
+    let tools = tools(&request.tools);
+    if !tools.is_empty() {
+        body.insert("tools".into(), Value::Array(tools));
+        body.insert("tool_choice".into(), json!("auto"));
+        body.insert("parallel_tool_calls".into(), json!(true));
+    }
+    if let Some(effort) = effort(provider, request) {
+        body.insert("reasoning".into(), json!({"effort": effort.as_str()}));
+        // Only reasoning models take this, and only somebody who set an effort said that it is one.
+        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+    }
+    if let Some(key) = cache_key(provider, request) {
+        body.insert("prompt_cache_key".into(), json!(key));
+    }
+    let most = request.max_output_tokens.max(MIN_OUTPUT_TOKENS);
+    body.insert("max_output_tokens".into(), json!(most));
+    body.insert("store".into(), json!(provider.store_responses));
+    // What does not fit is the runtime's to shorten, never the provider's to drop unseen.
+    body.insert("truncation".into(), json!("disabled"));
+    Value::Object(body)
 }
 
-/// What an answer says.
-pub(crate) fn decode(_body: &[u8]) -> Result<Decoded, Fault> {
-    Err(Fault::Malformed {
-        what: "this protocol is not spoken yet".to_owned(),
-    })
+/// The answer in a body with a good status.
+pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
+    let response: Value = serde_json::from_slice(body).map_err(|error| Fault::Malformed {
+        what: format!("the body is not JSON: {error}"),
+    })?;
+    answer(&response)
+}
+
+/// How hard the model should think: the agent's word before the provider's.
+pub(super) fn effort(provider: &ProviderSpec, request: &ModelRequest) -> Option<ReasoningEffort> {
+    request.reasoning_effort.or(provider.reasoning_effort)
+}
+
+/// The key under which the provider finds what it has cached, if there is one.
+pub(super) fn cache_key(provider: &ProviderSpec, request: &ModelRequest) -> Option<String> {
+    let key = &request.frame.cache.prompt_cache_key;
+    let usable = provider.can(PromptCapability::PromptCacheKey) && !key.is_empty();
+    usable.then(|| key.chars().take(CACHE_KEY_CHARS).collect())
 }

@@ -1,0 +1,119 @@
+//! What both Responses codecs send: instructions, input items, tools.
+//!
+//! Owns the shape of each item. The grammar of a conversation is `dialogue`'s. Invariant: an item names nothing the
+//! provider would have to look up (no ids of messages or calls), so a request is complete by itself.
+
+use crate::codec::dialogue::{Answered, GO_ON, Said, Step, is_blank, spoken, steps};
+use holon_domain::model::{ModelRequest, PromptFrame};
+use holon_domain::tool::OfferedTool;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// Marks the result of a failed call; the protocol has no field for it.
+const FAILED: &str = "[the call failed]\n";
+
+/// The system blocks as one text; none if they say nothing.
+pub(crate) fn instructions(frame: &PromptFrame) -> Option<String> {
+    let blocks: Vec<&str> = spoken(&frame.system_blocks)
+        .map(|block| block.text.as_str())
+        .collect();
+    let text = if blocks.is_empty() {
+        frame.system_prompt.clone()
+    } else {
+        blocks.join("\n\n")
+    };
+    Some(text).filter(|text| !is_blank(text))
+}
+
+/// The context as one message, then the conversation; never empty.
+pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
+    let mut items = Vec::new();
+    let context: Vec<Value> = spoken(&request.frame.context_blocks)
+        .map(|block| json!({"type": "input_text", "text": block.text}))
+        .collect();
+    if !context.is_empty() {
+        items.push(json!({"type": "message", "role": "user", "content": context}));
+    }
+    for step in steps(&request.conversation, &request.model) {
+        match step {
+            Step::Assistant(said) => items.extend(assistant(&said)),
+            Step::Results(answered) => items.extend(answered.iter().map(result)),
+            Step::User(text) => items.push(user(&text)),
+        }
+    }
+    if items.is_empty() {
+        items.push(user(GO_ON));
+    }
+    items
+}
+
+/// What the model said, as it goes back.
+pub(super) fn assistant(said: &[Said<'_>]) -> Vec<Value> {
+    // The API refuses reasoning that leads to nothing, as an answer that was cut off may end with.
+    let led = said
+        .iter()
+        .rposition(|piece| !matches!(piece, Said::Sealed { .. }))
+        .map_or(0, |last| last + 1);
+    said.iter().take(led).filter_map(piece).collect()
+}
+
+fn piece(said: &Said<'_>) -> Option<Value> {
+    match said {
+        Said::Text(text) => Some(json!({
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": text}],
+        })),
+        // Written by `output`; anything else under this lineage is not ours to guess at.
+        Said::Sealed { data, .. } => serde_json::from_str(data).ok().filter(Value::is_object),
+        Said::Call { id, name, input } => Some(json!({
+            "type": "function_call",
+            "call_id": id,
+            "name": name,
+            "arguments": arguments(input),
+        })),
+    }
+}
+
+fn result(answered: &Answered<'_>) -> Value {
+    let output = if answered.is_error {
+        Cow::Owned(format!("{FAILED}{}", answered.content))
+    } else {
+        Cow::Borrowed(answered.content)
+    };
+    json!({"type": "function_call_output", "call_id": answered.id, "output": output})
+}
+
+fn user(text: &str) -> Value {
+    json!({
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": text}],
+    })
+}
+
+/// Arguments as the protocol has them: JSON in a string; text that was no JSON goes back as it came.
+fn arguments(input: &Value) -> Cow<'_, str> {
+    match input {
+        Value::String(raw) => Cow::Borrowed(raw),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Cow::Owned(input.to_string())
+        }
+    }
+}
+
+/// The tools on offer.
+pub(crate) fn tools(offered: &[OfferedTool]) -> Vec<Value> {
+    offered
+        .iter()
+        .map(|tool| {
+            json!({
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "strict": tool.strict,
+                "parameters": tool.parameters,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,221 @@
+//! What a Responses provider answers, as blocks.
+//!
+//! Owns the reading of a response object, whether it came as a body or was put together from a stream.
+//! Invariants: items of unknown kinds are skipped, never fatal; an answer that is kept at the provider is called so
+//! only if every part of it was understood, for only then can a later request stand for the same conversation.
+
+use super::failure::failed;
+use crate::codec::{Decoded, Fault};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
+use serde_json::{Value, json};
+
+/// The answer a response object holds.
+pub(crate) fn answer(response: &Value) -> Result<Decoded, Fault> {
+    if !response.is_object() {
+        return Err(malformed("the answer is not an object"));
+    }
+    let limit = match response.get("status").and_then(Value::as_str) {
+        Some("completed") => None,
+        Some("incomplete") => Some(incomplete(response)?),
+        Some("failed") => return Err(failed(response)),
+        Some("cancelled") => {
+            return Err(Fault::Reported {
+                kind: ModelFailureKind::ServerError,
+                message: "the provider cancelled the response".into(),
+            });
+        }
+        Some(other) => {
+            return Err(malformed(&format!("the response has the status {other:?}")));
+        }
+        None if response.get("error").is_some_and(|error| !error.is_null()) => {
+            return Err(failed(response));
+        }
+        // Some compatible servers leave it out of an answer that is complete.
+        None => None,
+    };
+    let Some(output) = response.get("output").and_then(Value::as_array) else {
+        return Err(malformed("the response has no `output` list"));
+    };
+    let mut reading = Reading::default();
+    for item in output {
+        reading.item(item)?;
+    }
+    let stop_reason = limit.unwrap_or_else(|| reading.stop_reason());
+    let stored_id = stored_id(response).filter(|_| limit.is_none() && reading.skipped == 0);
+    Ok(Decoded {
+        reply: ModelReply {
+            blocks: reading.blocks,
+            stop_reason,
+            usage: usage(response),
+        },
+        stored_id,
+    })
+}
+
+/// Why an incomplete answer ends where it does.
+fn incomplete(response: &Value) -> Result<StopReason, Fault> {
+    let reason = response
+        .pointer("/incomplete_details/reason")
+        .and_then(Value::as_str);
+    match reason {
+        Some("max_output_tokens" | "max_tokens" | "length") => Ok(StopReason::MaxOutputTokens),
+        Some("content_filter") => Ok(StopReason::Refusal),
+        Some(other) => Err(Fault::Reported {
+            kind: ModelFailureKind::InvalidResponse,
+            message: format!("the answer is incomplete: {other}"),
+        }),
+        None => Err(Fault::Reported {
+            kind: ModelFailureKind::InvalidResponse,
+            message: "the answer is incomplete and the provider does not say why".into(),
+        }),
+    }
+}
+
+/// The blocks read so far.
+#[derive(Debug, Default)]
+struct Reading {
+    blocks: Vec<ReplyBlock>,
+    refusals: usize,
+    skipped: usize,
+}
+
+impl Reading {
+    fn item(&mut self, item: &Value) -> Result<(), Fault> {
+        match item.get("type").and_then(Value::as_str) {
+            Some("message") => self.message(item),
+            Some("reasoning") => self.reasoning(item),
+            Some("function_call") => {
+                let call = call(item)?;
+                self.blocks.push(ReplyBlock::Call(call));
+            }
+            Some(_) => self.skipped += 1,
+            None => return Err(malformed("an output item has no type")),
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, item: &Value) {
+        let parts = item.get("content").and_then(Value::as_array);
+        for part in parts.into_iter().flatten() {
+            let text = |key: &str| part.get(key).and_then(Value::as_str).unwrap_or_default();
+            match part.get("type").and_then(Value::as_str) {
+                Some("output_text" | "text") => self.text(text("text")),
+                Some("refusal") => {
+                    self.refusals += 1;
+                    self.text(text("refusal"));
+                }
+                Some(_) | None => self.skipped += 1,
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.blocks.push(ReplyBlock::Text { text: text.into() });
+        }
+    }
+
+    fn reasoning(&mut self, item: &Value) {
+        let text = [("summary", "summary_text"), ("content", "reasoning_text")]
+            .iter()
+            .map(|(member, kind)| words(item, member, kind))
+            .find(|text| !text.is_empty())
+            .unwrap_or_default();
+        let opaque = seal(item);
+        if !text.is_empty() || opaque.is_some() {
+            self.blocks.push(ReplyBlock::Reasoning { text, opaque });
+        }
+    }
+
+    fn stop_reason(&self) -> StopReason {
+        let calls = |block: &ReplyBlock| matches!(block, ReplyBlock::Call(_));
+        if self.blocks.iter().any(calls) {
+            StopReason::ToolUse
+        } else if self.refusals > 0 {
+            StopReason::Refusal
+        } else {
+            StopReason::EndTurn
+        }
+    }
+}
+
+/// The parts of one kind in a list of parts, as paragraphs.
+fn words(item: &Value, member: &str, kind: &str) -> String {
+    let parts = item.get(member).and_then(Value::as_array);
+    let words: Vec<&str> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| part.get("type").and_then(Value::as_str) == Some(kind))
+        .filter_map(|part| part.get("text").and_then(Value::as_str))
+        .collect();
+    words.join("\n\n")
+}
+
+/// What must go back of a reasoning item. Without its sealed content the provider would have to look it up, and may
+/// not have kept it, so then nothing goes back.
+fn seal(item: &Value) -> Option<String> {
+    let text = |key: &str| {
+        let text = item.get(key).and_then(Value::as_str);
+        text.filter(|text| !text.is_empty())
+    };
+    let (id, sealed) = (text("id")?, text("encrypted_content")?);
+    let summary = item.get("summary").filter(|summary| summary.is_array());
+    let item = json!({
+        "type": "reasoning",
+        "id": id,
+        "summary": summary.cloned().unwrap_or_else(|| json!([])),
+        "encrypted_content": sealed,
+    });
+    Some(item.to_string())
+}
+
+fn call(item: &Value) -> Result<RequestedCall, Fault> {
+    let text = |key: &str| {
+        let text = item.get(key).and_then(Value::as_str);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let Some(name) = text("name") else {
+        return Err(malformed("a function call has no name"));
+    };
+    let input = match item.get("arguments") {
+        Some(Value::String(raw)) if raw.trim().is_empty() => json!({}),
+        // Text that is no JSON is answered by the tool, so the model can correct itself.
+        Some(Value::String(raw)) => {
+            serde_json::from_str(raw).unwrap_or_else(|_| Value::String(raw.clone()))
+        }
+        None | Some(Value::Null) => json!({}),
+        Some(other) => other.clone(),
+    };
+    Ok(RequestedCall {
+        provider_id: text("call_id"),
+        name,
+        input,
+    })
+}
+
+fn usage(response: &Value) -> TokenUsage {
+    let count = |path: &str| response.pointer(path).and_then(Value::as_u64);
+    let (read, written) = (
+        count("/usage/input_tokens").unwrap_or(0),
+        count("/usage/output_tokens").unwrap_or(0),
+    );
+    let sums = TokenUsage::new(read, written);
+    TokenUsage {
+        total_tokens: count("/usage/total_tokens").unwrap_or(sums.total_tokens),
+        cache_read_tokens: count("/usage/input_tokens_details/cached_tokens").unwrap_or(0),
+        ..sums
+    }
+}
+
+/// The id under which the provider keeps the answer, if it says that it keeps it: a server that ignores `store` also
+/// ignores the id later, and answers half a conversation.
+fn stored_id(response: &Value) -> Option<String> {
+    let kept = response.get("store").and_then(Value::as_bool) == Some(true);
+    let id = response.get("id").and_then(Value::as_str)?;
+    (kept && !id.is_empty()).then(|| id.to_owned())
+}
+
+fn malformed(what: &str) -> Fault {
+    Fault::Malformed { what: what.into() }
+}
