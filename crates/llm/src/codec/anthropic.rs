@@ -1,18 +1,195 @@
-//! Anthropic's Messages: not written yet.
+//! Anthropic's Messages: the request as one JSON document. The answer is read in `decode`.
+//!
+//! Owns what only this protocol has: text blocks with cache breakpoints (`cache`), roles that alternate and begin
+//! with the user, thinking that returns under its signature, clearing of old tool results by the server.
 
-use super::{Decoded, Fault};
-use holon_domain::model::ModelRequest;
-use holon_domain::provider::ProviderSpec;
-use serde_json::Value;
+mod cache;
+mod decode;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use decode::decode;
+
+use super::dialogue::{self, Answered, GO_ON, Said, Step};
+use cache::{Marks, Place};
+use holon_domain::model::{ModelRequest, PromptBlock, PromptFrame};
+use holon_domain::provider::{ContextManagement, PromptCapability, ProviderSpec};
+use holon_domain::tool::OfferedTool;
+use serde_json::{Map, Value, json};
 
 /// The request as this protocol says it.
-pub(crate) fn encode(_provider: &ProviderSpec, _request: &ModelRequest) -> Value {
-    Value::Null
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+    let mut marks = Marks::default();
+    let mut system = system(&request.frame, &mut marks);
+    let mut messages = messages(request, &mut marks);
+    if provider.can(PromptCapability::PromptCacheBlocks) {
+        for place in marks.places(&messages.0) {
+            if let Some(block) = block_at(place, &mut system, &mut messages.0) {
+                block.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
+            }
+        }
+    }
+    let mut body = Map::new();
+    let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
+    put("model", json!(request.model.model()));
+    put("max_tokens", json!(request.max_output_tokens.max(1)));
+    if !system.is_empty() {
+        put("system", Value::Array(system));
+    }
+    put("messages", messages.into_value());
+    if !request.tools.is_empty() {
+        put("tools", request.tools.iter().map(tool).collect());
+    }
+    // The one knob that needs neither a beta nor a token budget, and that every model with an effort takes.
+    if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
+        put("output_config", json!({"effort": effort}));
+    }
+    if let Some(management) = &provider.context_management {
+        put("context_management", clearing(management));
+    }
+    Value::Object(body)
 }
 
-/// What an answer says.
-pub(crate) fn decode(_body: &[u8]) -> Result<Decoded, Fault> {
-    Err(Fault::Malformed {
-        what: "this protocol is not spoken yet".to_owned(),
+/// One turn of the conversation on the wire: who speaks, and its content blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    User,
+    Assistant,
+}
+
+/// Turns in which no role speaks twice in a row.
+#[derive(Default)]
+struct Messages(Vec<(Role, Vec<Value>)>);
+
+impl Messages {
+    fn push(&mut self, role: Role, block: Value) {
+        match self.0.last_mut() {
+            Some((last, blocks)) if *last == role => blocks.push(block),
+            Some(_) | None => self.0.push((role, vec![block])),
+        }
+    }
+
+    fn into_value(self) -> Value {
+        let turn = |(role, content)| match role {
+            Role::User => json!({"role": "user", "content": Value::Array(content)}),
+            Role::Assistant => json!({"role": "assistant", "content": Value::Array(content)}),
+        };
+        self.0.into_iter().map(turn).collect()
+    }
+}
+
+fn system(frame: &PromptFrame, marks: &mut Marks) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    for block in dialogue::spoken(&frame.system_blocks) {
+        marks.note(block, Place::System(blocks.len()));
+        blocks.push(text(&block.text));
+    }
+    if blocks.is_empty() && !dialogue::is_blank(&frame.system_prompt) {
+        blocks.push(text(&frame.system_prompt));
+    }
+    blocks
+}
+
+fn messages(request: &ModelRequest, marks: &mut Marks) -> Messages {
+    let mut messages = Messages::default();
+    let context: Vec<&PromptBlock> = dialogue::spoken(&request.frame.context_blocks).collect();
+    for (index, block) in context.iter().enumerate() {
+        marks.note(block, Place::Said(0, index));
+        messages.push(Role::User, text(&block.text));
+    }
+    for step in dialogue::steps(&request.conversation, &request.model) {
+        match step {
+            Step::Assistant(said) => {
+                if messages.0.is_empty() {
+                    messages.push(Role::User, text(GO_ON));
+                }
+                for block in assistant(&said) {
+                    messages.push(Role::Assistant, block);
+                }
+            }
+            Step::Results(answered) => {
+                for answer in &answered {
+                    messages.push(Role::User, result(answer));
+                }
+            }
+            Step::User(words) => messages.push(Role::User, text(&words)),
+        }
+    }
+    if messages.0.is_empty() {
+        messages.push(Role::User, text(GO_ON));
+    }
+    messages
+}
+
+fn assistant(said: &[Said<'_>]) -> Vec<Value> {
+    let open = said
+        .iter()
+        .rposition(|piece| !matches!(piece, Said::Sealed { .. }))
+        .map_or(0, |last| last + 1);
+    // A turn that ends in thinking is refused; such thinking came to nothing.
+    said.iter().take(open).filter_map(piece).collect()
+}
+
+fn piece(piece: &Said<'_>) -> Option<Value> {
+    match piece {
+        Said::Text(words) => Some(text(words)),
+        Said::Sealed { data, .. } => decode::unseal(data),
+        Said::Call { id, name, input } => Some(json!({
+            "type": "tool_use",
+            "id": id,
+            "name": name,
+            "input": dialogue::object(input),
+        })),
+    }
+}
+
+fn result(answer: &Answered<'_>) -> Value {
+    let mut block = json!({
+        "type": "tool_result",
+        "tool_use_id": answer.id,
+        "content": answer.content,
+    });
+    if answer.is_error {
+        block["is_error"] = Value::Bool(true);
+    }
+    block
+}
+
+fn text(words: &str) -> Value {
+    json!({"type": "text", "text": words})
+}
+
+fn tool(tool: &OfferedTool) -> Value {
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.parameters,
     })
+}
+
+fn clearing(management: &ContextManagement) -> Value {
+    let mut edit = json!({
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": management.trigger_input_tokens.max(1)},
+        "keep": {"type": "tool_uses", "value": management.keep_recent_tool_uses},
+    });
+    if let Some(least) = management.clear_at_least_input_tokens {
+        edit["clear_at_least"] = json!({"type": "input_tokens", "value": least});
+    }
+    json!({"edits": [edit]})
+}
+
+fn block_at<'a>(
+    place: Place,
+    system: &'a mut [Value],
+    messages: &'a mut [(Role, Vec<Value>)],
+) -> Option<&'a mut Map<String, Value>> {
+    let block = match place {
+        Place::System(index) => system.get_mut(index),
+        Place::Said(turn, index) => messages
+            .get_mut(turn)
+            .and_then(|(_, blocks)| blocks.get_mut(index)),
+    };
+    block.and_then(Value::as_object_mut)
 }

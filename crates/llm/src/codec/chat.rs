@@ -1,18 +1,181 @@
-//! Chat Completions: not written yet.
+//! Chat Completions: the request as one JSON document. The answer is read in `decode`.
+//!
+//! Most servers that call themselves compatible speak this, each in a dialect of its own. The request says only what
+//! all of them take; where one documents another wish, `dialect` knows it by the host. Roles alternate, because many
+//! chat templates insist.
 
-use super::{Decoded, Fault};
+mod decode;
+mod dialect;
+mod seal;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use decode::decode;
+
+use super::dialogue::{self, GO_ON, Said, Step};
+use dialect::{Dialect, Ids};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
-use serde_json::Value;
+use holon_domain::tool::OfferedTool;
+use seal::Seal;
+use serde_json::{Map, Value, json};
 
 /// The request as this protocol says it.
-pub(crate) fn encode(_provider: &ProviderSpec, _request: &ModelRequest) -> Value {
-    Value::Null
+pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
+    let dialect = Dialect::of(&provider.base_url);
+    let mut body = Map::new();
+    let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
+    put("model", json!(request.model.model()));
+    put("messages", messages(dialect, request).into());
+    if !request.tools.is_empty() {
+        put("tools", request.tools.iter().map(tool).collect());
+    }
+    let limit = json!(request.max_output_tokens.max(1));
+    put(dialect.limit_field(), limit);
+    if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
+        put("reasoning_effort", json!(effort));
+    }
+    put("stream", Value::Bool(false));
+    Value::Object(body)
 }
 
-/// What an answer says.
-pub(crate) fn decode(_body: &[u8]) -> Result<Decoded, Fault> {
-    Err(Fault::Malformed {
-        what: "this protocol is not spoken yet".to_owned(),
+fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Value> {
+    let mut messages = Messages::new(dialect);
+    if !dialogue::is_blank(&request.frame.system_prompt) {
+        messages.push(json!({"role": "system", "content": request.frame.system_prompt}));
+    }
+    for block in dialogue::spoken(&request.frame.context_blocks) {
+        messages.user(&block.text);
+    }
+    for step in dialogue::steps(&request.conversation, &request.model) {
+        match step {
+            Step::Assistant(said) => {
+                if !messages.has_user() {
+                    messages.user(GO_ON);
+                }
+                messages.assistant(&said);
+            }
+            Step::Results(answered) => {
+                for answer in answered {
+                    let id = messages.ids.of(answer.id);
+                    messages.push(
+                        json!({"role": "tool", "tool_call_id": id, "content": answer.content}),
+                    );
+                }
+            }
+            Step::User(words) => messages.user(&words),
+        }
+    }
+    if !messages.has_user() {
+        messages.user(GO_ON);
+    }
+    messages.said
+}
+
+/// Messages in the order the strictest servers take.
+struct Messages {
+    dialect: Dialect,
+    ids: Ids,
+    said: Vec<Value>,
+}
+
+impl Messages {
+    fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            ids: Ids::new(dialect),
+            said: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, message: Value) {
+        self.said.push(message);
+    }
+
+    fn last_role(&self) -> Option<&str> {
+        self.said.last()?.get("role")?.as_str()
+    }
+
+    fn has_user(&self) -> bool {
+        !matches!(self.last_role(), None | Some("system"))
+    }
+
+    fn user(&mut self, words: &str) {
+        if self.last_role() == Some("tool")
+            && let Some(filler) = self.dialect.between_tool_and_user()
+        {
+            self.push(json!({"role": "assistant", "content": filler}));
+        }
+        if self.last_role() == Some("user") {
+            self.append(words);
+        } else {
+            self.push(json!({"role": "user", "content": words}));
+        }
+    }
+
+    /// Words behind the last message's own.
+    fn append(&mut self, words: &str) {
+        if let Some(content) = self
+            .said
+            .last_mut()
+            .and_then(|last| last.get_mut("content"))
+        {
+            let joined = match content.as_str() {
+                Some(before) => format!("{before}\n\n{words}"),
+                None => words.to_owned(),
+            };
+            *content = Value::String(joined);
+        }
+    }
+
+    fn assistant(&mut self, said: &[Said<'_>]) {
+        if self.last_role() != Some("assistant") {
+            self.push(json!({"role": "assistant", "content": Value::Null}));
+        }
+        let (mut calls, mut seal) = (Vec::new(), None);
+        for piece in said {
+            match piece {
+                Said::Text(words) => self.append(words),
+                Said::Sealed { text, data } => seal = Seal::read(data).map(|seal| (seal, *text)),
+                Said::Call { id, name, input } => {
+                    let id = self.ids.of(id.clone());
+                    calls.push(call(&id, name, input));
+                }
+            }
+        }
+        // Servers that want reasoning back want it beside the calls it led to, and some refuse it anywhere else.
+        if calls.is_empty() {
+            return;
+        }
+        if let Some(message) = self.said.last_mut().and_then(Value::as_object_mut) {
+            if let Some((seal, text)) = seal {
+                seal.restore(text, message, &mut calls);
+            }
+            self.dialect.complete(message);
+            message.insert("tool_calls".to_owned(), Value::Array(calls));
+        }
+    }
+}
+
+/// A call. Its arguments are always an object's text: many servers parse it and fail at anything else.
+fn call(id: &str, name: &str, input: &Value) -> Value {
+    json!({
+        "id": id,
+        "type": "function",
+        "function": {"name": name, "arguments": dialogue::object(input).to_string()},
     })
+}
+
+fn tool(tool: &OfferedTool) -> Value {
+    let mut function = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    });
+    // Not every server knows the member; absent means the same as false.
+    if tool.strict {
+        function["strict"] = Value::Bool(true);
+    }
+    json!({"type": "function", "function": function})
 }

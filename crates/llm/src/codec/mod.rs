@@ -7,9 +7,11 @@ pub(crate) mod anthropic;
 pub(crate) mod chat;
 pub(crate) mod codex;
 mod dialogue;
+mod reported;
 pub(crate) mod responses;
 
-use holon_domain::model::{ModelFailureKind, ModelReply};
+use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, StopReason};
+use serde_json::{Map, Value};
 
 /// A decoded answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,4 +39,29 @@ pub(crate) enum Fault {
     },
     /// The stream ended before the provider said that it was done.
     CutOff,
+}
+
+impl Fault {
+    fn malformed(what: impl Into<String>) -> Self {
+        Self::Malformed { what: what.into() }
+    }
+}
+
+/// The object an answer consists of.
+fn json_object(body: &[u8]) -> Result<Map<String, Value>, Fault> {
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(Fault::malformed("the answer is JSON but no object")),
+        Err(error) => Err(Fault::malformed(format!("the answer is not JSON: {error}"))),
+    }
+}
+
+/// How an answer ended that was not cut off: with calls, or for good.
+fn finished(blocks: &[ReplyBlock]) -> StopReason {
+    let calls = |block: &ReplyBlock| matches!(block, ReplyBlock::Call(_));
+    if blocks.iter().any(calls) {
+        StopReason::ToolUse
+    } else {
+        StopReason::EndTurn
+    }
 }

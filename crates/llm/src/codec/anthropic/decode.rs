@@ -1,0 +1,108 @@
+//! An answer of Anthropic's Messages, read into blocks. Lenient where compatible servers differ, and silent about
+//! content blocks it does not know.
+
+use crate::codec::{Decoded, Fault, finished, json_object, reported};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::model::{ModelReply, ReplyBlock, RequestedCall, StopReason};
+use serde_json::{Map, Value};
+
+/// What an answer says.
+pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
+    let answer = json_object(body)?;
+    if answer.get("type").and_then(Value::as_str) == Some("error") {
+        return Err(reported::fault(answer.get("error").unwrap_or(&Value::Null)));
+    }
+    let Some(content) = answer.get("content").and_then(Value::as_array) else {
+        return Err(Fault::malformed("the message has no content"));
+    };
+    let blocks: Vec<ReplyBlock> = content.iter().filter_map(block).collect();
+    let stop_reason = stop_reason(answer.get("stop_reason"), &blocks);
+    Ok(Decoded {
+        reply: ModelReply {
+            blocks,
+            stop_reason,
+            usage: usage(answer.get("usage")),
+        },
+        stored_id: None,
+    })
+}
+
+/// The thinking block that `block` sealed, or nothing if this is none.
+pub(super) fn unseal(data: &str) -> Option<Value> {
+    let block: Value = serde_json::from_str(data).ok()?;
+    is_sealed(block.as_object()?).then_some(block)
+}
+
+/// Whether the API takes this thinking back: only with its signature, or as the data it was hidden in.
+fn is_sealed(block: &Map<String, Value>) -> bool {
+    let has = |member: &str| block.get(member).is_some_and(Value::is_string);
+    match block.get("type").and_then(Value::as_str) {
+        Some("thinking") => has("thinking") && has("signature"),
+        Some("redacted_thinking") => has("data"),
+        Some(_) | None => false,
+    }
+}
+
+fn block(block: &Value) -> Option<ReplyBlock> {
+    let members = block.as_object()?;
+    let words = |member: &str| members.get(member).and_then(Value::as_str);
+    match words("type")? {
+        "text" => words("text")
+            .filter(|text| !text.is_empty())
+            .map(|text| ReplyBlock::Text {
+                text: text.to_owned(),
+            }),
+        "thinking" | "redacted_thinking" => {
+            let text = words("thinking").unwrap_or_default().to_owned();
+            let opaque = is_sealed(members).then(|| block.to_string());
+            (opaque.is_some() || !text.is_empty()).then_some(ReplyBlock::Reasoning { text, opaque })
+        }
+        "tool_use" => Some(ReplyBlock::Call(RequestedCall {
+            provider_id: words("id").map(str::to_owned),
+            name: words("name").unwrap_or_default().to_owned(),
+            input: members
+                .get("input")
+                .filter(|input| !input.is_null())
+                .cloned()
+                .unwrap_or_else(|| Value::Object(Map::new())),
+        })),
+        _ => None,
+    }
+}
+
+fn stop_reason(reason: Option<&Value>, blocks: &[ReplyBlock]) -> StopReason {
+    match reason.and_then(Value::as_str) {
+        // A full window cuts an answer off like a full allowance; the next request learns the rest.
+        Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxOutputTokens,
+        Some("refusal") => StopReason::Refusal,
+        // The server's own tools stopped to breathe: the answer is not over, unless it asks for ours.
+        Some("pause_turn") => match finished(blocks) {
+            StopReason::EndTurn => StopReason::MaxOutputTokens,
+            other @ (StopReason::ToolUse | StopReason::MaxOutputTokens | StopReason::Refusal) => {
+                other
+            }
+        },
+        // `end_turn`, `tool_use`, `stop_sequence`, and words of compatible servers: the blocks tell.
+        Some(_) | None => finished(blocks),
+    }
+}
+
+/// The wire counts what was read from and written to the cache beside the input; the runtime counts it as part of it.
+fn usage(usage: Option<&Value>) -> TokenUsage {
+    let count = |member: &str| {
+        usage
+            .and_then(|usage| usage.get(member))
+            .and_then(Value::as_u64)
+            .unwrap_or_default()
+    };
+    let read = count("cache_read_input_tokens");
+    let written = count("cache_creation_input_tokens");
+    let input = count("input_tokens")
+        .saturating_add(read)
+        .saturating_add(written);
+    TokenUsage {
+        cache_read_tokens: read,
+        cache_write_tokens: written,
+        ..TokenUsage::new(input, count("output_tokens"))
+    }
+}

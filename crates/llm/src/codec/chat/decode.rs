@@ -1,0 +1,208 @@
+//! An answer of Chat Completions in any of its dialects, read into blocks.
+
+use super::seal::Seal;
+use crate::codec::{Decoded, Fault, finished, json_object, reported};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
+use serde_json::{Map, Value};
+
+/// What an answer says.
+pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
+    let answer = json_object(body)?;
+    if let Some(error) = stated_error(&answer) {
+        return Err(reported::fault(&error));
+    }
+    let choice = answer
+        .get("choices")
+        .and_then(Value::as_array)
+        .and_then(|choices| choices.first())
+        .ok_or_else(|| Fault::malformed("the answer has no choices"))?;
+    if let Some(error) = choice.get("error").filter(|error| !error.is_null()) {
+        return Err(reported::fault(error));
+    }
+    let message = choice
+        .get("message")
+        .and_then(Value::as_object)
+        .ok_or_else(|| Fault::malformed("the first choice has no message"))?;
+    let said = Said::of(message);
+    let stop_reason = stop_reason(choice.get("finish_reason"), &said)?;
+    Ok(Decoded {
+        reply: ModelReply {
+            blocks: said.blocks,
+            stop_reason,
+            usage: usage(answer.get("usage")),
+        },
+        stored_id: None,
+    })
+}
+
+/// An error in place of choices: under `error`, or the whole answer as vLLM has it.
+fn stated_error(answer: &Map<String, Value>) -> Option<Value> {
+    match answer.get("error") {
+        Some(Value::Null) | None => {}
+        Some(error) => return Some(error.clone()),
+    }
+    (answer.get("object").and_then(Value::as_str) == Some("error"))
+        .then(|| Value::Object(answer.clone()))
+}
+
+/// What a message says.
+#[derive(Debug, Default)]
+struct Said {
+    blocks: Vec<ReplyBlock>,
+    refused: bool,
+}
+
+impl Said {
+    fn of(message: &Map<String, Value>) -> Self {
+        let calls = calls_of(message);
+        let mut said = Self::default();
+        let (thoughts, words) = content(message.get("content"));
+        let text = reasoning(message).or(thoughts);
+        let opaque = Seal::of(message, &calls).and_then(|seal| seal.written());
+        if text.is_some() || opaque.is_some() {
+            let text = text.unwrap_or_default();
+            said.blocks.push(ReplyBlock::Reasoning { text, opaque });
+        }
+        said.text(words);
+        if let Some(refusal) = message.get("refusal").and_then(Value::as_str) {
+            said.refused = !refusal.is_empty();
+            said.text(Some(refusal.to_owned()));
+        }
+        said.blocks
+            .extend(calls.iter().map(call).map(ReplyBlock::Call));
+        said
+    }
+
+    fn text(&mut self, words: Option<String>) {
+        if let Some(text) = words.filter(|text| !text.is_empty()) {
+            self.blocks.push(ReplyBlock::Text { text });
+        }
+    }
+}
+
+/// The calls as they stand on the wire; an older server has at most one, elsewhere.
+fn calls_of(message: &Map<String, Value>) -> Vec<Value> {
+    match message.get("tool_calls") {
+        Some(Value::Array(calls)) if !calls.is_empty() => calls
+            .iter()
+            .filter(|call| call.is_object())
+            .cloned()
+            .collect(),
+        Some(_) | None => message
+            .get("function_call")
+            .filter(|call| call.is_object())
+            .cloned()
+            .into_iter()
+            .collect(),
+    }
+}
+
+fn call(call: &Value) -> RequestedCall {
+    let function = call.get("function").unwrap_or(call);
+    let words = |of: &Value, member: &str| of.get(member)?.as_str().map(str::to_owned);
+    RequestedCall {
+        provider_id: words(call, "id").filter(|id| !id.is_empty()),
+        name: words(function, "name").unwrap_or_default(),
+        input: arguments(function.get("arguments")),
+    }
+}
+
+/// Arguments as text or as they are; text that is no JSON stays text, and the tool answers for it.
+fn arguments(arguments: Option<&Value>) -> Value {
+    match arguments {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(Value::String(raw)) if raw.trim().is_empty() => Value::Object(Map::new()),
+        Some(Value::String(raw)) => {
+            serde_json::from_str(raw).unwrap_or_else(|_| Value::String(raw.clone()))
+        }
+        Some(other) => other.clone(),
+    }
+}
+
+/// Reasoning that may be read, under the first of the names it has that holds words.
+fn reasoning(message: &Map<String, Value>) -> Option<String> {
+    ["reasoning_content", "reasoning", "thinking"]
+        .iter()
+        .filter_map(|member| message.get(*member)?.as_str())
+        .find(|words| !words.is_empty())
+        .map(str::to_owned)
+}
+
+/// The words of a message's content, and reasoning that stands among them.
+fn content(content: Option<&Value>) -> (Option<String>, Option<String>) {
+    match content {
+        Some(Value::String(words)) => (None, Some(words.clone())),
+        Some(Value::Array(parts)) => {
+            let is_thought = |part: &&Value| matches!(kind(part), Some("thinking" | "reasoning"));
+            let (thoughts, words): (Vec<&Value>, Vec<&Value>) = parts.iter().partition(is_thought);
+            (joined(&thoughts), joined(&words))
+        }
+        Some(_) | None => (None, None),
+    }
+}
+
+fn kind(part: &Value) -> Option<&str> {
+    part.get("type")?.as_str()
+}
+
+fn joined(parts: &[&Value]) -> Option<String> {
+    let words: String = parts.iter().map(|part| part_words(part)).collect();
+    (!words.is_empty()).then_some(words)
+}
+
+/// The words of one part: bare, under `text`, or under the name of its type, there once more in parts.
+fn part_words(part: &Value) -> String {
+    let member = match kind(part) {
+        Some("thinking") => "thinking",
+        Some("refusal") => "refusal",
+        Some(_) | None => "text",
+    };
+    match part {
+        Value::String(words) => words.clone(),
+        Value::Object(members) => match members.get(member).or_else(|| members.get("text")) {
+            Some(Value::String(words)) => words.clone(),
+            Some(Value::Array(inner)) => inner
+                .iter()
+                .filter_map(|piece| piece.get("text")?.as_str())
+                .collect(),
+            Some(_) | None => String::new(),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => String::new(),
+    }
+}
+
+fn stop_reason(reason: Option<&Value>, said: &Said) -> Result<StopReason, Fault> {
+    let reason = reason.and_then(Value::as_str).unwrap_or_default();
+    match reason.to_ascii_lowercase().as_str() {
+        "length" | "max_tokens" | "model_length" => Ok(StopReason::MaxOutputTokens),
+        "content_filter" | "refusal" | "safety" | "sensitive" => Ok(StopReason::Refusal),
+        "error" | "network_error" | "insufficient_system_resource" | "abort" => {
+            Err(Fault::Reported {
+                kind: ModelFailureKind::ServerError,
+                message: format!("the provider broke the answer off ({reason})"),
+            })
+        }
+        _ if said.refused => Ok(StopReason::Refusal),
+        // `stop`, `tool_calls`, `function_call`, `eos`, nothing, and words nobody documents: the blocks tell.
+        _ => Ok(finished(&said.blocks)),
+    }
+}
+
+/// Counts under the names servers give them; a server that counts nothing costs nothing.
+fn usage(usage: Option<&Value>) -> TokenUsage {
+    let usage = usage.unwrap_or(&Value::Null);
+    let details = usage.get("prompt_tokens_details").unwrap_or(&Value::Null);
+    let count = |of: &Value, member: &str| of.get(member).and_then(Value::as_u64);
+    let input = count(usage, "prompt_tokens").unwrap_or_default();
+    let read = count(details, "cached_tokens")
+        .or_else(|| count(usage, "prompt_cache_hit_tokens"))
+        .or_else(|| count(usage, "cached_tokens"))
+        .unwrap_or_default();
+    let written = count(details, "cache_write_tokens").unwrap_or_default();
+    TokenUsage {
+        cache_read_tokens: read.min(input),
+        cache_write_tokens: written.min(input),
+        ..TokenUsage::new(input, count(usage, "completion_tokens").unwrap_or_default())
+    }
+}

@@ -1,0 +1,148 @@
+//! What single servers document to want otherwise than all the rest, known by their host.
+//!
+//! A wish gets here only if the server refuses requests without it. Everyone else gets the plain protocol.
+
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// A server's dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// The protocol as all compatible servers take it.
+    Plain,
+    /// OpenAI's own and Azure's: newer models refuse `max_tokens`, and all take its successor.
+    Openai,
+    /// In thinking mode, calls are refused without the reasoning that led to them, be it empty.
+    Deepseek,
+    /// Ids are nine letters or digits, and no user speaks right after a tool.
+    Mistral,
+}
+
+impl Dialect {
+    /// The dialect spoken at an address.
+    pub(super) fn of(base_url: &str) -> Self {
+        let host = host(base_url).to_ascii_lowercase();
+        let at = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
+        if at("api.openai.com") || at("openai.azure.com") {
+            Self::Openai
+        } else if at("api.deepseek.com") {
+            Self::Deepseek
+        } else if at("api.mistral.ai") {
+            Self::Mistral
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// The member that limits the answer.
+    pub(super) const fn limit_field(self) -> &'static str {
+        match self {
+            Self::Openai => "max_completion_tokens",
+            Self::Plain | Self::Deepseek | Self::Mistral => "max_tokens",
+        }
+    }
+
+    /// What the assistant must say before a user may speak after a tool.
+    pub(super) const fn between_tool_and_user(self) -> Option<&'static str> {
+        match self {
+            Self::Mistral => Some("Noted."),
+            Self::Plain | Self::Openai | Self::Deepseek => None,
+        }
+    }
+
+    /// Adds what a message with calls must not lack here.
+    pub(super) fn complete(self, message: &mut Map<String, Value>) {
+        match self {
+            Self::Deepseek => {
+                message
+                    .entry("reasoning_content")
+                    .or_insert_with(|| Value::String(String::new()));
+            }
+            Self::Plain | Self::Openai | Self::Mistral => {}
+        }
+    }
+}
+
+/// The host in an address, without user and port.
+fn host(base_url: &str) -> &str {
+    let rest = base_url
+        .split_once("://")
+        .map_or(base_url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    host.split(':').next().unwrap_or_default()
+}
+
+/// The ids of calls, as the dialect spells them.
+#[derive(Debug)]
+pub(super) struct Ids {
+    dialect: Dialect,
+    spelled: HashMap<String, String>,
+}
+
+impl Ids {
+    /// No ids yet.
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            spelled: HashMap::new(),
+        }
+    }
+
+    /// The spelling of an id, the same each time.
+    pub(super) fn of(&mut self, id: String) -> String {
+        match self.dialect {
+            Dialect::Plain | Dialect::Openai | Dialect::Deepseek => id,
+            Dialect::Mistral => {
+                // Numbered in the order of the conversation, so that a later request spells them alike. The
+                // server's own ids are renumbered with the rest: they carry no meaning and must not collide.
+                let next = self.spelled.len() + 1;
+                self.spelled
+                    .entry(id)
+                    .or_insert_with(|| format!("c{next:08}"))
+                    .clone()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dialect_is_known_by_the_host_and_by_nothing_else() {
+        assert_eq!(Dialect::of("https://api.openai.com/v1"), Dialect::Openai);
+        assert_eq!(
+            Dialect::of("https://mine.openai.azure.com/openai/v1"),
+            Dialect::Openai
+        );
+        assert_eq!(
+            Dialect::of("https://user@API.deepseek.com:443/v1"),
+            Dialect::Deepseek
+        );
+        assert_eq!(Dialect::of("https://api.mistral.ai/v1"), Dialect::Mistral);
+        for plain in [
+            "http://127.0.0.1:11434/v1",
+            "https://proxy.example/api.openai.com/v1",
+            "https://notapi.openai.com.example",
+            "",
+        ] {
+            assert_eq!(Dialect::of(plain), Dialect::Plain, "{plain}");
+        }
+    }
+
+    #[test]
+    fn mistral_gets_ids_of_nine_letters_or_digits() {
+        let mut ids = Ids::new(Dialect::Mistral);
+        let first = ids.of("call_a".to_owned());
+        let second = ids.of("call_b".to_owned());
+        assert_eq!(
+            (first.as_str(), second.as_str()),
+            ("c00000001", "c00000002")
+        );
+        assert_eq!(ids.of("call_a".to_owned()), first);
+    }
+}
