@@ -20,7 +20,8 @@ pub(crate) fn commands(repo: &Repo) -> Result<Option<Generated>, Failure> {
 
 /// Every page that can be made from the sources.
 pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
-    let event_source = repo.read("crates/domain/src/event.rs")?;
+    let event_source = repo.read("crates/domain/src/event.rs")?
+        + &repo.read("crates/domain/src/event/provider.rs")?;
     let limit_source = repo.read("crates/domain/src/limits.rs")?;
     Ok(vec![
         page("events", &events::render(&event_source)?),

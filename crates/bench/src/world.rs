@@ -163,7 +163,7 @@ pub(crate) async fn host(db_path: &Path, model: Model) -> Result<Host, Box<dyn s
         db_path: db_path.to_owned(),
         agents_dir: "/agents".to_owned(),
         default_agent: AgentId::parse("main")?,
-        default_model: ModelRef::parse("bench/instant")?,
+        models: ModelChain::only(ModelRef::parse("bench/instant")?),
         conduct: holon_engine::Conduct::default(),
     };
     Ok(Host::start(config, ports(model), Db::open(db_path)?).await?)

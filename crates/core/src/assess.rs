@@ -11,7 +11,7 @@ use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, Wai
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
-use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason};
+use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason};
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,10 +169,7 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
             format!("asks {} for round {}", turn.model, turn.rounds + 1),
             None,
         ),
-        Phase::BackingOff { until, .. } => (
-            format!("waits to ask {} again after a provider failure", turn.model),
-            Some(*until),
-        ),
+        Phase::BackingOff { until, cause, .. } => (pause_reason(turn, *cause), Some(*until)),
         Phase::RunningTool { call_index, .. } => (
             format!("runs tool call {} of its round", call_index + 1),
             None,
@@ -183,6 +180,19 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
         reason,
         run_id: Some(turn.run_id.clone()),
         wakes_at,
+    }
+}
+
+fn pause_reason(turn: &OpenTurn, cause: PauseCause) -> String {
+    let model = &turn.model;
+    match cause {
+        PauseCause::Retry => format!("waits to ask {model} again after a provider failure"),
+        PauseCause::Network => {
+            format!("waits for a network to ask {model} again; no provider can be reached")
+        }
+        PauseCause::Quota => {
+            format!("parked until the allowance of {model} is renewed, then asks again by itself")
+        }
     }
 }
 

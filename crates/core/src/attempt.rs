@@ -1,14 +1,26 @@
-//! Attempts: whether a failed provider request is tried again, and when. Policy only; one attempt is the `llm` crate's.
+//! Attempts: whether a failed provider request is tried again, when, and whether another model is asked instead.
+//! Policy only; one attempt is the `llm` crate's.
 
+use holon_domain::attempt::{PARK, WAIT_FOR_NETWORK};
 use holon_domain::limits;
-use holon_domain::model::ModelFailureKind;
+use holon_domain::model::{ModelFailure, ModelFailureKind};
 
-/// What follows from a failure.
+/// What follows from a failure for the model that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
     /// Another try after a pause.
     Retry {
         /// The pause.
+        backoff_ms: u64,
+    },
+    /// Another try once this machine may have a network again; uses up no try.
+    WaitForNetwork {
+        /// The pause.
+        backoff_ms: u64,
+    },
+    /// Another try once the allowance is renewed; uses up no try.
+    Park {
+        /// Until then.
         backoff_ms: u64,
     },
     /// It could have been tried again, but often enough is enough.
@@ -23,107 +35,158 @@ impl Disposition {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Retry { .. } => "retry",
+            Self::WaitForNetwork { .. } => WAIT_FOR_NETWORK,
+            Self::Park { .. } => PARK,
             Self::Exhausted => "exhausted",
             Self::FailFast => "fail_fast",
         }
     }
 }
 
-/// Tries per round: the first and its retries.
+/// Tries per model and round: the first and its retries.
 pub const MAX_ATTEMPTS: u32 = limits::PROVIDER_RETRIES + 1;
 
-/// Whether another try can help.
+/// How the round stands when a failure comes in.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// Which try of this model it was, from 1.
+    pub attempt: u32,
+    /// Whether another model could be asked.
+    pub has_fallback: bool,
+    /// Whether somebody sits and waits for the turn's end.
+    pub attended: bool,
+    /// How long the round has been without a network.
+    pub without_network_ms: u64,
+    /// How often the round was parked.
+    pub parks: u32,
+}
+
+/// What a kind of failure says about trying again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// The same again may work.
+    Retry,
+    /// The same again will work once there is a network; no other model would fare better now.
+    Network,
+    /// The same again will work once the account has a new allowance.
+    Allowance,
+    /// Only another model may work.
+    OtherModel,
+    /// Nothing: another model is asked the same and must not be.
+    None,
+}
+
+/// The remedy of each kind.
 #[must_use]
-pub const fn is_retryable(kind: ModelFailureKind) -> bool {
+pub const fn remedy(kind: ModelFailureKind) -> Remedy {
     match kind {
         ModelFailureKind::Timeout
         | ModelFailureKind::Connection
-        | ModelFailureKind::Network
         | ModelFailureKind::RateLimited
-        | ModelFailureKind::ServerError => true,
+        | ModelFailureKind::ServerError => Remedy::Retry,
+        ModelFailureKind::Network => Remedy::Network,
+        ModelFailureKind::Quota => Remedy::Allowance,
         ModelFailureKind::Auth
-        | ModelFailureKind::Quota
         | ModelFailureKind::InvalidRequest
-        | ModelFailureKind::ContextLengthExceeded
         | ModelFailureKind::InvalidResponse
         | ModelFailureKind::UnsupportedTransport
-        | ModelFailureKind::ModelUnavailable => false,
+        | ModelFailureKind::ModelUnavailable => Remedy::OtherModel,
+        ModelFailureKind::ContextLengthExceeded => Remedy::None,
     }
 }
 
-/// Judges the failure of try number `attempt`. `chance` spreads the pauses of many agents over time.
+/// Whether another model may be asked after a failure that ended the tries of this one.
 #[must_use]
-pub fn judge(
-    kind: ModelFailureKind,
-    attempt: u32,
-    retry_after_ms: Option<u64>,
-    chance: u128,
-) -> Disposition {
-    if !is_retryable(kind) {
-        return Disposition::FailFast;
+pub const fn falls_over(kind: ModelFailureKind) -> bool {
+    match remedy(kind) {
+        Remedy::Retry | Remedy::Allowance | Remedy::OtherModel => true,
+        Remedy::Network | Remedy::None => false,
     }
-    if attempt >= MAX_ATTEMPTS {
+}
+
+/// Judges a failure. `chance` spreads the pauses of many agents over time.
+#[must_use]
+pub fn judge(failure: &ModelFailure, standing: Standing, chance: u128) -> Disposition {
+    match remedy(failure.kind) {
+        Remedy::Retry => match failure.retry_after_ms {
+            // Asked to stay away for longer than a retry waits: that is an allowance, whatever it is called.
+            Some(ms) if ms > limits::BACKOFF_MAX_MS => allowance(Some(ms), standing),
+            asked => retry(asked, standing, chance),
+        },
+        Remedy::Network => network(standing, chance),
+        Remedy::Allowance => allowance(failure.retry_after_ms, standing),
+        Remedy::OtherModel if taught_output_limit(failure) && standing.attempt < MAX_ATTEMPTS => {
+            Disposition::Retry { backoff_ms: 0 }
+        }
+        Remedy::OtherModel | Remedy::None => Disposition::FailFast,
+    }
+}
+
+/// The next request asks for less, so it is another one.
+fn taught_output_limit(failure: &ModelFailure) -> bool {
+    let learned = failure.learned.unwrap_or_default();
+    learned.max_output_tokens.is_some()
+}
+
+fn retry(asked_ms: Option<u64>, standing: Standing, chance: u128) -> Disposition {
+    if standing.attempt >= MAX_ATTEMPTS {
         return Disposition::Exhausted;
     }
-    Disposition::Retry {
-        backoff_ms: backoff(attempt, retry_after_ms, chance),
-    }
-}
-
-/// Exponential with up to a quarter of jitter on top; what the provider asks for counts, within the bound.
-fn backoff(attempt: u32, retry_after_ms: Option<u64>, chance: u128) -> u64 {
     let factor = 1_u64
-        .checked_shl(attempt.saturating_sub(1))
+        .checked_shl(standing.attempt.saturating_sub(1))
         .unwrap_or(u64::MAX);
     let base = limits::BACKOFF_BASE_MS
         .saturating_mul(factor)
-        .max(retry_after_ms.unwrap_or(0));
-    let jitter = u64::try_from(chance % 1_000).unwrap_or(0) * (base / 4) / 1_000;
-    base.saturating_add(jitter).min(limits::BACKOFF_MAX_MS)
+        .max(asked_ms.unwrap_or(0));
+    Disposition::Retry {
+        backoff_ms: spread(base, chance),
+    }
+}
+
+/// Pauses as long as it has waited already, so that pauses double.
+fn network(standing: Standing, chance: u128) -> Disposition {
+    let patience = if standing.attended {
+        limits::ATTENDED_PATIENCE_MS
+    } else {
+        limits::NETWORK_PATIENCE_MS
+    };
+    if standing.without_network_ms >= patience {
+        return Disposition::Exhausted;
+    }
+    let base = standing
+        .without_network_ms
+        .clamp(limits::BACKOFF_BASE_MS, limits::BACKOFF_MAX_MS);
+    Disposition::WaitForNetwork {
+        backoff_ms: spread(base, chance),
+    }
+}
+
+/// Another model goes first; without one, a renewal that is known and near enough is waited for.
+fn allowance(renewal_ms: Option<u64>, standing: Standing) -> Disposition {
+    let patience = if standing.attended {
+        limits::ATTENDED_PATIENCE_MS
+    } else {
+        limits::PARK_MAX_MS
+    };
+    match renewal_ms {
+        Some(ms)
+            if !standing.has_fallback
+                && ms <= patience
+                && standing.parks < limits::PARKS_PER_ROUND =>
+        {
+            Disposition::Park {
+                backoff_ms: ms.max(limits::BACKOFF_BASE_MS),
+            }
+        }
+        Some(_) | None => Disposition::FailFast,
+    }
+}
+
+/// Up to a quarter of jitter on top, within the bound.
+fn spread(base_ms: u64, chance: u128) -> u64 {
+    let jitter = u64::try_from(chance % 1_000).unwrap_or(0) * (base_ms / 4) / 1_000;
+    base_ms.saturating_add(jitter).min(limits::BACKOFF_MAX_MS)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_failure_kind_is_either_retried_within_bounds_or_fails_at_once() {
-        let verdicts: Vec<String> = ModelFailureKind::ALL
-            .iter()
-            .map(|kind| {
-                let tries: Vec<&str> = (1..=4).map(|n| judge(*kind, n, None, 0).as_str()).collect();
-                format!("{}: {}", kind.as_str(), tries.join(" "))
-            })
-            .collect();
-        insta::assert_snapshot!(verdicts.join("\n"), @r"
-        timeout: retry retry exhausted exhausted
-        connection: retry retry exhausted exhausted
-        rate_limited: retry retry exhausted exhausted
-        server_error: retry retry exhausted exhausted
-        auth: fail_fast fail_fast fail_fast fail_fast
-        invalid_request: fail_fast fail_fast fail_fast fail_fast
-        context_length_exceeded: fail_fast fail_fast fail_fast fail_fast
-        invalid_response: fail_fast fail_fast fail_fast fail_fast
-        unsupported_transport: fail_fast fail_fast fail_fast fail_fast
-        model_unavailable: fail_fast fail_fast fail_fast fail_fast
-        ");
-    }
-
-    #[test]
-    fn pauses_double_take_jitter_honour_the_provider_and_stay_in_bounds() {
-        let pause = |attempt, after, chance| match judge(
-            ModelFailureKind::RateLimited,
-            attempt,
-            after,
-            chance,
-        ) {
-            Disposition::Retry { backoff_ms } => backoff_ms,
-            other => panic!("expected a retry, got {other:?}"),
-        };
-        assert_eq!(pause(1, None, 0), 1_000);
-        assert_eq!(pause(2, None, 0), 2_000);
-        assert_eq!(pause(1, None, 999), 1_249);
-        assert_eq!(pause(1, Some(7_000), 0), 7_000);
-        assert_eq!(pause(1, Some(86_400_000), 0), limits::BACKOFF_MAX_MS);
-    }
-}
+mod tests;

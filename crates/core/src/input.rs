@@ -6,7 +6,9 @@ use holon_domain::block::ToolCall;
 use holon_domain::effect::EffectId;
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, InterjectionBoundary};
-use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ReplyBlock};
+use holon_domain::model::{
+    ModelChain, ModelChoice, ModelFailure, ModelRef, ModelReply, ReplyBlock,
+};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
 use holon_domain::timer::{Due, DueId};
 use holon_domain::tool::{ToolEnvelope, ToolError};
@@ -17,8 +19,8 @@ use holon_domain::{MessageId, Timestamp};
 /// What the host knows that no agent row holds.
 #[derive(Debug, Clone)]
 pub struct HostFacts {
-    /// The model of agents without a choice of their own.
-    pub default_model: ModelRef,
+    /// Whom agents ask.
+    pub models: ModelChain,
 }
 
 /// What a decision about one agent may know. Bounded: one row, the queue's head, the round in hand.
@@ -120,7 +122,7 @@ pub enum Input {
         /// Where.
         workspace: Option<WorkspaceEntry>,
         /// Whom.
-        model: Option<ModelRef>,
+        model: Option<ModelChoice>,
     },
     /// Its home was made, or could not be.
     HomePrepared {

@@ -14,9 +14,12 @@ use crate::{rest, turn};
 use holon_domain::agent::{AgentRecord, Counters, LastFailure, Lifecycle};
 use holon_domain::decision::Decision;
 use holon_domain::effect::Effect;
-use holon_domain::event::{AgentCreated, ControlApplied, Event, WorkspaceUsed};
+use holon_domain::event::{
+    AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, ControlApplied, Event,
+    WorkspaceUsed,
+};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
-use holon_domain::model::ModelRef;
+use holon_domain::model::ModelChoice;
 use holon_domain::queue::QueueView;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
@@ -58,6 +61,7 @@ pub fn create(
         agent_home,
         workspace,
         model_override: model,
+        reasoning_effort: None,
         totals: Default::default(),
         self_caused_turns: 0,
         self_caused_queued: 0,
@@ -172,7 +176,7 @@ pub(crate) fn home_removed(
 pub(crate) fn configure(
     draft: &mut Draft<'_>,
     workspace: Option<WorkspaceEntry>,
-    model: Option<ModelRef>,
+    model: Option<ModelChoice>,
 ) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
         Lifecycle::Deleting => return Err(Rejection::Deleting),
@@ -186,10 +190,40 @@ pub(crate) fn configure(
         }));
         draft.agent.workspace = workspace;
     }
-    if model.is_some() {
-        draft.agent.model_override = model;
+    if let Some(choice) = model {
+        choose_model(draft, choice);
     }
     Ok(Reply::Done)
+}
+
+fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
+    match choice {
+        ModelChoice::Use {
+            model,
+            reasoning_effort,
+        } => {
+            let same = draft.agent.model_override.as_ref() == Some(&model)
+                && draft.agent.reasoning_effort == reasoning_effort;
+            if !same {
+                draft.event(Event::AgentModelOverrideSet(AgentModelOverrideSet {
+                    override_model: model.to_string(),
+                    reasoning_effort,
+                }));
+            }
+            draft.agent.model_override = Some(model);
+            draft.agent.reasoning_effort = reasoning_effort;
+        }
+        ModelChoice::Inherit => {
+            draft.agent.reasoning_effort = None;
+            if let Some(model) = draft.agent.model_override.take() {
+                draft.event(Event::AgentModelOverrideCleared(
+                    AgentModelOverrideCleared {
+                        override_model: model.to_string(),
+                    },
+                ));
+            }
+        }
+    }
 }
 
 pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {

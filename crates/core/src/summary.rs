@@ -3,6 +3,7 @@
 use crate::assess::{Assessment, assess};
 use crate::input::HostFacts;
 use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
@@ -107,17 +108,28 @@ fn lifecycle_hint(agent: &AgentRecord) -> LifecycleHint {
 }
 
 fn model_state(agent: &AgentRecord, host: &HostFacts) -> AgentModelState {
-    let default = (!host.default_model.is_none()).then(|| host.default_model.to_string());
-    let own = agent.model_override.as_ref().map(ToString::to_string);
+    let shown = |model: &ModelRef| (!model.is_none()).then(|| model.to_string());
+    let own = agent.model_override.as_ref();
+    let turn = agent.open_turn.as_ref();
     AgentModelState {
         source: if own.is_some() {
             ModelSource::AgentOverride
         } else {
             ModelSource::RuntimeDefault
         },
-        effective_model: own.clone().or_else(|| default.clone()),
-        runtime_default_model: default,
-        effective_fallback_models: Vec::new(),
-        override_model: own,
+        effective_model: shown(host.models.first(own)),
+        runtime_default_model: shown(&host.models.default),
+        effective_fallback_models: host
+            .models
+            .after_first(own)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        override_model: own.map(ToString::to_string),
+        override_reasoning_effort: agent.reasoning_effort,
+        requested_model: turn.map(|turn| turn.requested().to_string()),
+        active_model: turn.map(|turn| turn.model.to_string()),
+        fallback_active: turn.is_some_and(|turn| turn.requested_model.is_some()),
+        resolved_policy: None,
     }
 }

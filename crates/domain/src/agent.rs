@@ -7,6 +7,7 @@ use crate::authority::AuthorityClass;
 use crate::failure::FailureArtifact;
 use crate::id::AgentId;
 use crate::model::ModelRef;
+use crate::provider::ReasoningEffort;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::turn::{OpenTurn, TerminalRecord};
@@ -204,6 +205,9 @@ pub struct AgentRecord {
     /// The model it asks instead of the host's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_override: Option<ModelRef>,
+    /// How hard that model should think, when somebody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
     /// What it has used.
     #[serde(default)]
     pub totals: Totals,

@@ -178,6 +178,9 @@ pub struct AttemptTimeline {
 pub struct Tries {
     /// The model that answered.
     pub model_ref: String,
+    /// The model that was asked for, when it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_model_ref: Option<String>,
     /// When the try that was answered was sent.
     pub started_at: Timestamp,
     /// How long its answer took.
@@ -217,9 +220,7 @@ impl Tries {
         let answered = AttemptRecord {
             provider: provider.to_owned(),
             model_ref: self.model_ref.clone(),
-            attempt: u32::try_from(self.failed.len())
-                .unwrap_or(u32::MAX)
-                .saturating_add(1),
+            attempt: tries_of(&self.failed, &self.model_ref).saturating_add(1),
             max_attempts: self.max_attempts,
             started_at: Some(self.started_at),
             completed_at: Some(self.completed_at()),
@@ -233,25 +234,51 @@ impl Tries {
             transport_diagnostics: None,
         };
         let attempts = self.failed.iter().cloned().chain([answered]).collect();
+        let requested = self.requested_model_ref.as_ref().unwrap_or(&self.model_ref);
         AttemptTimeline {
             winning_model_ref: Some(self.model_ref.clone()),
-            ..AttemptTimeline::of(&self.model_ref, attempts)
+            ..AttemptTimeline::of(requested, attempts)
         }
     }
 }
 
-impl AttemptTimeline {
-    /// The timeline of some tries that nobody has answered yet.
+/// How many tries of one model are used up. A wait for the network or for a new allowance uses up none.
+#[must_use]
+pub fn tries_of(attempts: &[AttemptRecord], model_ref: &str) -> u32 {
+    let used = attempts
+        .iter()
+        .filter(|attempt| attempt.model_ref == model_ref && !attempt.only_waited());
+    u32::try_from(used.count()).unwrap_or(u32::MAX)
+}
+
+/// Disposition of a try that found no network and is made again once there may be one.
+pub const WAIT_FOR_NETWORK: &str = "wait_for_network";
+/// Disposition of a try that found no allowance and is made again once there is a new one.
+pub const PARK: &str = "park";
+
+impl AttemptRecord {
+    /// Whether the try told nothing about the model and is simply made again later.
     #[must_use]
-    pub fn of(model_ref: &str, attempts: Vec<AttemptRecord>) -> Self {
+    pub fn only_waited(&self) -> bool {
+        matches!(self.disposition.as_deref(), Some(WAIT_FOR_NETWORK | PARK))
+    }
+}
+
+impl AttemptTimeline {
+    /// The timeline of some tries that nobody has answered yet, of a round that asked for `requested`.
+    #[must_use]
+    pub fn of(requested: &str, attempts: Vec<AttemptRecord>) -> Self {
         let mut spent: Option<TokenUsage> = None;
         for usage in attempts.iter().filter_map(|attempt| attempt.token_usage) {
             spent.get_or_insert_default().add(usage);
         }
+        let active = attempts
+            .last()
+            .map_or(requested, |attempt| attempt.model_ref.as_str());
         Self {
+            requested_model_ref: requested.to_owned(),
+            active_model_ref: Some(active.to_owned()),
             attempts,
-            requested_model_ref: model_ref.to_owned(),
-            active_model_ref: Some(model_ref.to_owned()),
             winning_model_ref: None,
             aggregated_token_usage: spent,
         }

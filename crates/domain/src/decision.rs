@@ -5,6 +5,7 @@ use crate::brief::BriefRow;
 use crate::effect::{Effect, EffectId};
 use crate::event::Event;
 use crate::log::{BlobHash, LogEntry};
+use crate::provider::LearnedLimits;
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::time::Timestamp;
 use crate::timer::{Due, DueId};
@@ -92,6 +93,13 @@ pub enum Fact {
     DueCleared {
         /// Which.
         id: DueId,
+    },
+    /// A provider's error taught something about a model. One row for the host; what was learned later counts.
+    LimitLearned {
+        /// `provider/model`.
+        model_ref: String,
+        /// What.
+        limits: LearnedLimits,
     },
     /// A text that frames refer to by hash; keeping it twice is harmless.
     BlobKept {

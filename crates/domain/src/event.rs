@@ -3,7 +3,14 @@
 //! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries,
 //! bodies stay where they are. Fields are only ever added; a kind or version this build does not know loads as data.
 
-use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
+mod provider;
+
+pub use provider::{
+    AgentModelOverrideCleared, AgentModelOverrideSet, ModelLimitLearned, ProviderFallbackSelected,
+    ProviderRetryScheduled, ProviderRoundCompleted, TerminalDeliveryRoundCompleted,
+};
+
+use crate::attempt::{AttemptTimeline, TokenUsage};
 use crate::authority::AuthorityClass;
 use crate::brief::BriefKind;
 use crate::closure::{ClosureOutcome, WaitingReason};
@@ -12,7 +19,6 @@ use crate::effect::EffectId;
 use crate::id::{BriefId, CallId, MessageId, RunId, TaskId, WorkItemId};
 use crate::log::InterjectionBoundary;
 use crate::message::{AdmissionContext, DeliverySurface, MessageKind, Origin, Priority};
-use crate::model::StopReason;
 use crate::time::Timestamp;
 use crate::tool::ToolError;
 use crate::turn::{TerminalKind, TerminalReason};
@@ -114,6 +120,14 @@ events! {
     TerminalDeliveryRoundCompleted = "terminal_delivery_round_completed", v 1;
     /// A provider failed and will be asked again.
     ProviderRetryScheduled = "provider_retry_scheduled", v 1;
+    /// A model failed for good and the turn asks the next one.
+    ProviderFallbackSelected = "provider_fallback_selected", v 1;
+    /// A provider's error taught what a model can take.
+    ModelLimitLearned = "model_limit_learned", v 1;
+    /// The agent asks a model of its own from its next turn on.
+    AgentModelOverrideSet = "agent_model_override_set", v 1;
+    /// The agent asks the host's default again from its next turn on.
+    AgentModelOverrideCleared = "agent_model_override_cleared", v 1;
     /// What the answer held: bounded text and tool requests.
     AssistantRoundRecorded = "assistant_round_recorded", v 1;
     /// An answer was cut off by the output limit and the model is asked to go on.
@@ -345,58 +359,6 @@ pub struct TurnContextBuilt {
     pub rendered_context_chars: usize,
     /// Characters of the system prompt.
     pub rendered_system_chars: usize,
-}
-
-/// See [`Event::ProviderRoundCompleted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProviderRoundCompleted {
-    /// The turn.
-    pub turn_index: u64,
-    /// The round.
-    pub round: u32,
-    /// Why it stopped.
-    pub stop_reason: StopReason,
-    /// Building the request.
-    pub context_build_ms: u64,
-    /// What it cost.
-    pub token_usage: TokenUsage,
-    /// Cache scope.
-    pub prompt_cache_key: String,
-    /// Fingerprint of the context.
-    pub context_fingerprint: String,
-    /// The tries it took. What follows from them is spelled out for readers: `requested_model`, `active_model`,
-    /// `provider_round_ms`, `provider_started_at`, `provider_completed_at`, `provider_attempt_timeline`.
-    pub tries: Tries,
-}
-
-/// See [`Event::TerminalDeliveryRoundCompleted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TerminalDeliveryRoundCompleted {
-    /// The turn.
-    pub turn_index: u64,
-    /// What it cost.
-    pub token_usage: TokenUsage,
-    /// The tries it took.
-    pub provider_attempt_timeline: AttemptTimeline,
-}
-
-/// See [`Event::ProviderRetryScheduled`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProviderRetryScheduled {
-    /// The turn.
-    pub turn_index: u64,
-    /// The round.
-    pub round: u32,
-    /// The try that failed.
-    pub attempt: u32,
-    /// Why.
-    pub failure_kind: String,
-    /// In words.
-    pub error: String,
-    /// The pause.
-    pub backoff_ms: u64,
-    /// Its end.
-    pub retry_at: Timestamp,
 }
 
 /// See [`Event::AssistantRoundRecorded`].

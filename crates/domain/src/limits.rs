@@ -34,6 +34,18 @@ pub const PROVIDER_RETRIES: u32 = 2;
 pub const BACKOFF_BASE_MS: u64 = 1_000;
 /// Longest pause between tries, also when the provider asks for more.
 pub const BACKOFF_MAX_MS: u64 = 60_000;
+/// Models a turn may turn to after the first; further ones are never asked.
+pub const FALLBACKS: usize = 16;
+/// How long a turn waits for this machine's network before it fails: a night and a day.
+pub const NETWORK_PATIENCE_MS: u64 = 24 * 60 * 60 * 1_000;
+/// The longest a turn waits for network or allowance while somebody sits and waits for its end.
+pub const ATTENDED_PATIENCE_MS: u64 = 60_000;
+/// The farthest renewal of an allowance a turn is parked for: a week and a day, since weekly allowances are the longest.
+pub const PARK_MAX_MS: u64 = 8 * 24 * 60 * 60 * 1_000;
+/// How often one round is parked; an allowance that is used up right after its renewal is somebody's to look at.
+pub const PARKS_PER_ROUND: u32 = 3;
+/// The least a model is allowed to write, however full its window is.
+pub const MIN_OUTPUT_TOKENS: u32 = 256;
 /// Resumptions after an unclean exit without one new log entry; at this many the message is set aside
 /// with a failure brief and the queue goes on.
 pub const RESUMES_WITHOUT_PROGRESS: u32 = 3;
@@ -125,3 +137,51 @@ pub const STREAM_IDLE_MS: u64 = 45_000;
 pub const STREAM_RETRIES: u32 = 8;
 /// The largest answer the client takes in, in bytes.
 pub const ANSWER_BYTES: usize = 64 << 20;
+/// How long a provider may take to accept a connection, name look-up and TLS included. A host that is up answers in far
+/// less; what takes longer is tried again rather than waited for.
+pub const PROVIDER_CONNECT_MS: u64 = 10_000;
+/// How long a provider may take to begin its answer. Where answers come in one piece it begins when the model is done,
+/// so this is how long a model may think.
+pub const PROVIDER_FIRST_BYTE_MS: u64 = 300_000;
+/// How long an answer that has begun may be silent.
+pub const PROVIDER_IDLE_MS: u64 = 300_000;
+/// How long one attempt may take in all, however steadily bytes drip in.
+pub const PROVIDER_TOTAL_MS: u64 = 900_000;
+/// Largest answer of a provider, unpacked, and largest single event of a stream. The longest answers of today's models
+/// are below one MiB; more is refused as no answer, so a gzip bomb costs no more than this.
+pub const PROVIDER_ANSWER_BYTES: usize = 8 << 20;
+/// How much larger than one answer a whole stream may be: it says everything several times, in small pieces.
+pub const PROVIDER_STREAM_FACTOR: usize = 8;
+/// Bytes read of an answer with a bad status; what follows is not looked at.
+pub const PROVIDER_ERROR_BYTES: usize = 64 << 10;
+/// Longest wait a provider's words or headers are believed to ask for: the longest month.
+pub const PROVIDER_WAIT_MAX_MS: u64 = 31 * 24 * 60 * 60 * 1_000;
+/// Smallest limit that is learned from an error. No model has less, and a lesson is kept for good.
+pub const PROVIDER_LEARNED_MIN_TOKENS: u32 = 256;
+/// Largest limit that is learned from an error.
+pub const PROVIDER_LEARNED_MAX_TOKENS: u32 = 100_000_000;
+/// Stored responses that a later request may go on from; the one not used for longest is forgotten, and the next
+/// request of that agent is sent whole.
+pub const PROVIDER_CONTINUATIONS: usize = 256;
+/// Most models taken from a provider's own list; the rest is left out.
+pub const PROVIDER_MODELS: usize = 2_000;
+/// Open connections kept per provider for the next round.
+pub const PROVIDER_IDLE_CONNECTIONS: usize = 8;
+/// How long such a connection is kept. Most servers close theirs after a minute or more; ours closes first.
+pub const PROVIDER_KEEP_ALIVE_MS: u64 = 55_000;
+/// Tokens of request and answer together that a model nobody knows is trusted with. Most models that are run at all take
+/// this much; a larger window is set in `models.catalog` or learned from the provider's error.
+pub const UNKNOWN_WINDOW_TOKENS: u32 = 32_000;
+/// How much of a window a prompt may take when nothing else is known; the rest is for the answer and for the error of
+/// counting tokens by estimate.
+pub const WINDOW_PERCENT: u8 = 90;
+/// Tokens a model nobody knows may write in one round: the smallest output limit still in use.
+pub const UNKNOWN_MAX_OUTPUT_TOKENS: u32 = 4_096;
+/// Longest credential, in bytes. A longer one is refused: it would not fit the head of a request.
+pub const CREDENTIAL_BYTES: usize = 16 << 10;
+/// Largest file a credential is looked for in, in bytes. A larger one is refused.
+pub const CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
+/// Stored credential profiles. One more is refused until one is removed.
+pub const CREDENTIAL_PROFILES: usize = 256;
+/// Largest `config.toml`, in bytes. A larger one is refused.
+pub const CONFIG_FILE_BYTES: u64 = 1 << 20;

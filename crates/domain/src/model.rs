@@ -2,13 +2,16 @@
 //!
 //! Transports lower this to their wire format; nothing of a wire format leaks back.
 
+mod chain;
 mod failure;
 
+pub use chain::{ModelChain, ModelChoice};
 pub use failure::{ModelFailure, ModelFailureKind};
 
 use crate::attempt::TokenUsage;
 use crate::block::Block;
 use crate::provider::ReasoningEffort;
+use crate::text;
 use crate::tool::OfferedTool;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -191,6 +194,48 @@ pub struct ModelRequest {
     pub reasoning_effort: Option<ReasoningEffort>,
     /// How many rounds of this agent ended with an answer before this turn; scripts continue from here.
     pub prior_rounds: u64,
+}
+
+impl ModelRequest {
+    /// Estimated tokens the model reads: the prompt, the conversation and the tools.
+    #[must_use]
+    pub fn estimated_tokens(&self) -> u64 {
+        let frame = self
+            .frame
+            .system_blocks
+            .iter()
+            .chain(&self.frame.context_blocks);
+        let prompt: usize = frame.map(|block| text::estimate_tokens(&block.text)).sum();
+        let said: usize = self
+            .conversation
+            .iter()
+            .map(ConversationItem::estimated_tokens)
+            .sum();
+        let tool = |tool: &OfferedTool| {
+            let schema = tool.parameters.to_string();
+            text::estimate_tokens(&tool.name)
+                + text::estimate_tokens(&tool.description)
+                + text::estimate_tokens(&schema)
+        };
+        let tools: usize = self.tools.iter().map(tool).sum();
+        u64::try_from(prompt + said + tools).unwrap_or(u64::MAX)
+    }
+}
+
+impl ConversationItem {
+    fn estimated_tokens(&self) -> usize {
+        let block_tokens = |block: &Block| match block {
+            Block::Text { text } | Block::Reasoning { text, .. } => text::estimate_tokens(text),
+            Block::ToolCall(call) => {
+                text::estimate_tokens(&call.name) + text::estimate_tokens(&call.input.to_string())
+            }
+        };
+        match self {
+            Self::Assistant { blocks, .. } => blocks.iter().map(block_tokens).sum(),
+            Self::ToolResult { content, .. } => text::estimate_tokens(content),
+            Self::User { text } => text::estimate_tokens(text),
+        }
+    }
 }
 
 /// Why the model stopped.

@@ -4,6 +4,7 @@ use crate::agent::{AgentIdentity, AgentStatus, LastFailure, Lifecycle, RestRecor
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::id::{MessageId, RunId};
+use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::time::Timestamp;
 use crate::turn::TerminalRecord;
 use crate::workspace::WorkspaceEntry;
@@ -87,6 +88,21 @@ pub struct AgentModelState {
     /// The agent's own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_model: Option<String>,
+    /// How hard that one should think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub override_reasoning_effort: Option<ReasoningEffort>,
+    /// The model the open turn asked first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_model: Option<String>,
+    /// The model the open turn asks now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_model: Option<String>,
+    /// Whether the open turn has had to turn to another model.
+    #[serde(default)]
+    pub fallback_active: bool,
+    /// The figures the effective model is asked by; only where one agent is shown alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_policy: Option<ModelPolicy>,
 }
 
 /// Where a model choice comes from.

@@ -42,6 +42,30 @@ pub fn estimate_tokens(text: &str) -> usize {
     ascii.div_ceil(4) + other
 }
 
+/// The known name that `asked` is most likely a slip of, if any is near enough.
+#[must_use]
+pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let by_distance = known.into_iter().map(|name| (distance(asked, name), name));
+    let (edits, name) = by_distance.min()?;
+    (edits <= name.len().div_ceil(3)).then_some(name)
+}
+
+/// Edits (insert, delete, replace) that turn `left` into `right`; one row of the usual table at a time.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, from) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +85,16 @@ mod tests {
     fn a_preview_marks_what_it_left_out() {
         assert_eq!(preview("short", 5), "short");
         assert_eq!(preview("longer text", 8), "longe…");
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_finds_its_name_and_nonsense_finds_none() {
+        let known = ["anthropic", "openai", "openai-codex"];
+        assert_eq!(nearest("antropic", known), Some("anthropic"));
+        assert_eq!(nearest("opanai", known), Some("openai"));
+        assert_eq!(nearest("codex-openai", known), None);
+        assert_eq!(nearest("zebra", known), None);
+        assert_eq!(nearest("x", []), None);
     }
 
     #[test]

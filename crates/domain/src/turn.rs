@@ -9,6 +9,7 @@ use crate::effect::EffectId;
 use crate::id::{MessageId, RunId};
 use crate::message::MessageKind;
 use crate::model::ModelRef;
+use crate::provider::ReasoningEffort;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::timer::DueId;
@@ -33,6 +34,9 @@ pub enum Phase {
         due: DueId,
         /// When it is over.
         until: Timestamp,
+        /// What the pause is for.
+        #[serde(default, skip_serializing_if = "PauseCause::is_retry")]
+        cause: PauseCause,
     },
     /// A tool's result. The calls stand in the log entry of their round.
     RunningTool {
@@ -43,6 +47,39 @@ pub enum Phase {
         /// The effect that runs it.
         effect: EffectId,
     },
+}
+
+/// Why a turn pauses before it asks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseCause {
+    /// The provider had trouble.
+    #[default]
+    Retry,
+    /// This machine reaches no provider.
+    Network,
+    /// The allowance is used up until then.
+    Quota,
+}
+
+impl PauseCause {
+    /// The stored spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Network => "network",
+            Self::Quota => "quota",
+        }
+    }
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for a reference"
+    )]
+    const fn is_retry(&self) -> bool {
+        matches!(self, Self::Retry)
+    }
 }
 
 /// An operator message the turn owes an outcome.
@@ -61,6 +98,14 @@ pub struct ResumeMark {
     pub count: u32,
     /// The log's end at the last resumption.
     pub log_end: LogSeq,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// The one open turn of an agent.
@@ -82,6 +127,18 @@ pub struct OpenTurn {
     pub started_at: Timestamp,
     /// The model the turn asks.
     pub model: ModelRef,
+    /// The model it asked first, once it has had to turn to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_model: Option<ModelRef>,
+    /// Whom it turns to when that one fails, in order; settled when it began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<ModelRef>,
+    /// How hard its model should think, when somebody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Whether somebody sits and waits for its end, so that it fails rather than pause for long.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub attended: bool,
     /// Where its calls run: what was the agent's workspace when it began.
     pub workspace: WorkspaceEntry,
     /// Operator messages its end settles.
@@ -110,6 +167,14 @@ pub struct OpenTurn {
     /// What it waits for.
     #[serde(flatten)]
     pub phase: Phase,
+}
+
+impl OpenTurn {
+    /// The model it asked first.
+    #[must_use]
+    pub fn requested(&self) -> &ModelRef {
+        self.requested_model.as_ref().unwrap_or(&self.model)
+    }
 }
 
 /// The two ways a turn ends.

@@ -9,7 +9,7 @@ use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
 };
-use holon_domain::model::ModelRef;
+use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::run::RunOnceResponse;
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
@@ -82,12 +82,7 @@ impl Acts {
         let agent_home = format!("{}/{}", self.agents_dir, identity.agent_id);
         let workspace = self.workspace(workspace, &agent_home).await?;
         if let Some(model) = &model {
-            self.shell
-                .ports
-                .model
-                .check(model)
-                .await
-                .map_err(Error::Model)?;
+            self.check(model).await?;
         }
         Ok(NewAgent {
             identity,
@@ -158,6 +153,28 @@ impl Acts {
     /// When there is no such agent or storage fails.
     pub async fn stop_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
         self.shell.submit(agent_id, Input::Stop).await.map(|_| ())
+    }
+
+    /// Sets whom an agent asks from its next turn on; a turn in hand goes on as it began.
+    ///
+    /// # Errors
+    /// When the model cannot be asked, there is no such agent, or storage fails; then nothing changed.
+    pub async fn set_model(&self, agent_id: &AgentId, choice: ModelChoice) -> Result<(), Error> {
+        match &choice {
+            ModelChoice::Use { model, .. } => self.check(model).await?,
+            ModelChoice::Inherit => {}
+        }
+        let input = Input::Configure {
+            workspace: None,
+            model: Some(choice),
+        };
+        self.shell.submit(agent_id, input).await.map(|_| ())
+    }
+
+    /// Whether a model could be asked at all.
+    pub(crate) async fn check(&self, model: &ModelRef) -> Result<(), Error> {
+        let client = &self.shell.ports.model;
+        client.check(model).await.map_err(Error::Model)
     }
 
     /// Runs one request to its outcome and returns as soon as that is committed. A named agent goes on when the caller

@@ -3,6 +3,7 @@
 use crate::acts::Acts;
 use crate::conduct::Conduct;
 use crate::error::Error;
+use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::Ports;
 use crate::reads::Reads;
@@ -10,9 +11,10 @@ use crate::request::CreateAgent;
 use crate::shell::Shell;
 use holon_core::HostFacts;
 use holon_domain::AgentId;
-use holon_domain::model::ModelRef;
+use holon_domain::model::ModelChain;
 use holon_store::{Db, Readers, Writer};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What a host is started with.
 #[derive(Debug, Clone)]
@@ -23,8 +25,8 @@ pub struct HostConfig {
     pub agents_dir: String,
     /// The agent that is meant when none is named.
     pub default_agent: AgentId,
-    /// The model of agents without a choice of their own.
-    pub default_model: ModelRef,
+    /// Whom agents ask.
+    pub models: ModelChain,
     /// How it behaves.
     pub conduct: Conduct,
 }
@@ -45,12 +47,17 @@ impl Host {
     pub async fn start(config: HostConfig, ports: Ports, db: Db) -> Result<Self, Error> {
         let clean_exit = db.was_clean_exit();
         let epoch = db.epoch().to_owned();
-        let facts = HostFacts {
-            default_model: config.default_model,
-        };
+        let facts = SharedFacts::new(HostFacts {
+            models: config.models,
+        });
         let readers = Readers::open(&config.db_path)?;
         let writer = Writer::start(db);
-        let reads = Reads::new(readers.clone(), facts.clone(), epoch, writer.subscribe());
+        let reads = Reads::new(
+            readers.clone(),
+            (facts.clone(), Arc::clone(&ports.model)),
+            epoch,
+            writer.subscribe(),
+        );
         let shell = Shell::new(writer, readers, Kernel::new(facts), ports, config.conduct);
         shell.recover(clean_exit).await?;
         shell.spawn(shell.clone().run_due_loop());
@@ -88,6 +95,11 @@ impl Host {
     #[must_use]
     pub fn acts(&self) -> Acts {
         self.acts.clone()
+    }
+
+    /// Other models for turns that begin from now on.
+    pub fn set_models(&self, models: ModelChain) {
+        self.acts.shell().kernel.facts().set_models(models);
     }
 
     /// How many commits changed something since the start.

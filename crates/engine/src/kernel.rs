@@ -4,6 +4,7 @@
 //! the agent rests or something outside is needed. It has no side effect beside the transaction and may be run again;
 //! the simulation drives this very code.
 
+use crate::facts::SharedFacts;
 use holon_core::input::NewAgent;
 use holon_core::{AgentView, HostFacts, Input, Rejection, Reply, RoundInHand, lifecycle, step};
 use holon_domain::agent::AgentRecord;
@@ -18,7 +19,7 @@ use holon_store::{AgentNo, Tx};
 /// Handles inputs. Holds only what the host knows that no row does.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    facts: HostFacts,
+    facts: SharedFacts,
 }
 
 /// What the shell has to do once the commit holds.
@@ -60,13 +61,13 @@ pub type HandleResult = Result<Result<Handled, Refusal>, holon_store::Error>;
 impl Kernel {
     /// A kernel for a host.
     #[must_use]
-    pub const fn new(facts: HostFacts) -> Self {
+    pub const fn new(facts: SharedFacts) -> Self {
         Self { facts }
     }
 
     /// What the host knows.
     #[must_use]
-    pub const fn facts(&self) -> &HostFacts {
+    pub const fn facts(&self) -> &SharedFacts {
         &self.facts
     }
 
@@ -81,7 +82,7 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> Result<Work, holon_store::Error> {
-        let decision = lifecycle::create(new, &self.facts, now, entropy);
+        let decision = lifecycle::create(new, &self.facts.now(), now, entropy);
         let no = tx.create_agent(&decision.agent)?;
         tx.apply(no, &decision)?;
         let mut work = Work::default();
@@ -104,11 +105,13 @@ impl Kernel {
         let Some((no, agent)) = tx.agent(agent_id)? else {
             return Ok(Err(Refusal::NotFound));
         };
-        if matches!(input, Input::Admit(_)) && self.lacks_model(&agent) {
+        let facts = self.facts.now();
+        let asks = facts.models.first(agent.model_override.as_ref());
+        if matches!(input, Input::Admit(_)) && asks.is_none() {
             return Ok(Err(Refusal::NoModel));
         }
         let view = view(tx, no, agent)?;
-        let first = match step(view, input, &self.facts, now, entropy) {
+        let first = match step(view, input, &facts, now, entropy) {
             Ok(first) => first,
             Err(rejection) => return Ok(Err(Refusal::Rejected(rejection))),
         };
@@ -118,43 +121,38 @@ impl Kernel {
             tx.apply(no, &first.decision)?;
             work.add(&first.decision);
         }
-        self.run_to_rest(tx, no, first.decision, &mut work, (now, entropy))?;
+        run_to_rest(tx, no, first.decision, &mut work, (&facts, now, entropy))?;
         Ok(Ok(Handled {
             reply: first.reply,
             work,
         }))
     }
+}
 
-    fn lacks_model(&self, agent: &AgentRecord) -> bool {
-        agent.model_override.is_none() && self.facts.default_model.is_none()
-    }
-
-    /// Decides on while a decision leaves the queue's head unknown, a bounded number of times.
-    fn run_to_rest(
-        &self,
-        tx: &mut Tx<'_>,
-        no: AgentNo,
-        mut last: Decision,
-        work: &mut Work,
-        (now, entropy): (Timestamp, &mut dyn Entropy),
-    ) -> Result<(), holon_store::Error> {
-        for _ in 0..limits::STEPS_PER_COMMIT {
-            if !last.more {
-                return Ok(());
-            }
-            let view = view(tx, no, last.agent.clone())?;
-            let Ok(next) = step(view, Input::Continue, &self.facts, now, entropy) else {
-                return Ok(());
-            };
-            tx.apply(no, &next.decision)?;
-            work.add(&next.decision);
-            last = next.decision;
+/// Decides on while a decision leaves the queue's head unknown, a bounded number of times.
+fn run_to_rest(
+    tx: &mut Tx<'_>,
+    no: AgentNo,
+    mut last: Decision,
+    work: &mut Work,
+    (facts, now, entropy): (&HostFacts, Timestamp, &mut dyn Entropy),
+) -> Result<(), holon_store::Error> {
+    for _ in 0..limits::STEPS_PER_COMMIT {
+        if !last.more {
+            return Ok(());
         }
-        if last.more {
-            work.unfinished = Some(last.agent.identity.agent_id);
-        }
-        Ok(())
+        let view = view(tx, no, last.agent.clone())?;
+        let Ok(next) = step(view, Input::Continue, facts, now, entropy) else {
+            return Ok(());
+        };
+        tx.apply(no, &next.decision)?;
+        work.add(&next.decision);
+        last = next.decision;
     }
+    if last.more {
+        work.unfinished = Some(last.agent.identity.agent_id);
+    }
+    Ok(())
 }
 
 /// Loads what a decision may know: the queue's head, and the calls in hand while tools run.
@@ -232,6 +230,7 @@ impl Work {
                 | Fact::BriefWritten { .. }
                 | Fact::EventRecorded { .. }
                 | Fact::DueCleared { .. }
+                | Fact::LimitLearned { .. }
                 | Fact::BlobKept { .. } => {}
             }
         }

@@ -8,6 +8,7 @@
 pub mod acts;
 pub mod conduct;
 pub mod error;
+pub mod facts;
 pub mod host;
 pub mod kernel;
 pub mod ports;
@@ -19,5 +20,6 @@ mod shell;
 pub use acts::Acts;
 pub use conduct::{Conduct, Scope};
 pub use error::Error;
+pub use facts::SharedFacts;
 pub use host::{Host, HostConfig};
 pub use reads::Reads;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, CommandOutput};
 use holon_domain::intent::ExecCommand;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::ModelPolicy;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use std::sync::Arc;
@@ -25,6 +26,9 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
 
     /// Whether a call to this model could work at all: a known provider, a readable script. Touches no network.
     async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure>;
+
+    /// The figures this model is asked by, before anything was learned from its provider.
+    fn policy(&self, model: &ModelRef) -> ModelPolicy;
 }
 
 /// What a command is told about the agent it runs for.

@@ -1,7 +1,9 @@
 //! The door for looking. Reading never activates: nothing here can reach the writer.
 
 use crate::error::Error;
-use holon_core::{HostFacts, summary};
+use crate::facts::SharedFacts;
+use crate::ports::ModelClient;
+use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
 use holon_domain::feed::{EventPage, EventQuery, FeedNotice};
@@ -17,7 +19,8 @@ use tokio::sync::broadcast;
 #[derive(Debug, Clone)]
 pub struct Reads {
     readers: Readers,
-    facts: HostFacts,
+    facts: SharedFacts,
+    model: Arc<dyn ModelClient>,
     epoch: String,
     /// Never read itself; receivers are made from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
@@ -26,13 +29,14 @@ pub struct Reads {
 impl Reads {
     pub(crate) fn new(
         readers: Readers,
-        facts: HostFacts,
+        (facts, model): (SharedFacts, Arc<dyn ModelClient>),
         epoch: String,
         feed: broadcast::Receiver<FeedNotice>,
     ) -> Self {
         Self {
             readers,
             facts,
+            model,
             epoch,
             feed: Arc::new(feed),
         }
@@ -50,13 +54,14 @@ impl Reads {
     /// When storage fails.
     pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
         let rows = self.readers.read(|reader| reader.agents()).await?;
+        let facts = self.facts.now();
         let entry = |(agent, pending): (AgentRecord, u64)| {
             let queue = QueueView {
                 head: None,
                 pending,
                 interjections: 0,
             };
-            summary::list_entry(&agent, &queue, &self.facts)
+            summary::list_entry(&agent, &queue, &facts)
         };
         Ok(rows.into_iter().map(entry).collect())
     }
@@ -66,10 +71,19 @@ impl Reads {
     /// # Errors
     /// When there is none, or storage fails.
     pub async fn status(&self, agent_id: &AgentId) -> Result<AgentSummary, Error> {
-        let (agent, queue) = self
-            .of(agent_id, |reader, no, agent| Ok((agent, reader.queue(no)?)))
+        let facts = self.facts.now();
+        let (chain, ask) = (Arc::clone(&facts), Arc::clone(&self.model));
+        let (agent, queue, policy) = self
+            .of(agent_id, move |reader, no, agent| {
+                let model = chain.models.first(agent.model_override.as_ref());
+                let learned = reader.model_limits(&model.to_string())?;
+                let policy = (!model.is_none()).then(|| ask.policy(model).with(learned));
+                Ok((agent, reader.queue(no)?, policy))
+            })
             .await?;
-        Ok(summary::summarise(&agent, &queue, &self.facts))
+        let mut summary = summary::summarise(&agent, &queue, &facts);
+        summary.model.resolved_policy = policy;
+        Ok(summary)
     }
 
     /// Its newest briefs, oldest of them first.

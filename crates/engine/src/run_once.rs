@@ -17,6 +17,7 @@ use holon_domain::failure::FailureArtifact;
 use holon_domain::feed::FeedNotice;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
+use holon_domain::model::ModelChoice;
 use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use tokio::sync::broadcast::Receiver;
@@ -106,18 +107,13 @@ async fn check_model(
     request: &RunRequest,
     found: Option<&AgentRecord>,
 ) -> Result<(), Error> {
-    let default = &acts.shell().kernel.facts().default_model;
+    let facts = acts.shell().kernel.facts().now();
     let own = found.and_then(|agent| agent.model_override.as_ref());
-    let model = request.model.as_ref().or(own).unwrap_or(default);
+    let model = facts.models.first(request.model.as_ref().or(own));
     if model.is_none() {
         return Err(Error::NoModel);
     }
-    acts.shell()
-        .ports
-        .model
-        .check(model)
-        .await
-        .map_err(Error::Model)
+    acts.check(model).await
 }
 
 async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Result<(), Error> {
@@ -144,7 +140,10 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
     }
     let input = Input::Configure {
         workspace,
-        model: request.model.clone(),
+        model: request.model.clone().map(|model| ModelChoice::Use {
+            model,
+            reasoning_effort: None,
+        }),
     };
     match acts.shell().submit(&found.identity.agent_id, input).await? {
         Reply::Done | Reply::Unchanged | Reply::Admitted { .. } | Reply::RowsMayGo => Ok(()),

@@ -11,15 +11,24 @@ use holon_domain::message::MessageEnvelope;
 use holon_domain::text;
 use holon_domain::time::Timestamp;
 
-/// Earlier messages and their answers, oldest first; none when there are none.
-pub(crate) fn recent(history: &[HistoryItem]) -> Option<String> {
-    if history.is_empty() {
+/// Earlier messages and their answers, oldest first: the newest that fit `room_tokens`; none when none does.
+pub(crate) fn recent(history: &[HistoryItem], room_tokens: usize) -> Option<String> {
+    let mut left = room_tokens;
+    let mut entries: Vec<String> = history
+        .iter()
+        .rev()
+        .take(RECENT_MESSAGES)
+        .map(entry)
+        .take_while(|entry| {
+            let fits = text::estimate_tokens(entry) <= left;
+            left = left.saturating_sub(text::estimate_tokens(entry));
+            fits
+        })
+        .collect();
+    if entries.is_empty() {
         return None;
     }
-    let shown = history
-        .get(history.len().saturating_sub(RECENT_MESSAGES)..)
-        .unwrap_or_default();
-    let entries: Vec<String> = shown.iter().map(entry).collect();
+    entries.reverse();
     Some(format!(
         "Recent messages, oldest first (history, already dealt with):\n\n{}",
         entries.join("\n\n")

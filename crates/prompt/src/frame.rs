@@ -8,6 +8,7 @@ use crate::{context, digest, policy, scope};
 use holon_domain::agent::AgentRecord;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ModelRef, PromptBlock, PromptCache, PromptFrame, Stability};
+use holon_domain::text;
 use holon_domain::time::Timestamp;
 use holon_domain::tool::ToolSpec;
 
@@ -26,6 +27,8 @@ pub struct FrameInput<'a> {
     pub now: Timestamp,
     /// The tools on offer.
     pub tools: &'a [ToolSpec],
+    /// Estimated tokens the prompt may take; earlier messages are left out, oldest first, to stay within.
+    pub budget_tokens: u32,
 }
 
 /// An earlier message and what the agent answered.
@@ -68,9 +71,11 @@ pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Buil
         cached_block(stable, Stability::Stable),
         cached_block(agent_scoped, Stability::AgentScoped),
     ];
-    let context_blocks: Vec<PromptBlock> = context::recent(input.history)
+    let current = context::current(input.current, input.now);
+    let room = room_for_history(input, &[stable, agent_scoped, &current]);
+    let context_blocks: Vec<PromptBlock> = context::recent(input.history, room)
         .into_iter()
-        .chain([context::current(input.current, input.now)])
+        .chain([current])
         .map(|text| PromptBlock {
             text,
             stability: Stability::TurnScoped,
@@ -90,6 +95,22 @@ pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Buil
         agent_scoped: agent_scoped.to_owned(),
         sections,
     }
+}
+
+/// Estimated tokens that earlier messages may take: what the rest leaves, and never more than half of the whole,
+/// since the turn itself needs room to grow.
+fn room_for_history(input: &FrameInput<'_>, texts: &[&str]) -> usize {
+    let budget = usize::try_from(input.budget_tokens).unwrap_or(usize::MAX);
+    let tool = |tool: &ToolSpec| {
+        text::estimate_tokens(&tool.description)
+            + text::estimate_tokens(&tool.input_schema.to_string())
+    };
+    let fixed: usize = texts
+        .iter()
+        .map(|words| text::estimate_tokens(words))
+        .chain(input.tools.iter().map(tool))
+        .sum();
+    budget.saturating_sub(fixed).min(budget / 2)
 }
 
 /// A block that ends its stability class, where a provider's cache may end too.

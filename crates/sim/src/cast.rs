@@ -9,7 +9,7 @@ use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, Lifecycle, Ownership, ProfilePreset, Visibility,
 };
-use holon_domain::model::ModelRef;
+use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::kernel::Refusal;
 
@@ -39,7 +39,14 @@ impl World {
         let Some(id) = self.any_agent() else {
             return Ok(());
         };
-        let model = ModelRef::parse("sim/other").ok();
+        let own = ModelRef::parse("sim/other").ok();
+        let choice = own.filter(|_| self.dice.percent(70));
+        let model = Some(
+            choice.map_or(ModelChoice::Inherit, |model| ModelChoice::Use {
+                model,
+                reasoning_effort: None,
+            }),
+        );
         let workspace = Some(WorkspaceEntry::agent_home(&format!(
             "/w/{}",
             self.dice.below(3)

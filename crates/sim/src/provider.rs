@@ -6,6 +6,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason,
 };
+use holon_domain::provider::LearnedLimits;
 use serde_json::{Value, json};
 
 /// Whether the model makes trouble or only talks.
@@ -156,12 +157,14 @@ fn failure(dice: &mut Rng) -> ModelFailure {
     let kind = dice
         .pick(&ModelFailureKind::ALL)
         .unwrap_or(ModelFailureKind::Timeout);
+    let learned = LearnedLimits {
+        context_window_tokens: dice.percent(50).then_some(16_000),
+        max_output_tokens: dice.percent(50).then_some(2_000),
+    };
     ModelFailure {
-        kind,
-        message: format!("the provider said {}", kind.as_str()),
-        retry_after_ms: dice.percent(30).then(|| dice.below(20_000)),
+        retry_after_ms: dice.percent(30).then(|| dice.below(120_000)),
         usage: dice.percent(30).then(|| TokenUsage::new(5, 0)),
-        learned: None,
-        diagnostics: None,
+        learned: dice.percent(20).then_some(learned),
+        ..ModelFailure::new(kind, format!("the provider said {}", kind.as_str()))
     }
 }

@@ -13,10 +13,11 @@ use crate::violation::{Verdict, Violation, ensure, stored, violation};
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Reply};
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::model::ModelRef;
+use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::{AgentId, CallId, Timestamp};
+use holon_engine::SharedFacts;
 use holon_engine::kernel::{Handled, Kernel, Refusal, Work};
 use holon_store::{Db, DueRow, WriteError};
 use std::collections::BTreeSet;
@@ -88,11 +89,16 @@ pub(crate) struct World {
 impl World {
     /// An empty world.
     pub(crate) fn new(plan: Plan, trace: Trace) -> Verdict<Self> {
-        let model = ModelRef::parse("sim/model")
-            .or_else(|error| violation("the simulation names a model", error.to_string()))?;
-        let facts = HostFacts {
-            default_model: model,
+        let named = |text| {
+            ModelRef::parse(text)
+                .or_else(|error| violation("the simulation names a model", error.to_string()))
         };
+        let facts = SharedFacts::new(HostFacts {
+            models: ModelChain {
+                fallbacks: vec![named("sim/second")?],
+                ..ModelChain::only(named("sim/model")?)
+            },
+        });
         Ok(Self {
             mood: Mood::Busy,
             dice: Rng::new(plan.seed),

@@ -22,6 +22,7 @@ mod log;
 mod mark;
 mod member;
 mod migrate;
+mod model_limits;
 mod open;
 #[cfg(test)]
 mod plans;

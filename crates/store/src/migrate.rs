@@ -7,7 +7,10 @@ use crate::error::Error;
 use rusqlite::Connection;
 
 /// Every script, oldest first; the schema version is how many have been applied.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_initial.sql"),
+    include_str!("migrations/0002_model_limits.sql"),
+];
 
 /// The newest version this build knows.
 pub(crate) fn newest() -> i64 {

@@ -2,7 +2,8 @@
 
 use crate::db::Db;
 use crate::{
-    agents, blobs, briefs, delete, effects, events, log, mark, queue, retention, transcript,
+    agents, blobs, briefs, delete, effects, events, log, mark, model_limits, queue, retention,
+    transcript,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
@@ -24,6 +25,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (log::FROM, None),
     (log::TAKEN, Some("log_messages")),
     (blobs::ONE, None),
+    (model_limits::ONE, None),
     (mark::COUNTED, None),
     (transcript::BACKWARD, None),
     (briefs::ONE, None),

@@ -2,12 +2,13 @@
 
 use crate::error::Error;
 use crate::row::AgentNo;
-use crate::{agents, blobs, briefs, effects, events, log, queue, transcript};
+use crate::{agents, blobs, briefs, effects, events, log, model_limits, queue, transcript};
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
 use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
+use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
@@ -169,6 +170,14 @@ impl<'a> Reader<'a> {
     /// When the database fails.
     pub fn blob(&self, hash: &str) -> Result<Option<String>, Error> {
         blobs::body(self.conn, hash)
+    }
+
+    /// What providers' errors taught about a model.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn model_limits(&self, model_ref: &str) -> Result<LearnedLimits, Error> {
+        model_limits::of(self.conn, model_ref)
     }
 
     /// What is due by `now`, earliest first, at most `limit`.

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
-use crate::{blobs, briefs, delete, effects, events, log, queue, retention};
+use crate::{blobs, briefs, delete, effects, events, log, model_limits, queue, retention};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{EffectId, EffectRecord};
@@ -154,6 +154,9 @@ impl<'a> Tx<'a> {
             Fact::EffectClosed { id } => effects::close(conn, no, *id),
             Fact::DueSet { id, at, due } => effects::set_due(conn, no, *id, *at, due),
             Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
+            Fact::LimitLearned { model_ref, limits } => {
+                model_limits::learn(conn, model_ref, *limits)
+            }
             Fact::BlobKept { hash, body } => blobs::keep(conn, no, hash, body),
         }
     }
@@ -277,6 +280,7 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::EffectClosed { .. }
             | Fact::DueSet { .. }
             | Fact::DueCleared { .. }
+            | Fact::LimitLearned { .. }
             | Fact::BlobKept { .. } => continue,
         };
         if last.is_some_and(|last| seq != last + 1) {

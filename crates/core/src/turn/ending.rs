@@ -6,6 +6,7 @@ use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::turn::{LogSeq, TerminalKind, TerminalReason};
 use holon_domain::{limits, text};
+use std::collections::BTreeSet;
 
 /// A rest the model asked for.
 pub(crate) struct Rest {
@@ -138,14 +139,23 @@ impl Failure {
             | ModelFailureKind::UnsupportedTransport
             | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
         };
-        let mut this = Self::runtime(failure.kind.as_str(), &failure.message);
+        let asked = asked(&timeline);
+        let summary = if asked > 1 {
+            format!(
+                "none of {asked} models could answer; the last: {}",
+                failure.message
+            )
+        } else {
+            failure.message.clone()
+        };
+        let mut this = Self::runtime(failure.kind.as_str(), &summary);
         let diagnostics = failure.diagnostics.as_deref().cloned().unwrap_or_default();
         this.artifact.category = category;
         this.artifact.provider = timeline
             .attempts
             .last()
             .map(|attempt| attempt.provider.clone());
-        this.artifact.model_ref = Some(timeline.requested_model_ref.clone());
+        this.artifact.model_ref = timeline.active_model_ref.clone();
         this.artifact.status = diagnostics.status;
         this.artifact.source_chain = diagnostics
             .source_chain
@@ -155,4 +165,14 @@ impl Failure {
         this.timeline = Some(timeline);
         this
     }
+}
+
+/// How many models were asked.
+fn asked(timeline: &AttemptTimeline) -> usize {
+    let models: BTreeSet<&str> = timeline
+        .attempts
+        .iter()
+        .map(|attempt| attempt.model_ref.as_str())
+        .collect();
+    models.len()
 }

@@ -1,17 +1,23 @@
-//! A provider round that failed: a pause and another try, or the end of the turn. Keeps the account of the tries.
+//! A provider round that failed: a pause and another try, the next model, or the end of the turn. Keeps the account
+//! of the tries.
 
 use super::end;
 use super::ending::Ending;
-use crate::attempt::{self, Disposition, MAX_ATTEMPTS};
+use crate::attempt::{self, Disposition, MAX_ATTEMPTS, Standing};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundTiming, Stamp};
-use holon_domain::attempt::{AttemptOutcome, AttemptRecord, AttemptTimeline, Tries};
+use holon_domain::attempt::{
+    AttemptOutcome, AttemptRecord, AttemptTimeline, PARK, Tries, WAIT_FOR_NETWORK, tries_of,
+};
+use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectId};
-use holon_domain::event::{Event, ProviderRetryScheduled};
+use holon_domain::event::{
+    Event, ModelLimitLearned, ProviderFallbackSelected, ProviderRetryScheduled,
+};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::timer::{Due, DueId};
-use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
-use holon_domain::{limits, text};
+use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalReason};
+use holon_domain::{Timestamp, limits, text};
 
 /// The effect whose answer is waited for.
 pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
@@ -21,33 +27,16 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
     }
 }
 
-fn attempt_record(turn: &OpenTurn, timing: RoundTiming, outcome: AttemptOutcome) -> AttemptRecord {
-    AttemptRecord {
-        provider: turn.model.provider().to_owned(),
-        model_ref: turn.model.to_string(),
-        attempt: tries_so_far(turn) + 1,
-        max_attempts: MAX_ATTEMPTS,
-        started_at: Some(timing.started_at),
-        completed_at: Some(timing.completed_at),
-        duration_ms: Some(timing.provider_ms),
-        failure_kind: None,
-        disposition: None,
-        outcome,
-        advanced_to_fallback: false,
-        backoff_ms: None,
-        token_usage: None,
-        transport_diagnostics: None,
-    }
-}
-
-fn tries_so_far(turn: &OpenTurn) -> u32 {
-    u32::try_from(turn.attempts.len()).unwrap_or(MAX_ATTEMPTS)
+/// Which try of its model is in hand, from 1.
+fn current_try(turn: &OpenTurn) -> u32 {
+    tries_of(&turn.attempts, &turn.model.to_string()).saturating_add(1)
 }
 
 /// How the answered round came about. The account of its tries is closed.
 pub(super) fn close_tries(turn: &mut OpenTurn, timing: RoundTiming) -> Tries {
     Tries {
         model_ref: turn.model.to_string(),
+        requested_model_ref: turn.requested_model.as_ref().map(ToString::to_string),
         started_at: timing.started_at,
         duration_ms: timing.provider_ms,
         max_attempts: MAX_ATTEMPTS,
@@ -73,69 +62,127 @@ pub(crate) fn round_failed(
         turn.usage.add(usage);
         draft.agent.totals.usage.add(usage);
     }
-    let attempt = tries_so_far(&turn) + 1;
-    let verdict = attempt::judge(
-        failure.kind,
-        attempt,
-        failure.retry_after_ms,
-        draft.entropy.next(),
-    );
-    let outcome = match verdict {
-        Disposition::Retry { .. } => AttemptOutcome::Retrying,
-        Disposition::Exhausted => AttemptOutcome::RetriesExhausted,
-        Disposition::FailFast => AttemptOutcome::FailFastAborted,
+    learn(draft, &turn, failure);
+    let verdict = attempt::judge(failure, standing(&turn, draft.now), draft.entropy.next());
+    let pause = match verdict {
+        Disposition::Retry { backoff_ms } => Some((backoff_ms, PauseCause::Retry)),
+        Disposition::WaitForNetwork { backoff_ms } => Some((backoff_ms, PauseCause::Network)),
+        Disposition::Park { backoff_ms } => Some((backoff_ms, PauseCause::Quota)),
+        Disposition::Exhausted | Disposition::FailFast => None,
     };
-    let mut record = AttemptRecord {
-        failure_kind: Some(failure.kind.as_str().to_owned()),
-        disposition: Some(verdict.as_str().to_owned()),
-        token_usage: failure.usage,
-        transport_diagnostics: failure.diagnostics.as_deref().cloned(),
-        ..attempt_record(&turn, timing, outcome)
+    let advances =
+        pause.is_none() && attempt::falls_over(failure.kind) && !turn.fallbacks.is_empty();
+    let record = AttemptRecord {
+        backoff_ms: pause.map(|(backoff_ms, _)| backoff_ms),
+        advanced_to_fallback: advances,
+        ..attempt_record(&turn, failure, timing, verdict)
     };
-    match verdict {
-        Disposition::Retry { backoff_ms } => {
-            record.backoff_ms = Some(backoff_ms);
-            turn.attempts.push(record);
-            back_off(draft, turn, failure, backoff_ms);
-        }
-        Disposition::Exhausted | Disposition::FailFast => {
-            turn.attempts.push(record);
-            let attempts = std::mem::take(&mut turn.attempts);
-            let timeline = AttemptTimeline::of(&turn.model.to_string(), attempts);
-            let reason = match failure.kind {
-                ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
-                ModelFailureKind::Timeout
-                | ModelFailureKind::Connection
-                | ModelFailureKind::Network
-                | ModelFailureKind::Quota
-                | ModelFailureKind::RateLimited
-                | ModelFailureKind::ServerError
-                | ModelFailureKind::Auth
-                | ModelFailureKind::InvalidRequest
-                | ModelFailureKind::InvalidResponse
-                | ModelFailureKind::UnsupportedTransport
-                | ModelFailureKind::ModelUnavailable => TerminalReason::ProviderFailed,
-            };
-            end::end(
-                draft,
-                &turn,
-                Ending::provider_failed(reason, failure, timeline),
-            );
-        }
+    keep(&mut turn.attempts, record);
+    match pause {
+        Some((backoff_ms, cause)) => back_off(draft, turn, failure, (backoff_ms, cause)),
+        None if advances => fall_over(draft, turn, failure),
+        None => give_up(draft, turn, failure),
     }
     Reply::Done
 }
 
-fn back_off(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure, backoff_ms: u64) {
+/// What the provider's error taught holds for every agent of the host.
+fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
+    if let Some(limits) = failure.learned {
+        let model_ref = turn.model.to_string();
+        draft.event(Event::ModelLimitLearned(ModelLimitLearned {
+            model_ref: model_ref.clone(),
+            limits,
+        }));
+        draft.fact(Fact::LimitLearned { model_ref, limits });
+    }
+}
+
+fn standing(turn: &OpenTurn, now: Timestamp) -> Standing {
+    let waits = |word: &'static str| {
+        let disposed = move |attempt: &&AttemptRecord| attempt.disposition.as_deref() == Some(word);
+        turn.attempts.iter().filter(disposed)
+    };
+    let offline_since = turn
+        .attempts
+        .iter()
+        .rev()
+        .take_while(|attempt| attempt.disposition.as_deref() == Some(WAIT_FOR_NETWORK))
+        .last()
+        .and_then(|attempt| attempt.started_at);
+    Standing {
+        attempt: current_try(turn),
+        has_fallback: !turn.fallbacks.is_empty(),
+        attended: turn.attended,
+        without_network_ms: offline_since.map_or(0, |since| now.millis_since(since)),
+        parks: u32::try_from(waits(PARK).count()).unwrap_or(u32::MAX),
+    }
+}
+
+fn attempt_record(
+    turn: &OpenTurn,
+    failure: &ModelFailure,
+    timing: RoundTiming,
+    verdict: Disposition,
+) -> AttemptRecord {
+    let outcome = match verdict {
+        Disposition::Retry { .. }
+        | Disposition::WaitForNetwork { .. }
+        | Disposition::Park { .. } => AttemptOutcome::Retrying,
+        Disposition::Exhausted => AttemptOutcome::RetriesExhausted,
+        Disposition::FailFast => AttemptOutcome::FailFastAborted,
+    };
+    AttemptRecord {
+        provider: turn.model.provider().to_owned(),
+        model_ref: turn.model.to_string(),
+        attempt: current_try(turn),
+        max_attempts: MAX_ATTEMPTS,
+        started_at: Some(timing.started_at),
+        completed_at: Some(timing.completed_at),
+        duration_ms: Some(timing.provider_ms),
+        failure_kind: Some(failure.kind.as_str().to_owned()),
+        disposition: Some(verdict.as_str().to_owned()),
+        outcome,
+        advanced_to_fallback: false,
+        backoff_ms: None,
+        token_usage: failure.usage,
+        transport_diagnostics: failure.diagnostics.as_deref().cloned(),
+    }
+}
+
+/// Adds to the account. Of many tries without a network in a row only the first and the last are kept.
+fn keep(attempts: &mut Vec<AttemptRecord>, record: AttemptRecord) {
+    let offline = |attempt: &AttemptRecord| {
+        attempt.disposition.as_deref() == Some(WAIT_FOR_NETWORK)
+            && attempt.model_ref == record.model_ref
+    };
+    if offline(&record)
+        && let [.., first, last] = attempts.as_slice()
+        && offline(first)
+        && offline(last)
+    {
+        attempts.pop();
+    }
+    attempts.push(record);
+}
+
+fn back_off(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    failure: &ModelFailure,
+    (backoff_ms, cause): (u64, PauseCause),
+) {
     let until = draft.now.plus_millis(backoff_ms);
     draft.event(Event::ProviderRetryScheduled(ProviderRetryScheduled {
         turn_index: turn.turn_index,
         round: turn.rounds + 1,
-        attempt: tries_so_far(&turn),
+        attempt: turn.attempts.last().map_or(0, |last| last.attempt),
         failure_kind: failure.kind.as_str().to_owned(),
         error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
         backoff_ms,
         retry_at: until,
+        cause,
+        model_ref: Some(turn.model.to_string()),
     }));
     let due = draft.set_due(
         until,
@@ -143,29 +190,71 @@ fn back_off(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure, b
             turn_index: turn.turn_index,
         },
     );
-    turn.phase = Phase::BackingOff { due, until };
+    turn.phase = Phase::BackingOff { due, until, cause };
     draft.agent.open_turn = Some(turn);
+}
+
+/// The next model is asked the same, and for the rest of the turn.
+fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) {
+    let next = turn.fallbacks.remove(0);
+    let failed = std::mem::replace(&mut turn.model, next);
+    draft.event(Event::ProviderFallbackSelected(ProviderFallbackSelected {
+        turn_index: turn.turn_index,
+        round: turn.rounds + 1,
+        from_model_ref: failed.to_string(),
+        to_model_ref: turn.model.to_string(),
+        failure_kind: failure.kind.as_str().to_owned(),
+        error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
+    }));
+    turn.requested_model.get_or_insert(failed);
+    // An effort was chosen for the model it was chosen with.
+    turn.reasoning_effort = None;
+    ask(draft, turn);
+}
+
+/// Asks the turn's model.
+fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    let effect = draft.open_effect(Effect::CallModel {
+        turn_index: turn.turn_index,
+        attempt: current_try(&turn),
+    });
+    turn.phase = Phase::CallingModel { effect };
+    draft.agent.open_turn = Some(turn);
+}
+
+fn give_up(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) {
+    let attempts = std::mem::take(&mut turn.attempts);
+    let timeline = AttemptTimeline::of(&turn.requested().to_string(), attempts);
+    let reason = match failure.kind {
+        ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
+        ModelFailureKind::Timeout
+        | ModelFailureKind::Connection
+        | ModelFailureKind::Network
+        | ModelFailureKind::Quota
+        | ModelFailureKind::RateLimited
+        | ModelFailureKind::ServerError
+        | ModelFailureKind::Auth
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::UnsupportedTransport
+        | ModelFailureKind::ModelUnavailable => TerminalReason::ProviderFailed,
+    };
+    end::end(
+        draft,
+        &turn,
+        Ending::provider_failed(reason, failure, timeline),
+    );
 }
 
 /// The pause before the next try is over.
 pub(crate) fn backoff_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
-    let Some(turn) = draft.agent.open_turn.as_mut() else {
-        return Reply::Unchanged;
-    };
-    match turn.phase {
-        Phase::BackingOff { due, .. } if due == id => {
-            let (turn_index, attempt) = (turn.turn_index, tries_so_far(turn) + 1);
-            let effect = draft.open_effect(Effect::CallModel {
-                turn_index,
-                attempt,
-            });
-            if let Some(turn) = draft.agent.open_turn.as_mut() {
-                turn.phase = Phase::CallingModel { effect };
-            }
+    let waits =
+        |turn: &mut OpenTurn| matches!(turn.phase, Phase::BackingOff { due, .. } if due == id);
+    match draft.agent.open_turn.take_if(waits) {
+        Some(turn) => {
+            ask(draft, turn);
             Reply::Done
         }
-        Phase::BackingOff { .. } | Phase::CallingModel { .. } | Phase::RunningTool { .. } => {
-            Reply::Unchanged
-        }
+        None => Reply::Unchanged,
     }
 }

@@ -5,6 +5,7 @@ use crate::draft::Draft;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
+use holon_domain::message::DeliverySurface;
 use holon_domain::queue::QueueEntry;
 use holon_domain::turn::{OpenTurn, Owed, Phase, ResumeMark};
 use holon_domain::{RunId, limits};
@@ -20,11 +21,11 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     draft.agent.counters.turns += 1;
     let turn_index = draft.agent.counters.turns;
     let run_id = RunId::mint(draft.entropy);
-    let model = draft
-        .agent
-        .model_override
-        .clone()
-        .unwrap_or_else(|| draft.host.default_model.clone());
+    let own = draft.agent.model_override.as_ref();
+    let model = draft.host.models.first(own).clone();
+    let mut fallbacks = draft.host.models.after_first(own);
+    fallbacks.truncate(limits::FALLBACKS);
+    let attended = is_attended(&entry);
     let QueueEntry {
         seq,
         max_rounds,
@@ -67,6 +68,10 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         authority: envelope.authority_class,
         started_at: draft.now,
         model,
+        requested_model: None,
+        fallbacks,
+        reasoning_effort: draft.agent.reasoning_effort,
+        attended,
         workspace: draft.agent.workspace.clone(),
         owes,
         first_entry,
@@ -79,6 +84,11 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });
+}
+
+/// Whether somebody sits and waits: a one-shot run holds its caller until the end.
+fn is_attended(entry: &QueueEntry) -> bool {
+    entry.envelope.delivery_surface == DeliverySurface::RunOnce
 }
 
 /// The rounds a message's turn may take: what its sender allowed, within what any turn may.

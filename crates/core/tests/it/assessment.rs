@@ -11,7 +11,9 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::ClosureOutcome;
 use holon_domain::message::Priority;
 use holon_domain::queue::{QueueEntry, QueueView};
-use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
+use holon_domain::turn::{
+    OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason, TerminalRecord,
+};
 
 /// The values of one fact, and how each is set on an agent and its queue.
 type Change = Box<dyn Fn(&mut AgentRecord, &mut QueueView)>;
@@ -53,7 +55,11 @@ fn turn() -> Dimension {
     values.push(("calling", set(Some(Phase::CallingModel { effect: 2 }))));
     values.push((
         "backing off",
-        set(Some(Phase::BackingOff { due: 3, until })),
+        set(Some(Phase::BackingOff {
+            due: 3,
+            until,
+            cause: PauseCause::Retry,
+        })),
     ));
     values.push(("running", set(Some(running))));
     Dimension {

@@ -132,7 +132,7 @@ fn an_agent_that_is_being_removed_takes_nothing_but_its_removal() {
 fn configured(world: &mut World) {
     world.send(Input::Configure {
         workspace: Some(make::workspace("other")),
-        model: Some(make::model("scripted/other")),
+        model: Some(make::choice("scripted/other")),
     });
 }
 

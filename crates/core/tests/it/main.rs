@@ -9,6 +9,7 @@ mod admission;
 mod assessment;
 mod bounds;
 mod calls;
+mod candidates;
 mod continuation;
 mod interjections;
 mod lifecycle;

@@ -12,7 +12,8 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
 use holon_domain::model::{
-    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ReplyBlock, RequestedCall, StopReason,
+    ModelChoice, ModelFailure, ModelFailureKind, ModelRef, ModelReply, ReplyBlock, RequestedCall,
+    StopReason,
 };
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
@@ -29,6 +30,14 @@ pub(crate) fn agent_id() -> AgentId {
 
 pub(crate) fn model(text: &str) -> ModelRef {
     ModelRef::parse(text).expect("a model reference")
+}
+
+/// An agent's own choice of a model.
+pub(crate) fn choice(text: &str) -> ModelChoice {
+    ModelChoice::Use {
+        model: model(text),
+        reasoning_effort: None,
+    }
 }
 
 pub(crate) fn workspace(name: &str) -> WorkspaceEntry {
@@ -236,14 +245,7 @@ pub(crate) fn misunderstood() -> (&'static str, Result<Intent, ToolError>) {
 pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Input {
     Input::RoundFailed {
         stamp,
-        failure: ModelFailure {
-            kind,
-            message: "the provider said no".to_owned(),
-            retry_after_ms: None,
-            usage: None,
-            learned: None,
-            diagnostics: None,
-        },
+        failure: ModelFailure::new(kind, "the provider said no"),
         timing: timing(at),
     }
 }

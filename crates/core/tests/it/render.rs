@@ -126,6 +126,7 @@ fn fact_text(fact: &Fact, now: Timestamp) -> Option<String> {
             format!("+due {id} {} {}", due_text(due), from_now(*at, now))
         }
         Fact::DueCleared { id } => format!("-due {id}"),
+        Fact::LimitLearned { model_ref, .. } => format!("learned about {model_ref}"),
     })
 }
 

@@ -171,7 +171,7 @@ fn commands() -> Vec<(&'static str, Input)> {
             "configure",
             Input::Configure {
                 workspace: Some(make::workspace("other")),
-                model: Some(make::model("scripted/other")),
+                model: Some(make::choice("scripted/other")),
             },
         ),
         ("start", Input::Start),

@@ -15,12 +15,8 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
     for pause in [true, true, false] {
         let stamp = world.stamp().expect("a model is asked");
         let failure = ModelFailure {
-            kind: ModelFailureKind::ServerError,
-            message: "overloaded".to_owned(),
-            retry_after_ms: None,
             usage: Some(TokenUsage::new(7, 0)),
-            learned: None,
-            diagnostics: None,
+            ..ModelFailure::new(ModelFailureKind::ServerError, "overloaded")
         };
         let timing = make::timing(world.now);
         world.send(holon_core::Input::RoundFailed {

@@ -16,6 +16,8 @@ use holon_domain::effect::EffectRecord;
 use holon_domain::event::Event;
 use holon_domain::intent::Intent;
 use holon_domain::log::LogEntry;
+use holon_domain::model::ModelChain;
+use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView};
 use holon_domain::timer::Due;
 use holon_domain::tool::ToolError;
@@ -66,6 +68,7 @@ pub(crate) struct World {
     pub(crate) events: Vec<Event>,
     pub(crate) briefs: Vec<BriefRow>,
     pub(crate) intents: BTreeMap<CallId, Result<Intent, ToolError>>,
+    pub(crate) learned: BTreeMap<String, LearnedLimits>,
     pub(crate) now: Timestamp,
     pub(crate) host: HostFacts,
     dice: Dice,
@@ -75,7 +78,7 @@ impl World {
     /// A world with one new agent, whose home is being made.
     pub(crate) fn with(new: NewAgent) -> Self {
         let host = HostFacts {
-            default_model: make::model("scripted/default"),
+            models: ModelChain::only(make::model("scripted/default")),
         };
         let mut dice = Dice::new();
         let Decision { agent, facts, .. } = lifecycle::create(new, &host, make::T0, &mut dice);
@@ -88,6 +91,7 @@ impl World {
             events: Vec::new(),
             briefs: Vec::new(),
             intents: BTreeMap::new(),
+            learned: BTreeMap::new(),
             now: make::T0,
             host,
             dice,
@@ -255,6 +259,10 @@ impl World {
             Fact::DueCleared { id } => {
                 let was_set = self.due.remove(id).is_some();
                 assert!(was_set, "due entry {id} was set when it was cleared");
+            }
+            Fact::LimitLearned { model_ref, limits } => {
+                let known = self.learned.entry(model_ref.clone()).or_default();
+                *known = known.and_then(*limits);
             }
             Fact::BlobKept { .. } => {}
         }

@@ -12,6 +12,7 @@ use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{
     ConversationItem, ModelFailure, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock,
 };
+use holon_domain::provider::{LearnedLimits, ModelPolicy};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolSpec;
 use holon_domain::{AgentId, limits};
@@ -31,6 +32,8 @@ struct TurnContext {
     kept: Option<(FrameRecord, String, String)>,
     /// Operator messages that wait to enter the turn.
     queued: Vec<QueueEntry>,
+    /// What the provider of the turn's model has taught.
+    learned: LearnedLimits,
 }
 
 impl Shell {
@@ -53,7 +56,9 @@ impl Shell {
             Err(error) => return Some(self.context_failed(stamp, &error)),
         };
         let tools = holon_tools::catalog(context.agent.identity.profile_preset);
-        let prepared = Prepared::new(&context, tools)?;
+        let turn = context.agent.open_turn.as_ref()?;
+        let policy = self.ports.model.policy(&turn.model).with(context.learned);
+        let prepared = Prepared::new(&context, tools, policy)?;
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = prepared.request.clone();
@@ -168,6 +173,7 @@ fn load(
         })
         .collect();
     let queued = reader.interjections(no, limits::INTERJECTIONS_PER_ROUND)?;
+    let learned = reader.model_limits(&turn.model.to_string())?;
     Ok(Some(TurnContext {
         agent,
         entries,
@@ -175,6 +181,7 @@ fn load(
         history,
         kept,
         queued,
+        learned,
     }))
 }
 
@@ -198,7 +205,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(context: &TurnContext, tools: Vec<ToolSpec>) -> Option<Self> {
+    fn new(context: &TurnContext, tools: Vec<ToolSpec>, policy: ModelPolicy) -> Option<Self> {
         let turn = context.agent.open_turn.as_ref()?;
         let input = FrameInput {
             agent: &context.agent,
@@ -207,12 +214,13 @@ impl Prepared {
             history: &context.history,
             now: turn.started_at,
             tools: &tools,
+            budget_tokens: prompt_budget(policy),
         };
         let built = match &context.kept {
             Some((_, stable, agent_scoped)) => holon_prompt::rebuild(&input, stable, agent_scoped),
             None => holon_prompt::build(&input),
         };
-        let request = ModelRequest {
+        let mut request = ModelRequest {
             model: turn.model.clone(),
             round: turn.rounds + 1,
             frame: built.frame.clone(),
@@ -221,14 +229,15 @@ impl Prepared {
                 .iter()
                 .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed))
                 .collect(),
-            max_output_tokens: limits::MAX_OUTPUT_TOKENS,
-            reasoning_effort: None,
+            max_output_tokens: policy.max_output_tokens,
+            reasoning_effort: turn.reasoning_effort,
             prior_rounds: context
                 .agent
                 .totals
                 .model_rounds
                 .saturating_sub(u64::from(turn.rounds)),
         };
+        request.max_output_tokens = output_room(&request, policy);
         Some(Self {
             request,
             built,
@@ -282,6 +291,24 @@ impl Prepared {
             timing,
         }
     }
+}
+
+/// What a prompt may take: its share of the window, less what the answer may need.
+fn prompt_budget(policy: ModelPolicy) -> u32 {
+    let answer = policy
+        .max_output_tokens
+        .min(policy.context_window_tokens / 4);
+    policy.prompt_budget_tokens().saturating_sub(answer)
+}
+
+/// What the model may write: what it is allowed to, within what its window leaves.
+fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
+    let window = u64::from(policy.context_window_tokens);
+    let left = window.saturating_sub(request.estimated_tokens());
+    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    policy
+        .max_output_tokens
+        .min(left.max(limits::MIN_OUTPUT_TOKENS))
 }
 
 /// What was said since the frame, then what waits to be said.

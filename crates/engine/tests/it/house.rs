@@ -6,7 +6,7 @@ use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
-use holon_domain::model::ModelRef;
+use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::summary::AgentSummary;
 use holon_engine::ports::Ports;
 use holon_engine::request::{Admitted, CreateAgent, Ingress};
@@ -25,6 +25,7 @@ pub(crate) struct House {
     pub(crate) homes: Arc<Homes>,
     pub(crate) clock: Arc<VirtualClock>,
     entropy: Arc<Counting>,
+    models: ModelChain,
 }
 
 impl House {
@@ -36,6 +37,7 @@ impl House {
             homes: Arc::default(),
             clock: Arc::new(VirtualClock::new()),
             entropy: Arc::default(),
+            models: ModelChain::only(ModelRef::parse("test/model").expect("a model")),
         }
     }
 
@@ -63,7 +65,7 @@ impl House {
             db_path: self.db_path(),
             agents_dir: "/agents".to_owned(),
             default_agent: agent("main"),
-            default_model: ModelRef::parse("test/model").expect("a model"),
+            models: self.models.clone(),
             conduct,
         };
         let ports = Ports {
@@ -93,6 +95,7 @@ impl House {
             homes: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
+            models: self.models.clone(),
         };
         // The log first: what is checkpointed between the two copies is then in both.
         for name in ["holon.sqlite3-wal", "holon.sqlite3"] {

@@ -7,6 +7,7 @@ use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
 };
+use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_engine::ports::{
@@ -94,6 +95,15 @@ impl ModelClient for Model {
 
     async fn check(&self, _model: &ModelRef) -> Result<(), ModelFailure> {
         Ok(())
+    }
+
+    fn policy(&self, _model: &ModelRef) -> ModelPolicy {
+        ModelPolicy {
+            context_window_tokens: 32_000,
+            effective_context_window_percent: 90,
+            max_output_tokens: 4_096,
+            source: PolicySource::UnknownFallback,
+        }
     }
 }
 
@@ -244,14 +254,7 @@ fn words(text: &str) -> ReplyBlock {
 
 /// A provider failure.
 pub(crate) fn failure(kind: ModelFailureKind) -> ModelFailure {
-    ModelFailure {
-        kind,
-        message: "no answer".to_owned(),
-        retry_after_ms: None,
-        usage: None,
-        learned: None,
-        diagnostics: None,
-    }
+    ModelFailure::new(kind, "no answer")
 }
 
 /// A command that printed this and ended well.

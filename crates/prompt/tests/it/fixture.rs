@@ -21,6 +21,7 @@ pub(crate) struct Scene {
     pub(crate) history: Vec<HistoryItem>,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) now: Timestamp,
+    pub(crate) budget_tokens: u32,
 }
 
 impl Scene {
@@ -32,6 +33,7 @@ impl Scene {
             history: Vec::new(),
             tools: vec![tool("Sleep"), tool("ExecCommand")],
             now: at(100),
+            budget_tokens: 100_000,
         }
     }
 
@@ -43,6 +45,7 @@ impl Scene {
             history: &self.history,
             now: self.now,
             tools: &self.tools,
+            budget_tokens: self.budget_tokens,
         }
     }
 

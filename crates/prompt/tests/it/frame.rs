@@ -194,3 +194,33 @@ fn an_interjection_is_labelled_as_received_during_the_turn() {
 fn texts_are_named_by_half_a_sha_256() {
     assert_eq!(hash(""), "e3b0c44298fc1c149afbf4c8996fb924");
 }
+
+#[test]
+fn a_small_budget_leaves_out_the_oldest_messages_and_never_the_current_one() {
+    let mut scene = Scene::new();
+    let body = "words ".repeat(200);
+    scene.history = (0..6)
+        .map(|n| past(operator(n + 2, &format!("number {n} {body}")), None))
+        .collect();
+    let shown = |budget_tokens| {
+        let scene = Scene {
+            budget_tokens,
+            ..scene.clone()
+        };
+        let frame = scene.built().frame;
+        let context: String = frame
+            .context_blocks
+            .iter()
+            .map(|block| block.text.as_str())
+            .collect();
+        assert!(context.contains("Fix the build."));
+        (0..6)
+            .filter(|n| context.contains(&format!("number {n} ")))
+            .collect::<Vec<u32>>()
+    };
+    assert_eq!(shown(100_000), [0, 1, 2, 3, 4, 5]);
+    let some = shown(4_000);
+    assert!(!some.is_empty() && some.len() < 6, "{some:?}");
+    assert_eq!(some.last(), Some(&5), "the newest stay");
+    assert_eq!(shown(0), [0; 0]);
+}

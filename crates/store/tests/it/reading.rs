@@ -29,6 +29,7 @@ fn frame(key: &str) -> LogEntry {
 fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
     let tries = Tries {
         model_ref: "scripted/x".to_owned(),
+        requested_model_ref: None,
         started_at: Timestamp::from_millis(5),
         duration_ms: 2,
         max_attempts: 3,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use super::{Prepared, load};
+use crate::facts::SharedFacts;
 use crate::kernel::{Handled, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
 use holon_core::{HostFacts, Input, RoundAnswer, Stamp};
@@ -9,12 +10,20 @@ use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Vi
 use holon_domain::attempt::TokenUsage;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
-use holon_domain::model::{ModelRef, ModelReply, ReplyBlock, StopReason};
+use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReason};
+use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_store::Db;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+const POLICY: ModelPolicy = ModelPolicy {
+    context_window_tokens: 32_000,
+    effective_context_window_percent: 90,
+    max_output_tokens: 4_096,
+    source: PolicySource::UnknownFallback,
+};
 
 #[derive(Debug, Default)]
 struct Numbers(u128);
@@ -49,7 +58,9 @@ impl Desk {
         let mut desk = Self {
             db,
             steps,
-            kernel: Kernel::new(HostFacts { default_model }),
+            kernel: Kernel::new(SharedFacts::new(HostFacts {
+                models: ModelChain::only(default_model),
+            })),
             id: id.clone(),
             numbers: Numbers::default(),
             answer: None,
@@ -108,7 +119,7 @@ impl Desk {
             .unwrap()
             .unwrap();
         let tools = holon_tools::catalog(context.agent.identity.profile_preset);
-        let prepared = Prepared::new(&context, tools).unwrap();
+        let prepared = Prepared::new(&context, tools, POLICY).unwrap();
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),

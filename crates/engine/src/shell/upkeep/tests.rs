@@ -1,6 +1,7 @@
 //! After a commit nobody could be sure of: what it asked for is done, once.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::{
     Clock, CommandContext, CommandHost, EntropySource, HomeHost, ModelClient, Ports,
@@ -14,7 +15,8 @@ use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Vi
 use holon_domain::command::{CommandFailure, CommandOutput};
 use holon_domain::intent::ExecCommand;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
-use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_store::{Db, Readers, Writer};
@@ -40,6 +42,15 @@ impl ModelClient for Quiet {
     ) -> Result<ModelReply, ModelFailure> {
         drop(self.asked.send(request));
         std::future::pending().await
+    }
+
+    fn policy(&self, _model: &ModelRef) -> ModelPolicy {
+        ModelPolicy {
+            context_window_tokens: 32_000,
+            effective_context_window_percent: 90,
+            max_output_tokens: 4_096,
+            source: PolicySource::UnknownFallback,
+        }
     }
 
     async fn check(&self, _model: &ModelRef) -> Result<(), ModelFailure> {
@@ -117,13 +128,13 @@ fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
         entropy: quiet.clone(),
     };
     let facts = HostFacts {
-        default_model: ModelRef::parse("test/model").unwrap(),
+        models: ModelChain::only(ModelRef::parse("test/model").unwrap()),
     };
     let readers = Readers::open(&path).unwrap();
     Shell::new(
         Writer::start(db),
         readers,
-        Kernel::new(facts),
+        Kernel::new(SharedFacts::new(facts)),
         ports,
         crate::Conduct::default(),
     )

@@ -1,0 +1,157 @@
+//! The policy as tables: every kind of failure, at every standing that matters.
+
+use super::*;
+use holon_domain::provider::LearnedLimits;
+
+const FIRST: Standing = Standing {
+    attempt: 1,
+    has_fallback: false,
+    attended: false,
+    without_network_ms: 0,
+    parks: 0,
+};
+
+fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
+    ModelFailure {
+        retry_after_ms,
+        ..ModelFailure::new(kind, "it failed")
+    }
+}
+
+#[test]
+fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model() {
+    let rows: Vec<String> = ModelFailureKind::ALL
+        .iter()
+        .map(|kind| {
+            let tries: Vec<&str> = (1..=3)
+                .map(|attempt| {
+                    let standing = Standing { attempt, ..FIRST };
+                    judge(&failure(*kind, None), standing, 0).as_str()
+                })
+                .collect();
+            let after = if falls_over(*kind) {
+                "next model"
+            } else {
+                "end of the turn"
+            };
+            format!("{}: {}, then {after}", kind.as_str(), tries.join(" "))
+        })
+        .collect();
+    insta::assert_snapshot!(rows.join("\n"), @r"
+    timeout: retry retry exhausted, then next model
+    connection: retry retry exhausted, then next model
+    network: wait_for_network wait_for_network wait_for_network, then end of the turn
+    rate_limited: retry retry exhausted, then next model
+    quota: fail_fast fail_fast fail_fast, then next model
+    server_error: retry retry exhausted, then next model
+    auth: fail_fast fail_fast fail_fast, then next model
+    invalid_request: fail_fast fail_fast fail_fast, then next model
+    context_length_exceeded: fail_fast fail_fast fail_fast, then end of the turn
+    invalid_response: fail_fast fail_fast fail_fast, then next model
+    unsupported_transport: fail_fast fail_fast fail_fast, then next model
+    model_unavailable: fail_fast fail_fast fail_fast, then next model
+    ");
+}
+
+#[test]
+fn pauses_double_take_jitter_honour_the_provider_and_stay_in_bounds() {
+    let pause = |attempt, after, chance| {
+        let standing = Standing { attempt, ..FIRST };
+        judge(
+            &failure(ModelFailureKind::RateLimited, after),
+            standing,
+            chance,
+        )
+    };
+    let retry = |backoff_ms| Disposition::Retry { backoff_ms };
+    assert_eq!(pause(1, None, 0), retry(1_000));
+    assert_eq!(pause(2, None, 0), retry(2_000));
+    assert_eq!(pause(1, None, 999), retry(1_249));
+    assert_eq!(pause(1, Some(7_000), 0), retry(7_000));
+    assert_eq!(
+        pause(1, Some(limits::BACKOFF_MAX_MS), 999),
+        retry(limits::BACKOFF_MAX_MS)
+    );
+}
+
+#[test]
+fn a_provider_that_wants_to_be_left_alone_for_long_is_an_allowance() {
+    let hour = 3_600_000;
+    for kind in [ModelFailureKind::RateLimited, ModelFailureKind::Quota] {
+        let failure = failure(kind, Some(hour));
+        let judged = |standing| judge(&failure, standing, 7);
+        assert_eq!(judged(FIRST), Disposition::Park { backoff_ms: hour });
+        let last = Standing {
+            attempt: 3,
+            ..FIRST
+        };
+        assert_eq!(judged(last), Disposition::Park { backoff_ms: hour });
+        let other = Standing {
+            has_fallback: true,
+            ..FIRST
+        };
+        assert_eq!(
+            judged(other),
+            Disposition::FailFast,
+            "another model goes first"
+        );
+        let attended = Standing {
+            attended: true,
+            ..FIRST
+        };
+        assert_eq!(
+            judged(attended),
+            Disposition::FailFast,
+            "nobody sits for an hour"
+        );
+        let often = Standing {
+            parks: limits::PARKS_PER_ROUND,
+            ..FIRST
+        };
+        assert_eq!(judged(often), Disposition::FailFast);
+    }
+    let month = 30 * 24 * hour;
+    let far = failure(ModelFailureKind::Quota, Some(month));
+    assert_eq!(judge(&far, FIRST, 0), Disposition::FailFast);
+}
+
+#[test]
+fn without_a_network_pauses_grow_to_a_bound_use_up_no_try_and_end_at_last() {
+    let offline = failure(ModelFailureKind::Network, None);
+    let after = |without_network_ms, attended| {
+        let standing = Standing {
+            attempt: 3,
+            has_fallback: true,
+            attended,
+            without_network_ms,
+            parks: 0,
+        };
+        judge(&offline, standing, 0)
+    };
+    let wait = |backoff_ms| Disposition::WaitForNetwork { backoff_ms };
+    assert_eq!(after(0, false), wait(1_000));
+    assert_eq!(after(8_000, false), wait(8_000));
+    assert_eq!(after(3_600_000, false), wait(limits::BACKOFF_MAX_MS));
+    assert_eq!(
+        after(limits::NETWORK_PATIENCE_MS, false),
+        Disposition::Exhausted
+    );
+    assert_eq!(
+        after(limits::ATTENDED_PATIENCE_MS, true),
+        Disposition::Exhausted
+    );
+}
+
+#[test]
+fn a_lesson_about_the_output_limit_is_put_to_use_at_once_but_not_for_ever() {
+    let taught = ModelFailure {
+        learned: Some(LearnedLimits {
+            max_output_tokens: Some(4_096),
+            ..LearnedLimits::default()
+        }),
+        ..ModelFailure::new(ModelFailureKind::InvalidRequest, "max_tokens is too large")
+    };
+    let at = |attempt| judge(&taught, Standing { attempt, ..FIRST }, 0);
+    assert_eq!(at(1), Disposition::Retry { backoff_ms: 0 });
+    assert_eq!(at(3), Disposition::FailFast);
+}

@@ -1,0 +1,324 @@
+//! Which model a turn asks: fallbacks, waits for network and allowance, and what errors teach.
+
+use crate::make::{self, Said};
+use crate::states;
+use crate::world::World;
+use holon_core::Input;
+use holon_core::assess::assess;
+use holon_domain::attempt::{AttemptOutcome, AttemptTimeline};
+use holon_domain::log::LogEntry;
+use holon_domain::message::{DeliverySurface, Priority};
+use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelFailureKind};
+use holon_domain::provider::{LearnedLimits, ReasoningEffort};
+use holon_domain::turn::TerminalReason;
+use holon_domain::{Timestamp, limits};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// An agent that asks `a/1`, then `b/1`, then `c/1`, and is asked something.
+fn asking(surface: DeliverySurface) -> World {
+    let mut world = states::idle();
+    world.host.models = ModelChain {
+        default: make::model("a/1"),
+        fallbacks: vec![make::model("b/1"), make::model("c/1")],
+        fallback_disabled: false,
+    };
+    let mut ingress = make::prompt(Priority::Normal);
+    ingress.delivery_surface = surface;
+    world.send(make::admit(ingress));
+    world
+}
+
+fn unattended() -> World {
+    asking(DeliverySurface::HttpControlPrompt)
+}
+
+fn without_fallbacks(mut world: World) -> World {
+    if let Some(turn) = world.agent.open_turn.as_mut() {
+        turn.fallbacks.clear();
+    }
+    world
+}
+
+fn fail(world: &mut World, failure: ModelFailure) {
+    let stamp = world.stamp().expect("a model is asked");
+    let timing = make::timing(world.now);
+    world.send(Input::RoundFailed {
+        stamp,
+        failure,
+        timing,
+    });
+}
+
+fn fail_as(world: &mut World, kind: ModelFailureKind) {
+    fail(world, ModelFailure::new(kind, "it failed"));
+}
+
+fn asked(world: &World) -> String {
+    let turn = world.agent.open_turn.as_ref().expect("a turn runs");
+    turn.model.to_string()
+}
+
+fn last_failure(world: &World) -> &AttemptTimeline {
+    match world.log.last() {
+        Some((_, LogEntry::RuntimeFailure { timeline, .. })) => {
+            timeline.as_ref().expect("with its tries")
+        }
+        other => panic!("the log ends with a failure, not {other:?}"),
+    }
+}
+
+fn tries(timeline: &AttemptTimeline) -> Vec<String> {
+    let one = |attempt: &holon_domain::attempt::AttemptRecord| {
+        let onward = if attempt.advanced_to_fallback {
+            ", next model"
+        } else {
+            ""
+        };
+        let why = attempt.disposition.as_deref().unwrap_or("answered");
+        format!("{} {} {why}{onward}", attempt.model_ref, attempt.attempt)
+    };
+    timeline.attempts.iter().map(one).collect()
+}
+
+#[test]
+fn each_model_gets_its_tries_and_then_the_next_is_asked_in_the_same_round() {
+    let mut world = unattended();
+    for _ in 0..2 {
+        fail_as(&mut world, ModelFailureKind::ServerError);
+        world.let_due_come();
+    }
+    fail_as(&mut world, ModelFailureKind::ServerError);
+    assert_eq!(asked(&world), "b/1");
+    fail_as(&mut world, ModelFailureKind::Auth);
+    assert_eq!(asked(&world), "c/1");
+    world.send(Said::words("here").to(&world));
+    let Some((
+        _,
+        LogEntry::AssistantRound {
+            tries: told, usage, ..
+        },
+    )) = world.log.last()
+    else {
+        panic!("the round is in the log");
+    };
+    let timeline = told.timeline(*usage);
+    assert_eq!(
+        tries(&timeline),
+        [
+            "a/1 1 retry",
+            "a/1 2 retry",
+            "a/1 3 exhausted, next model",
+            "b/1 1 fail_fast, next model",
+            "c/1 1 answered",
+        ]
+    );
+    assert_eq!(timeline.requested_model_ref, "a/1");
+    assert_eq!(timeline.winning_model_ref.as_deref(), Some("c/1"));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+}
+
+#[test]
+fn the_rest_of_the_turn_stays_on_the_model_that_won_and_the_next_turn_begins_anew() {
+    let mut world = unattended();
+    fail_as(&mut world, ModelFailureKind::Auth);
+    world.send(Said::calls(vec![make::agent_get()]).to(&world));
+    assert_eq!(asked(&world), "b/1");
+    world.send(Said::words("done").to(&world));
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    assert_eq!(asked(&world), "a/1");
+}
+
+#[test]
+fn when_nobody_is_left_the_turn_fails_once_and_says_how_many_were_asked() {
+    let mut world = unattended();
+    for _ in 0..3 {
+        fail_as(&mut world, ModelFailureKind::InvalidResponse);
+    }
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+    assert_eq!(world.briefs.len(), 1);
+    let timeline = last_failure(&world);
+    assert_eq!(timeline.requested_model_ref, "a/1");
+    assert_eq!(timeline.active_model_ref.as_deref(), Some("c/1"));
+    let failure = world.agent.last_failure.as_ref().expect("kept");
+    let summary = &failure.failure_artifact.summary;
+    assert!(summary.starts_with("none of 3 models"), "{summary}");
+}
+
+#[test]
+fn a_prompt_that_does_not_fit_is_put_to_nobody_else() {
+    let mut world = unattended();
+    fail_as(&mut world, ModelFailureKind::ContextLengthExceeded);
+    assert_eq!(
+        world.ended_as(),
+        Some(TerminalReason::ContextLengthExceeded)
+    );
+}
+
+#[test]
+fn without_a_network_the_same_model_is_asked_again_for_a_day_and_nobody_else() {
+    let mut world = unattended();
+    let began = world.now;
+    let mut asked_times = 0_u64;
+    while world.agent.open_turn.is_some() {
+        fail_as(&mut world, ModelFailureKind::Network);
+        asked_times += 1;
+        if world.agent.open_turn.is_some() {
+            assert_eq!(asked(&world), "a/1");
+            world.let_due_come();
+        }
+    }
+    let waited = world.now.millis_since(began);
+    assert!(waited >= limits::NETWORK_PATIENCE_MS, "{waited}");
+    assert!(asked_times < 2_000, "pauses grow: {asked_times}");
+    assert_eq!(
+        tries(last_failure(&world)),
+        [
+            "a/1 1 wait_for_network",
+            "a/1 1 wait_for_network",
+            "a/1 1 exhausted",
+        ],
+        "the first and the last of many"
+    );
+}
+
+#[test]
+fn a_network_that_comes_back_has_cost_no_try() {
+    let mut world = unattended();
+    for _ in 0..5 {
+        fail_as(&mut world, ModelFailureKind::Network);
+        world.let_due_come();
+    }
+    for _ in 0..2 {
+        fail_as(&mut world, ModelFailureKind::Timeout);
+        world.let_due_come();
+    }
+    assert_eq!(asked(&world), "a/1", "two of three tries are used");
+}
+
+fn used_up(resets_in_ms: u64) -> ModelFailure {
+    ModelFailure {
+        retry_after_ms: Some(resets_in_ms),
+        ..ModelFailure::new(ModelFailureKind::Quota, "the allowance is used up")
+    }
+}
+
+#[test]
+fn a_used_up_allowance_asks_the_next_model_first() {
+    let mut world = unattended();
+    fail(&mut world, used_up(HOUR_MS));
+    assert_eq!(asked(&world), "b/1");
+}
+
+#[test]
+fn a_used_up_allowance_of_the_last_model_parks_the_turn_visibly_until_it_is_renewed() {
+    let mut world = without_fallbacks(unattended());
+    fail(&mut world, used_up(HOUR_MS));
+    let renewed = world.now.plus_millis(HOUR_MS);
+    let standing = assess(&world.agent, &world.queue());
+    assert_eq!(standing.posture.wakes_at, Some(renewed));
+    assert!(
+        standing.posture.reason.contains("allowance of a/1"),
+        "{}",
+        standing.posture.reason
+    );
+    world.let_due_come();
+    assert_eq!(world.now, renewed);
+    world.send(Said::words("back again").to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+}
+
+#[test]
+fn a_parked_turn_survives_a_restart() {
+    let mut world = without_fallbacks(unattended());
+    fail(&mut world, used_up(HOUR_MS));
+    let before: Vec<Timestamp> = world.due.values().map(|(at, _)| *at).collect();
+    world.recover(false);
+    let after: Vec<Timestamp> = world.due.values().map(|(at, _)| *at).collect();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn nobody_who_sits_and_waits_is_kept_for_an_hour() {
+    let mut world = without_fallbacks(asking(DeliverySurface::RunOnce));
+    fail(&mut world, used_up(HOUR_MS));
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+    let mut offline = asking(DeliverySurface::RunOnce);
+    let began = offline.now;
+    while offline.agent.open_turn.is_some() {
+        fail_as(&mut offline, ModelFailureKind::Network);
+        if offline.agent.open_turn.is_some() {
+            offline.let_due_come();
+        }
+    }
+    let waited = offline.now.millis_since(began);
+    assert!(waited <= 3 * limits::ATTENDED_PATIENCE_MS, "{waited}");
+}
+
+#[test]
+fn an_allowance_that_is_used_up_again_and_again_ends_the_turn() {
+    let mut world = without_fallbacks(unattended());
+    for _ in 0..limits::PARKS_PER_ROUND {
+        fail(&mut world, used_up(HOUR_MS));
+        world.let_due_come();
+    }
+    fail(&mut world, used_up(HOUR_MS));
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+    let last = last_failure(&world).attempts.last().expect("a try").outcome;
+    assert_eq!(last, AttemptOutcome::FailFastAborted);
+}
+
+#[test]
+fn what_an_error_teaches_is_kept_for_the_model_it_speaks_of() {
+    let mut world = unattended();
+    let output = LearnedLimits {
+        max_output_tokens: Some(4_096),
+        ..LearnedLimits::default()
+    };
+    fail(
+        &mut world,
+        ModelFailure {
+            learned: Some(output),
+            ..ModelFailure::new(ModelFailureKind::InvalidRequest, "max_tokens is too large")
+        },
+    );
+    world.let_due_come();
+    assert_eq!(asked(&world), "a/1", "asked again with less");
+    let window = LearnedLimits {
+        context_window_tokens: Some(8_000),
+        ..LearnedLimits::default()
+    };
+    fail(
+        &mut world,
+        ModelFailure {
+            learned: Some(window),
+            ..ModelFailure::new(ModelFailureKind::ContextLengthExceeded, "too long")
+        },
+    );
+    let known = world.learned.get("a/1").copied();
+    assert_eq!(known, Some(output.and_then(window)));
+}
+
+#[test]
+fn an_effort_holds_for_the_model_it_was_chosen_with() {
+    let mut world = unattended();
+    world.send(Said::words("hello").to(&world));
+    world.send(Input::Configure {
+        workspace: None,
+        model: Some(ModelChoice::Use {
+            model: make::model("d/1"),
+            reasoning_effort: Some(ReasoningEffort::High),
+        }),
+    });
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let effort = |world: &World| {
+        let turn = world.agent.open_turn.as_ref().expect("a turn runs");
+        (turn.model.to_string(), turn.reasoning_effort)
+    };
+    assert_eq!(
+        effort(&world),
+        ("d/1".to_owned(), Some(ReasoningEffort::High))
+    );
+    fail_as(&mut world, ModelFailureKind::Auth);
+    assert_eq!(effort(&world), ("a/1".to_owned(), None));
+}

@@ -1,0 +1,104 @@
+//! Which models a turn may ask, in which order.
+
+use super::ModelRef;
+use crate::provider::ReasoningEffort;
+
+/// The host's models: whom agents ask unless they have their own choice, and who is asked when that fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelChain {
+    /// The default; may be no choice.
+    pub default: ModelRef,
+    /// Asked in this order when the one before could not answer.
+    pub fallbacks: Vec<ModelRef>,
+    /// Whether only the first is ever asked.
+    pub fallback_disabled: bool,
+}
+
+/// Whom an agent asks from its next turn on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelChoice {
+    /// This model, whatever the host's default is.
+    Use {
+        /// Which.
+        model: ModelRef,
+        /// How hard it should think, when that matters.
+        reasoning_effort: Option<ReasoningEffort>,
+    },
+    /// The host's default.
+    Inherit,
+}
+
+impl ModelChain {
+    /// One model and nobody after it.
+    #[must_use]
+    pub const fn only(default: ModelRef) -> Self {
+        Self {
+            default,
+            fallbacks: Vec::new(),
+            fallback_disabled: false,
+        }
+    }
+
+    /// Whom an agent asks first.
+    #[must_use]
+    pub fn first<'a>(&'a self, own: Option<&'a ModelRef>) -> &'a ModelRef {
+        own.unwrap_or(&self.default)
+    }
+
+    /// Who is asked after the first, each once.
+    #[must_use]
+    pub fn after_first(&self, own: Option<&ModelRef>) -> Vec<ModelRef> {
+        let first = self.first(own);
+        if self.fallback_disabled {
+            return Vec::new();
+        }
+        let mut rest: Vec<ModelRef> = Vec::new();
+        for model in std::iter::once(&self.default).chain(&self.fallbacks) {
+            if model != first && !model.is_none() && !rest.contains(model) {
+                rest.push(model.clone());
+            }
+        }
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(text: &str) -> ModelRef {
+        ModelRef::parse(text).expect("a reference")
+    }
+
+    #[test]
+    fn an_own_choice_comes_first_then_the_default_then_the_fallbacks_and_nobody_twice() {
+        let chain = ModelChain {
+            default: model("a/1"),
+            fallbacks: vec![model("b/1"), model("a/1"), model("c/1"), model("b/1")],
+            fallback_disabled: false,
+        };
+        let after = |own: Option<&ModelRef>| -> Vec<String> {
+            let rest = chain.after_first(own);
+            rest.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(chain.first(None), &model("a/1"));
+        assert_eq!(after(None), ["b/1", "c/1"]);
+        assert_eq!(chain.first(Some(&model("c/1"))), &model("c/1"));
+        assert_eq!(after(Some(&model("c/1"))), ["a/1", "b/1"]);
+        assert_eq!(after(Some(&model("d/1"))), ["a/1", "b/1", "c/1"]);
+    }
+
+    #[test]
+    fn without_a_default_or_with_fallback_turned_off_nobody_is_made_up() {
+        let none = ModelChain {
+            fallbacks: vec![model("b/1")],
+            ..ModelChain::only(ModelRef::none())
+        };
+        assert_eq!(none.after_first(Some(&model("a/1"))), [model("b/1")]);
+        let off = ModelChain {
+            fallback_disabled: true,
+            ..none
+        };
+        assert_eq!(off.after_first(Some(&model("a/1"))), []);
+    }
+}
