@@ -1,6 +1,6 @@
 //! Deleting an agent: one list of every table that holds something of agents, each with its rule.
 //!
-//! Invariant: every table but `meta` is in the list, and `agents` is last, so that an interrupted deletion can
+//! Invariant: every table but those of the host (`meta`, `model_limits`) is in the list, and `agents` is last, so that an interrupted deletion can
 //! always be found and taken up again.
 
 use crate::error::Error;

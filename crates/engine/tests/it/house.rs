@@ -30,6 +30,12 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) fn new() -> Self {
+        let default = ModelRef::parse("test/model").expect("a model");
+        Self::asking(ModelChain::only(default))
+    }
+
+    /// A house whose hosts ask these models.
+    pub(crate) fn asking(models: ModelChain) -> Self {
         Self {
             dir: TempDir::new().expect("a temporary directory"),
             model: Arc::new(Model::new()),
@@ -37,7 +43,7 @@ impl House {
             homes: Arc::default(),
             clock: Arc::new(VirtualClock::new()),
             entropy: Arc::default(),
-            models: ModelChain::only(ModelRef::parse("test/model").expect("a model")),
+            models,
         }
     }
 

@@ -9,6 +9,7 @@
 mod commits;
 mod feed;
 mod house;
+mod models;
 mod ports;
 mod restarts;
 mod runs;

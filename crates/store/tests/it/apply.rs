@@ -7,6 +7,7 @@ use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::message::Priority;
+use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
 use holon_store::{Db, Error, Removal, WriteError};
 
@@ -221,6 +222,32 @@ fn a_text_kept_twice_is_kept_once() {
     .expect("writes");
     assert_eq!(db.reader().blob("h1"), Ok(Some("text".to_owned())));
     assert_eq!(db.reader().blob("h2"), Ok(None));
+}
+
+#[test]
+fn a_later_lesson_about_a_model_replaces_only_what_it_speaks_of() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    let window = |tokens| LearnedLimits {
+        context_window_tokens: Some(tokens),
+        max_output_tokens: None,
+    };
+    let output = LearnedLimits {
+        context_window_tokens: None,
+        max_output_tokens: Some(2_048),
+    };
+    for limits in [window(8_192), output, window(4_096)] {
+        let model_ref = "local/model".to_owned();
+        let decision = scribe
+            .fact(Fact::LimitLearned { model_ref, limits })
+            .decide();
+        apply(&mut db, no, &decision).expect("is written");
+    }
+    let reader = db.reader();
+    let known = reader.model_limits("local/model").expect("reads");
+    assert_eq!(known, window(4_096).and_then(output));
+    let other = reader.model_limits("local/other").expect("reads");
+    assert_eq!(other, LearnedLimits::default());
 }
 
 #[test]

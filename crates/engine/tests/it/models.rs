@@ -1,0 +1,107 @@
+//! Whom a running host asks: the chain, an agent's own choice, settings that change, and learned limits.
+
+use crate::house::{House, agent, briefs, prompt};
+use crate::ports::{calls, failure, says};
+use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelRef};
+use holon_domain::provider::{LearnedLimits, PolicySource};
+use serde_json::json;
+
+fn model(text: &str) -> ModelRef {
+    ModelRef::parse(text).expect("a model")
+}
+
+fn chain(default: &str, fallback: &str) -> ModelChain {
+    ModelChain {
+        fallbacks: vec![model(fallback)],
+        ..ModelChain::only(model(default))
+    }
+}
+
+#[tokio::test]
+async fn the_next_model_is_asked_the_same_and_answers_the_rest_of_the_turn() {
+    let house = House::asking(chain("a/1", "b/1"));
+    let host = house.with_main().await;
+    prompt(&host, "main", "hello").await;
+    let first = house.model.next().await;
+    assert_eq!(first.request.model, model("a/1"));
+    let asked = first.request.frame.context_blocks.clone();
+    first.answer(Err(failure(ModelFailureKind::Auth)));
+    let second = house.model.next().await;
+    assert_eq!(second.request.model, model("b/1"));
+    assert_eq!(second.request.frame.context_blocks, asked);
+    second.answer(calls(&[("AgentGet", json!({}))]));
+    let third = house.model.next().await;
+    assert_eq!(third.request.model, model("b/1"));
+    third.answer(says("done"));
+    assert_eq!(briefs(&host, "main", 1).await[0].text, "done");
+}
+
+#[tokio::test]
+async fn an_own_choice_and_new_settings_hold_from_the_next_turn_on() {
+    let house = House::asking(ModelChain::only(model("a/1")));
+    let host = house.with_main().await;
+    prompt(&host, "main", "first").await;
+    let first = house.model.next().await;
+    host.set_models(ModelChain::only(model("c/1")));
+    first.answer(calls(&[("AgentGet", json!({}))]));
+    let second = house.model.next().await;
+    assert_eq!(
+        second.request.model,
+        model("a/1"),
+        "the turn goes on as it began"
+    );
+    second.answer(says("one"));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "second").await;
+    let next = house.model.next().await;
+    assert_eq!(next.request.model, model("c/1"));
+    next.answer(says("two"));
+    briefs(&host, "main", 2).await;
+
+    let own = ModelChoice::Use {
+        model: model("d/1"),
+        reasoning_effort: None,
+    };
+    let acts = host.acts();
+    acts.set_model(&agent("main"), own).await.expect("is set");
+    let status = host.reads().status(&agent("main")).await.expect("a status");
+    assert_eq!(status.model.effective_model.as_deref(), Some("d/1"));
+    assert_eq!(status.model.effective_fallback_models, ["c/1"]);
+    acts.set_model(&agent("main"), ModelChoice::Inherit)
+        .await
+        .expect("is cleared");
+    let status = host.reads().status(&agent("main")).await.expect("a status");
+    assert_eq!(status.model.effective_model.as_deref(), Some("c/1"));
+}
+
+#[tokio::test]
+async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
+    let house = House::asking(ModelChain::only(model("local/unknown")));
+    let host = house.with_main().await;
+    prompt(&host, "main", "hello").await;
+    let first = house.model.next().await;
+    assert_eq!(first.request.max_output_tokens, 4_096);
+    assert!(
+        !first.request.tools.is_empty(),
+        "tools from the first round"
+    );
+    first.answer(Err(ModelFailure {
+        learned: Some(LearnedLimits {
+            context_window_tokens: Some(4_000),
+            max_output_tokens: Some(1_000),
+        }),
+        ..failure(ModelFailureKind::InvalidRequest)
+    }));
+    let second = house.model.next().await;
+    assert!(
+        second.request.max_output_tokens <= 1_000,
+        "{}",
+        second.request.max_output_tokens
+    );
+    second.answer(says("now it fits"));
+    briefs(&host, "main", 1).await;
+    let status = host.reads().status(&agent("main")).await.expect("a status");
+    let policy = status.model.resolved_policy.expect("a policy");
+    assert_eq!(policy.context_window_tokens, 4_000);
+    assert_eq!(policy.source, PolicySource::Learned);
+}
