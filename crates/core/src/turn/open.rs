@@ -5,8 +5,8 @@ use crate::draft::Draft;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
-use holon_domain::message::DeliverySurface;
-use holon_domain::queue::QueueEntry;
+use holon_domain::message::{DeliverySurface, MessageEnvelope};
+use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::turn::{OpenTurn, Owed, Phase, ResumeMark};
 use holon_domain::{RunId, limits};
 
@@ -51,14 +51,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         turn_index,
         attempt: 1,
     });
-    let owes = if envelope.owes_outcome() {
-        vec![Owed {
-            seq,
-            id: envelope.id.clone(),
-        }]
-    } else {
-        Vec::new()
-    };
+    let owes = owed(seq, &envelope);
     draft.agent.open_turn = Some(OpenTurn {
         run_id,
         turn_index,
@@ -84,6 +77,15 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });
+}
+
+/// What the turn's end must settle of the message it answers.
+fn owed(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<Owed> {
+    if !envelope.owes_outcome() {
+        return Vec::new();
+    }
+    let id = envelope.id.clone();
+    vec![Owed { seq, id }]
 }
 
 /// Whether somebody sits and waits: a one-shot run holds its caller until the end.

@@ -58,7 +58,7 @@ impl Shell {
         let tools = holon_tools::catalog(context.agent.identity.profile_preset);
         let turn = context.agent.open_turn.as_ref()?;
         let policy = self.ports.model.policy(&turn.model).with(context.learned);
-        let prepared = Prepared::new(&context, tools, policy)?;
+        let prepared = Prepared::new(&context, &tools, policy)?;
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = prepared.request.clone();
@@ -205,7 +205,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(context: &TurnContext, tools: Vec<ToolSpec>, policy: ModelPolicy) -> Option<Self> {
+    fn new(context: &TurnContext, tools: &[ToolSpec], policy: ModelPolicy) -> Option<Self> {
         let turn = context.agent.open_turn.as_ref()?;
         let input = FrameInput {
             agent: &context.agent,
@@ -213,7 +213,7 @@ impl Prepared {
             current: context.messages.get(&turn.message_seq)?,
             history: &context.history,
             now: turn.started_at,
-            tools: &tools,
+            tools,
             budget_tokens: prompt_budget(policy),
         };
         let built = match &context.kept {

@@ -119,7 +119,7 @@ impl Desk {
             .unwrap()
             .unwrap();
         let tools = holon_tools::catalog(context.agent.identity.profile_preset);
-        let prepared = Prepared::new(&context, tools, POLICY).unwrap();
+        let prepared = Prepared::new(&context, &tools, POLICY).unwrap();
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),
