@@ -2,7 +2,6 @@
 //!
 //! Pure functions of the request and the answer; nothing here knows about scripts.
 
-use holon_domain::block::Block;
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock};
 use holon_domain::text;
 
@@ -40,33 +39,6 @@ pub(crate) fn everything_said(request: &ModelRequest) -> String {
     said
 }
 
-/// Estimated tokens of the whole request.
-pub(crate) fn tokens_read(request: &ModelRequest) -> u64 {
-    let frame = text::estimate_tokens(&request.frame.system_prompt)
-        + request
-            .frame
-            .context_blocks
-            .iter()
-            .map(|block| text::estimate_tokens(&block.text))
-            .sum::<usize>();
-    let conversation: usize = request.conversation.iter().map(item_tokens).sum();
-    to_u64(frame + conversation)
-}
-
-fn item_tokens(item: &ConversationItem) -> usize {
-    let block_tokens = |block: &Block| match block {
-        Block::Text { text } | Block::Reasoning { text, .. } => text::estimate_tokens(text),
-        Block::ToolCall(call) => {
-            text::estimate_tokens(&call.name) + text::estimate_tokens(&call.input.to_string())
-        }
-    };
-    match item {
-        ConversationItem::Assistant { blocks, .. } => blocks.iter().map(block_tokens).sum(),
-        ConversationItem::ToolResult { content, .. } => text::estimate_tokens(content),
-        ConversationItem::User { text } => text::estimate_tokens(text),
-    }
-}
-
 /// Estimated tokens of an answer.
 pub(crate) fn tokens_written(blocks: &[ReplyBlock]) -> u64 {
     let tokens = |block: &ReplyBlock| match block {
@@ -77,9 +49,5 @@ pub(crate) fn tokens_written(blocks: &[ReplyBlock]) -> u64 {
             text::estimate_tokens(&call.name) + text::estimate_tokens(&call.input.to_string())
         }
     };
-    to_u64(blocks.iter().map(tokens).sum())
-}
-
-fn to_u64(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
+    u64::try_from(blocks.iter().map(tokens).sum::<usize>()).unwrap_or(u64::MAX)
 }

@@ -152,6 +152,10 @@ pub enum ErrorKind {
     Timeout,
     /// A broken connection.
     Connection,
+    /// No network at all.
+    Network,
+    /// The allowance is used up, until `retry_after_ms` have passed.
+    Quota,
     /// As HTTP 401 or 403.
     Auth,
     /// As another HTTP 4xx.
@@ -169,6 +173,8 @@ impl From<ErrorKind> for ModelFailureKind {
             ErrorKind::ServerError => Self::ServerError,
             ErrorKind::Timeout => Self::Timeout,
             ErrorKind::Connection => Self::Connection,
+            ErrorKind::Network => Self::Network,
+            ErrorKind::Quota => Self::Quota,
             ErrorKind::Auth => Self::Auth,
             ErrorKind::InvalidRequest => Self::InvalidRequest,
             ErrorKind::ContextLengthExceeded => Self::ContextLengthExceeded,

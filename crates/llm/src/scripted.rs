@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::placeholder::{self, Placeholder};
 use crate::reading::{
-    current_input, everything_said, last_tool_result, tokens_read, tokens_written,
+    current_input, everything_said, last_tool_result, tokens_written,
 };
 use crate::script::{Expectation, Round, Script, ScriptedError};
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
@@ -54,8 +54,8 @@ impl Scripted {
     }
 
     /// Whether the script can be played at all.
-    pub(crate) fn check(&self, script: &str) -> Result<(), Error> {
-        load(&self.base.join(script)).map(drop)
+    pub(crate) async fn check(&self, script: &str) -> Result<(), Error> {
+        load_off_thread(self.base.join(script)).await.map(drop)
     }
 
     /// Answers one request.
@@ -226,7 +226,7 @@ impl Playing<'_> {
         };
         let stop_reason = self.round.stop.map_or(natural, StopReason::from);
         let usage = self.round.usage.map_or_else(
-            || TokenUsage::new(tokens_read(self.request), tokens_written(&blocks)),
+            || TokenUsage::new(self.request.estimated_tokens(), tokens_written(&blocks)),
             |usage| TokenUsage::new(usage.input_tokens, usage.output_tokens),
         );
         Ok(ModelReply {

@@ -86,11 +86,15 @@ async fn the_stop_reason_fits_the_answer_unless_the_script_says_otherwise() {
 async fn usage_is_estimated_from_both_sides_when_the_script_gives_none() {
     let stage = Stage::with(&json!({ "rounds": [{ "text": "12345678" }] }));
     let bare = stage.call(&request(0, 1)).await.unwrap().usage;
+    let mut toolless = request(0, 1);
+    toolless.tools.clear();
+    let tools = bare.input_tokens - stage.call(&toolless).await.unwrap().usage.input_tokens;
+    assert!(tools > 0);
     assert_eq!(bare.output_tokens, 2);
     assert_eq!(
         bare.input_tokens,
-        2 + 2 + 5,
-        "system prompt, earlier, current input"
+        2 + 2 + 5 + tools,
+        "system prompt, earlier, current input, tools"
     );
     let mut longer = request(0, 1);
     longer.conversation = vec![
