@@ -115,7 +115,15 @@ fn payload_of(event: &Event) -> Result<String, serde_json::Error> {
     if let Some(fields) = payload.as_object_mut() {
         let tries = &round.tries;
         let derived = [
-            ("requested_model", json!(tries.model_ref)),
+            (
+                "requested_model",
+                json!(
+                    tries
+                        .requested_model_ref
+                        .as_ref()
+                        .unwrap_or(&tries.model_ref)
+                ),
+            ),
             ("active_model", json!(tries.model_ref)),
             ("provider_round_ms", json!(tries.duration_ms)),
             ("provider_started_at", json!(tries.started_at)),

@@ -8,6 +8,7 @@ pub mod agent;
 pub mod error;
 pub mod event;
 pub mod message;
+pub mod model;
 mod provenance;
 pub mod run;
 pub mod runtime;
@@ -16,8 +17,13 @@ pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentReque
 pub use error::ErrorBody;
 pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
+pub use model::{
+    AgentModelResponse, ClearModelRequest, ModelAvailability, ModelMetadata, ModelPrices,
+    ModelsResponse, SetModelRequest,
+};
 pub use provenance::Provenance;
 pub use run::RunRequest;
 pub use runtime::{
-    AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, Root, RuntimeInfo, ShutdownResponse,
+    AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, ReloadResponse, Root, RuntimeInfo,
+    ShutdownResponse,
 };

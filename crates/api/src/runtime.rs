@@ -137,6 +137,22 @@ pub struct ShutdownResponse {
     pub shutdown_requested: bool,
 }
 
+/// `POST /control/runtime/reload`: the settings file and the credentials were read again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReloadResponse {
+    /// Always true.
+    pub ok: bool,
+    /// Settings that have another value now, by key. They count from each agent's next turn on.
+    pub changed: Vec<String>,
+    /// Settings that have another value now and count from the next start on.
+    pub restart_needed: Vec<String>,
+    /// The model that agents without a choice of their own ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_model: Option<String>,
+    /// Then these.
+    pub fallback_models: Vec<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

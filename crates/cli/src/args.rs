@@ -1,5 +1,9 @@
 //! The command line. What each word means is said here once and shown by `--help`.
 
+mod config;
+
+pub(crate) use config::AgentModelCommand;
+
 use crate::exit;
 use crate::output::Format;
 use clap::{Parser, Subcommand};
@@ -46,7 +50,7 @@ pub(crate) enum Command {
     Tail(TailArgs),
     /// Show what was said and done.
     Transcript(TranscriptArgs),
-    /// Make, list, start and stop agents.
+    /// Make, list, start and stop agents, and choose their models.
     #[command(visible_alias = "agents")]
     Agent {
         #[command(subcommand)]
@@ -171,6 +175,11 @@ pub(crate) enum AgentCommand {
     Stop {
         /// Which [default: the host's default agent].
         id: Option<String>,
+    },
+    /// Show or choose the model an agent asks.
+    Model {
+        #[command(subcommand)]
+        command: AgentModelCommand,
     },
     /// Show where an agent stands.
     Status {

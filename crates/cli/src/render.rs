@@ -1,5 +1,7 @@
 //! Words for people, made from what the host answered. Pure: nothing here prints.
 
+pub(crate) mod model;
+
 use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{BriefKind, BriefRecord};
@@ -136,11 +138,7 @@ pub(crate) fn summary(summary: &AgentSummary) -> String {
     if let Some(at) = scheduling_posture.wakes_at {
         lines.push(format!("wakes      {at}"));
     }
-    let asked = model
-        .effective_model
-        .as_deref()
-        .unwrap_or("none; choose one with --model or HOLON_MODEL");
-    lines.push(format!("model      {asked}"));
+    lines.extend(model::lines(model));
     lines.push(format!("works in   {}", execution.workspace.cwd));
     if execution.policy.path_confinement == Enforcement::NotEnforced {
         lines.push("confined   no: its commands run as you (not_enforced)".to_owned());

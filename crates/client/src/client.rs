@@ -5,9 +5,10 @@ use crate::error::Error;
 use crate::exchange::{Ask, Patience, ask};
 use crate::stream::EventStream;
 use holon_api::{
-    AdmittedResponse, ControlAction, ControlRequest, ControlResponse, CreateAgentRequest,
-    EnqueueRequest, EventsPage, Handshake, Health, PageOrder, Projection, PromptRequest, Root,
-    RunRequest, ShutdownResponse,
+    AdmittedResponse, AgentModelResponse, ClearModelRequest, ControlAction, ControlRequest,
+    ControlResponse, CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health,
+    ModelsResponse, PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest,
+    SetModelRequest, ShutdownResponse,
 };
 use holon_domain::AgentId;
 use holon_domain::agent::AgentIdentity;
@@ -256,12 +257,50 @@ impl Client {
             .await
     }
 
+    /// Gives an agent a model of its own, from its next turn on.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn set_model(
+        &self,
+        agent_id: &AgentId,
+        request: &SetModelRequest,
+    ) -> Result<AgentModelResponse, Error> {
+        self.post(control(agent_id, "model"), request).await
+    }
+
+    /// Lets an agent ask the host's default model again, from its next turn on.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn clear_model(&self, agent_id: &AgentId) -> Result<AgentModelResponse, Error> {
+        let request = ClearModelRequest::default();
+        self.post(control(agent_id, "model/clear"), &request).await
+    }
+
+    /// The models the host knows, and which of them can be asked.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn models(&self) -> Result<ModelsResponse, Error> {
+        self.get("/models".into()).await
+    }
+
     /// Runs one request to its outcome. Waits as long as that takes.
     ///
     /// # Errors
     /// See [`Error`].
     pub async fn run(&self, request: &RunRequest) -> Result<RunOnceResponse, Error> {
         self.send("/control/run".into(), request, Patience::Endless)
+            .await
+    }
+
+    /// Asks the host to read its settings and credentials again.
+    ///
+    /// # Errors
+    /// See [`Error`]; a file that cannot be used is a refusal, and the old settings stay.
+    pub async fn reload(&self) -> Result<ReloadResponse, Error> {
+        self.post("/control/runtime/reload".into(), &serde_json::Map::new())
             .await
     }
 

@@ -6,7 +6,7 @@ use holon_api::ErrorBody;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Nobody listens there. The request was not sent.
-    #[error("cannot reach the host at {endpoint}: {reason}; start it with: holon daemon start")]
+    #[error("cannot reach the host at {endpoint}: {reason}; start it with: holon serve")]
     Unreachable {
         /// Where.
         endpoint: String,

@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::port::{Commands, Homes, Models, OsEntropy, SystemClock};
+use crate::setup;
 use holon_config::{Settings, Source};
-use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::tool::ToolOutputBudget;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Scope};
@@ -27,12 +27,7 @@ pub(crate) async fn start(
         db_path: home.db_path(),
         agents_dir: home.agents_dir().to_string_lossy().into_owned(),
         default_agent: settings.default_agent.value.clone(),
-        models: ModelChain::only(
-            settings
-                .model
-                .as_ref()
-                .map_or_else(ModelRef::none, |model| model.value.clone()),
-        ),
+        models: setup::chain(settings),
         conduct: Conduct {
             event_budget_bytes: settings.event_budget_bytes.value,
             tool_output: ToolOutputBudget {

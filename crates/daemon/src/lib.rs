@@ -15,6 +15,7 @@ mod port;
 mod run_local;
 mod runtime;
 mod serve;
+mod setup;
 mod signal;
 
 pub use daemon_record::DaemonRecord;
@@ -24,3 +25,4 @@ pub use log::{LogLevel, start_logging};
 pub use run_local::run_local;
 pub use runtime::{run_runtime, serve_runtime};
 pub use serve::serve;
+pub use setup::Reread;

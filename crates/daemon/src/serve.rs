@@ -7,25 +7,32 @@ use crate::daemon_record::DaemonRecord;
 use crate::endpoint::{self, Endpoints};
 use crate::error::Error;
 use crate::port::wall_clock;
-use crate::signal::EndSignals;
+use crate::setup::{HostSetup, Reread};
+use crate::signal::{EndSignals, Hangup, Hangups};
 use crate::{compose, files, open};
 use holon_config::{Settings, Token};
 use holon_domain::limits::OPEN_FILES;
 use holon_engine::{Host, Scope};
-use holon_server::ServerConfig;
+use holon_server::{Doors, Manage, ServerConfig, Setup};
 use holon_store::Home;
+use std::convert::Infallible;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Serves the home of `settings` until a signal or a client asks the host to go down. `ready` is called once, when
-/// requests are answered.
+/// Serves the home of `settings` until a signal or a client asks the host to go down. `reread` reads the settings
+/// again when somebody asks for it. `ready` is called once, when requests are answered.
 ///
 /// # Errors
 /// When the host cannot start. Nothing of it is left behind then.
-pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Result<(), Error> {
+pub async fn serve(
+    settings: &Settings,
+    reread: Reread,
+    ready: impl FnOnce(&Endpoints),
+) -> Result<(), Error> {
     raise_file_limit();
     compose::check_default_model(settings).await?;
     let mut signals = EndSignals::listen()?;
+    let mut hangups = Hangups::listen()?;
     let home = open::take_home(&settings.home.value)?;
     let token = Token::load_or_create(&home.token_path())?;
     let token = holon_server::Token::new(token.expose())?;
@@ -34,7 +41,7 @@ pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Resul
     let _marks = Marks(&home);
     // A start may have to wait for disk space, and must be interruptible while it does.
     let host = tokio::select! {
-        host = start(settings, &home) => host?,
+        host = start(settings, &home) => Arc::new(host?),
         signal = signals.next() => {
             tracing::info!(signal, "asked to go down before the host was up");
             return Ok(());
@@ -42,7 +49,12 @@ pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Resul
     };
     DaemonRecord::write(&home, &endpoints, wall_clock())?;
     let shutdown = CancellationToken::new();
-    let asked = shutdown.clone();
+    let setup = Arc::new(HostSetup::new(
+        settings.clone(),
+        reread,
+        Arc::clone(&host),
+        shutdown.clone(),
+    ));
     let server = holon_server::serve(
         ServerConfig {
             default_agent: settings.default_agent.value.clone(),
@@ -53,10 +65,13 @@ pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Resul
             token,
             allowed_hosts: Vec::new(),
         },
-        host.reads(),
-        host.acts(),
+        Doors {
+            look: Arc::new(host.reads()),
+            act: Arc::new(host.acts()),
+            setup: Arc::clone(&setup) as Arc<dyn Setup>,
+            manage: Arc::clone(&setup) as Arc<dyn Manage>,
+        },
         shutdown.clone(),
-        Arc::new(move || asked.cancel()),
     );
     tracing::info!(http = %endpoints.http_addr, socket = %endpoints.socket_path.display(), "host is up");
     ready(&endpoints);
@@ -66,7 +81,30 @@ pub async fn serve(settings: &Settings, ready: impl FnOnce(&Endpoints)) -> Resul
         served?;
         Ok(closed?)
     };
-    until_done(serving, &mut signals, &shutdown).await
+    let reloading = reload_on_hangup(&mut hangups, &setup, &shutdown);
+    tokio::select! {
+        done = until_done(serving, &mut signals, &shutdown) => done,
+        never = reloading => match never {},
+    }
+}
+
+/// Reads the settings again at every hangup, until the host is gone. The hangup of a terminal that is gone asks the
+/// host to go down, as it would any program.
+async fn reload_on_hangup(
+    hangups: &mut Hangups,
+    setup: &HostSetup,
+    shutdown: &CancellationToken,
+) -> Infallible {
+    loop {
+        match hangups.next().await {
+            // What came of it is in the log; there is nobody else to tell.
+            Hangup::Reload => drop(setup.read_again().await),
+            Hangup::TerminalGone => {
+                tracing::info!("the terminal is gone; going down");
+                shutdown.cancel();
+            }
+        }
+    }
 }
 
 async fn start(settings: &Settings, home: &Home) -> Result<Host, Error> {

@@ -1,7 +1,7 @@
 //! The control plane's server: HTTP over TCP and a unix socket, event streams, and who is let in.
 //!
 //! Owns listeners, limits of requests, authentication and the translation between wire and engine.
-//! Decides nothing about agents: every handler is one call on the engine's doors. Reads are served by routes that
+//! Decides nothing about agents: every handler is one call on a door. Reads are served by routes that
 //! hold only the reading door, so looking at an agent cannot wake it.
 //! Invariant: a request reaches a handler only through the gate at the router's root, which denies by default.
 
@@ -21,7 +21,7 @@ mod sse;
 mod state;
 mod token;
 
-pub use door::{Act, Look};
+pub use door::{Act, Doors, Look, Manage, Setup};
 pub use error::Error;
 pub use listen::bind_unix;
 pub use router::{PUBLIC, routes};

@@ -153,12 +153,12 @@ fn status_of(error: &Error) -> StatusCode {
         Error::AgentStopped { .. } | Error::AgentDeleting { .. } | Error::AgentConflict { .. } => {
             StatusCode::CONFLICT
         }
-        Error::AgentId(_) | Error::Rejected { .. } | Error::Workspace { .. } => {
+        Error::AgentId(_) | Error::Rejected { .. } | Error::Workspace { .. } | Error::Model(_) => {
             StatusCode::BAD_REQUEST
         }
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Error::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Error::Model(_) | Error::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
         Error::CursorTooOld { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
@@ -174,6 +174,7 @@ mod tests {
     use super::*;
     use holon_domain::AgentId;
     use holon_domain::id::AgentIdError;
+    use holon_domain::model::ModelFailure;
 
     fn agent() -> AgentId {
         AgentId::parse("main").unwrap()
@@ -218,6 +219,7 @@ mod tests {
                 None,
             ),
             (Error::NoModel, 422, None),
+            (Error::Model(ModelFailure::no_model()), 400, None),
             (
                 Error::CursorTooOld {
                     oldest_seq: 5,

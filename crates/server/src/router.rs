@@ -3,7 +3,7 @@
 
 use crate::gate::{Gate, guard};
 use crate::refusal::Refusal;
-use crate::route::{agent, events, message, read, run, runtime};
+use crate::route::{agent, events, message, model, read, run, runtime};
 use crate::state::{ActState, ReadState};
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
@@ -53,6 +53,7 @@ fn read_routes() -> Vec<Route<ReadState>> {
         getting("/", get(runtime::root)),
         getting("/healthz", get(runtime::health)),
         getting("/handshake", get(runtime::handshake)),
+        getting("/models", get(model::models)),
         getting("/agents/list", get(read::list)),
         getting("/agents/{id}/status", get(read::status)),
         getting("/agents/{id}/briefs", get(read::briefs)),
@@ -73,7 +74,10 @@ fn act_routes() -> Vec<Route<ActState>> {
         posting("/control/agents/{id}/create", post(agent::create)),
         posting("/control/agents/{id}/prompt", post(message::prompt)),
         posting("/control/agents/{id}/control", post(agent::control)),
+        posting("/control/agents/{id}/model", post(model::set)),
+        posting("/control/agents/{id}/model/clear", post(model::clear)),
         posting("/control/run", post(run::run)),
+        posting("/control/runtime/reload", post(runtime::reload)),
         posting("/control/runtime/shutdown", post(runtime::shutdown)),
     ]
 }

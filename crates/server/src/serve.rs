@@ -1,6 +1,6 @@
 //! Serving: one router per listener, one drain for all.
 
-use crate::door::{Act, Look};
+use crate::door::Doors;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::hosts::AllowedHosts;
@@ -37,16 +37,14 @@ pub struct ServerConfig {
 }
 
 /// Serves until `shutdown` is cancelled; then takes nothing new, ends streams, lets requests finish for a bounded
-/// time, and returns. `on_shutdown_request` is called when a client asks the host to go down.
+/// time, and returns.
 ///
 /// # Errors
 /// When there is nothing to listen on, or a listener is broken from the start.
 pub async fn serve(
     config: ServerConfig,
-    reads: impl Look,
-    acts: impl Act,
+    doors: Doors,
     shutdown: CancellationToken,
-    on_shutdown_request: Arc<dyn Fn() + Send + Sync>,
 ) -> Result<(), Error> {
     let bound = config
         .tcp
@@ -71,9 +69,7 @@ pub async fn serve(
         streams: Arc::new(Semaphore::new(STREAMS)),
         shutdown: shutdown.clone(),
         tasks: tasks.clone(),
-        on_shutdown_request,
     });
-    let (reads, acts): (Arc<dyn Look>, Arc<dyn Act>) = (Arc::new(reads), Arc::new(acts));
     let ends = Ends {
         drain: shutdown,
         kill: CancellationToken::new(),
@@ -86,12 +82,15 @@ pub async fn serve(
         };
         let read_state = ReadState {
             host: Arc::clone(&host),
-            reads: Arc::clone(&reads),
+            reads: Arc::clone(&doors.look),
+            setup: Arc::clone(&doors.setup),
             transport,
         };
         let act_state = ActState {
             host: Arc::clone(&host),
-            acts: Arc::clone(&acts),
+            acts: Arc::clone(&doors.act),
+            reads: Arc::clone(&doors.look),
+            manage: Arc::clone(&doors.manage),
         };
         let router = router(gate, read_state, act_state);
         tasks.spawn(listen::accept(

@@ -1,6 +1,6 @@
 //! What handlers are given: facts about the host, and one door each.
 
-use crate::door::{Act, Look};
+use crate::door::{Act, Look, Manage, Setup};
 use holon_domain::AgentId;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -28,7 +28,6 @@ pub(crate) struct Host {
     pub(crate) shutdown: CancellationToken,
     /// Everything that must have ended before the server has.
     pub(crate) tasks: TaskTracker,
-    pub(crate) on_shutdown_request: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// What a route that reads is given.
@@ -36,6 +35,7 @@ pub(crate) struct Host {
 pub(crate) struct ReadState {
     pub(crate) host: Arc<Host>,
     pub(crate) reads: Arc<dyn Look>,
+    pub(crate) setup: Arc<dyn Setup>,
     pub(crate) transport: Transport,
 }
 
@@ -44,6 +44,8 @@ pub(crate) struct ReadState {
 pub(crate) struct ActState {
     pub(crate) host: Arc<Host>,
     pub(crate) acts: Arc<dyn Act>,
+    pub(crate) reads: Arc<dyn Look>,
+    pub(crate) manage: Arc<dyn Manage>,
 }
 
 /// The connection a request came on; cancelled to close it at once.

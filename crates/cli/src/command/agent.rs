@@ -1,4 +1,4 @@
-//! `holon agent`: make, list, start, stop, look.
+//! `holon agent`: make, list, start, stop, look. Models have a file of their own.
 
 use crate::args::{AgentCommand, WorkspaceArgs};
 use crate::exit::{Exit, Failure};
@@ -24,6 +24,7 @@ pub(super) async fn run(
         AgentCommand::List => list(home, output).await,
         AgentCommand::Start { id } => control(home, id, ControlAction::Start, output).await,
         AgentCommand::Stop { id } => control(home, id, ControlAction::Stop, output).await,
+        AgentCommand::Model { command } => super::agent_model::run(home, command, output).await,
         AgentCommand::Status { id } => super::view::status(home, id, output).await,
     }
 }

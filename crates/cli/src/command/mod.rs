@@ -1,6 +1,7 @@
 //! The commands, one file each, and the way from the command line to them.
 
 mod agent;
+mod agent_model;
 mod demo;
 mod prompt;
 mod run;

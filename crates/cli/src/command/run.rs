@@ -93,6 +93,11 @@ fn advise(failure: Failure) -> Failure {
     if failure.is("agent_not_found") {
         return failure.hint("add --create-agent to make it, or choose another with --agent ID");
     }
+    if failure.is("no_model") {
+        return failure.hint(
+            "run: holon init; or choose one with --model PROVIDER/MODEL or HOLON_MODEL; without a key try: holon demo",
+        );
+    }
     failure
 }
 

@@ -5,10 +5,11 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::path;
 use holon_config::{Flags, Settings, Source};
-use holon_daemon::{Endpoints, LogLevel};
+use holon_daemon::{Endpoints, LogLevel, Reread};
 use holon_domain::model::ModelRef;
 use serde::Serialize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The ready line for programs.
 #[derive(Serialize)]
@@ -25,10 +26,15 @@ pub(super) fn run(
     args: ServeArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let settings = settings(home, args)?;
+    let flags = flags(home, args)?;
+    let settings = with_absolute_model(Settings::load(&flags)?)?;
     holon_daemon::start_logging(&settings, LogLevel::Info);
+    let reread: Reread = Arc::new(move || {
+        let settings = Settings::load(&flags).map_err(|error| error.to_string())?;
+        with_absolute_model(settings).map_err(|failure| failure.body.error)
+    });
     let runtime = holon_daemon::serve_runtime()?;
-    let served = runtime.block_on(holon_daemon::serve(&settings, |endpoints| {
+    let served = runtime.block_on(holon_daemon::serve(&settings, reread, |endpoints| {
         announce(endpoints, output)
     }));
     // A second signal must end the process at once, whatever still runs on other threads.
@@ -37,9 +43,9 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn settings(home: Option<PathBuf>, args: ServeArgs) -> Result<Settings, Failure> {
+fn flags(home: Option<PathBuf>, args: ServeArgs) -> Result<Flags, Failure> {
     let port = args.port.map(|port| format!("127.0.0.1:{port}"));
-    let flags = Flags {
+    Ok(Flags {
         home,
         agent: None,
         listen: args.listen.or(port),
@@ -47,8 +53,7 @@ fn settings(home: Option<PathBuf>, args: ServeArgs) -> Result<Settings, Failure>
             .model
             .map(|model| path::model("--model", &model))
             .transpose()?,
-    };
-    with_absolute_model(Settings::load(&flags)?)
+    })
 }
 
 /// A relative script in the environment is seen from where the command was started, as on the command line.

@@ -1,7 +1,9 @@
 //! Models through the router of providers.
 
 use async_trait::async_trait;
+use holon_domain::limits::{MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_engine::ports::ModelClient;
 use holon_llm::Router;
 use std::path::PathBuf;
@@ -39,5 +41,14 @@ impl ModelClient for Models {
                 format!("the model could not be checked: {stopped}"),
             ))
         })
+    }
+
+    fn policy(&self, _model: &ModelRef) -> ModelPolicy {
+        ModelPolicy {
+            context_window_tokens: UNKNOWN_WINDOW_TOKENS,
+            effective_context_window_percent: WINDOW_PERCENT,
+            max_output_tokens: MAX_OUTPUT_TOKENS,
+            source: PolicySource::UnknownFallback,
+        }
     }
 }

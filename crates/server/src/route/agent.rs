@@ -30,7 +30,7 @@ pub(crate) async fn create(
     let request = CreateAgent {
         agent_id: chosen(&agent_id)?,
         workspace: workspace(request.workspace_root, request.cwd)?,
-        model: model(request.model.as_deref())?,
+        model: request.model.as_deref().map(model).transpose()?,
     };
     Ok(Json(state.acts.create_agent(request).await?))
 }
@@ -55,10 +55,8 @@ pub(super) fn chosen(agent_id: &AgentId) -> Result<AgentId, Refusal> {
 }
 
 /// A model as it was named.
-pub(super) fn model(text: Option<&str>) -> Result<Option<ModelRef>, Refusal> {
-    text.map(ModelRef::parse)
-        .transpose()
-        .map_err(|error| Refusal::bad_request("invalid_model", error.to_string()))
+pub(super) fn model(text: &str) -> Result<ModelRef, Refusal> {
+    ModelRef::parse(text).map_err(|error| Refusal::bad_request("invalid_model", error.to_string()))
 }
 
 /// A workspace as it was named. The server's own directory means nothing to a caller, so relative roots are refused.

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod events;
 pub(crate) mod message;
+pub(crate) mod model;
 pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod runtime;

@@ -49,7 +49,7 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
         text: request.text,
         agent_id,
         create_agent: request.create_agent,
-        model: model(request.model.as_deref())?,
+        model: request.model.as_deref().map(model).transpose()?,
         max_rounds: max_rounds(request.max_turns)?,
         workspace: workspace(request.workspace_root, request.cwd)?,
         admission_context: AdmissionContext::ControlAuthenticated,

@@ -1,23 +1,29 @@
-//! The host itself: root, health, handshake, shutdown.
+//! The host itself: root, health, handshake, reload, shutdown.
 
 use crate::body::OptionalJson;
 use crate::extract::{NoParams, Params};
 use crate::gate::Caller;
+use crate::refusal::Refusal;
 use crate::state::{ActState, ReadState, Transport};
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::{Extension, Json};
 use holon_api::{
-    AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, Root, RuntimeInfo, ShutdownResponse,
+    AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, ReloadResponse, Root, RuntimeInfo,
+    ShutdownResponse,
 };
 use serde::Deserialize;
 
 /// What this build's control plane can do, for clients that ask before they try.
-const CAPABILITIES: [&str; 5] = [
+const CAPABILITIES: [&str; 8] = [
     "agents.list",
     "agents.status",
     "agents.events",
     "agents.control",
+    "agents.model",
+    "models.list",
     "control.run",
+    "control.reload",
 ];
 
 /// A body with nothing in it.
@@ -76,13 +82,26 @@ fn runtime_info(state: &ReadState) -> RuntimeInfo {
     }
 }
 
+/// `POST /control/runtime/reload`. Settings that cannot be used are no fault of the request: they are a state of the
+/// host's files, which the caller can mend and try again.
+pub(crate) async fn reload(
+    State(state): State<ActState>,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> Result<Json<ReloadResponse>, Refusal> {
+    match state.manage.reload().await {
+        Ok(done) => Ok(Json(done)),
+        Err(body) => Err(Refusal::of(StatusCode::CONFLICT, body)),
+    }
+}
+
 /// `POST /control/runtime/shutdown`. The answer goes out while the host drains.
 pub(crate) async fn shutdown(
     State(state): State<ActState>,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> Json<ShutdownResponse> {
-    (state.host.on_shutdown_request)();
+    state.manage.go_down();
     Json(ShutdownResponse {
         ok: true,
         pid: state.host.pid,

@@ -1,7 +1,9 @@
 //! The bound on open streams, which no test with real connections could reach cheaply.
 
 use super::*;
+use crate::door::Setup;
 use crate::state::Transport;
+use holon_api::ModelsResponse;
 use holon_domain::brief::BriefRecord;
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::transcript::TranscriptEntry;
@@ -38,6 +40,13 @@ impl Look for Untouched {
     }
 }
 
+#[async_trait::async_trait]
+impl Setup for Untouched {
+    async fn models(&self) -> ModelsResponse {
+        unreachable!("no business of a stream")
+    }
+}
+
 #[tokio::test]
 async fn one_stream_more_than_allowed_is_refused_and_costs_the_engine_nothing() {
     let main = AgentId::parse("main").unwrap();
@@ -49,11 +58,11 @@ async fn one_stream_more_than_allowed_is_refused_and_costs_the_engine_nothing() 
         streams: Arc::new(Semaphore::new(0)),
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
-        on_shutdown_request: Arc::new(|| {}),
     };
     let state = ReadState {
         host: Arc::new(host),
         reads: Arc::new(Untouched),
+        setup: Arc::new(Untouched),
         transport: Transport::Unix,
     };
     let request = StreamRequest {

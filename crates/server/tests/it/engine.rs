@@ -1,22 +1,26 @@
-//! A scripted engine: it answers what it was told to and remembers what it was asked.
+//! A scripted engine and host: they answer what they were told to and remember what they were asked.
 
 use async_trait::async_trait;
+use holon_api::{ErrorBody, ModelsResponse, ReloadResponse};
 use holon_domain::agent::AgentIdentity;
 use holon_domain::brief::BriefRecord;
 use holon_domain::event::{Event, MaxOutputTokensRecovery};
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord, FeedNotice};
+use holon_domain::model::ModelChoice;
 use holon_domain::run::RunOnceResponse;
-use holon_domain::summary::{AgentListEntry, AgentSummary};
+use holon_domain::summary::{AgentListEntry, AgentSummary, ExecutionPolicy, ExecutionSnapshot};
 use holon_domain::transcript::TranscriptEntry;
+use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, Timestamp};
 use holon_engine::Error;
 use holon_engine::request::{Admitted, CreateAgent, Ingress, RunRequest};
-use holon_server::{Act, Look};
-use serde_json::json;
+use holon_server::{Act, Doors, Look, Manage, Setup};
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 
-/// Both doors of the scripted engine.
+/// Every door of the scripted host.
 #[derive(Clone)]
 pub(crate) struct Scripted(Arc<Inner>);
 
@@ -25,6 +29,7 @@ struct Inner {
     failure: Mutex<Option<Error>>,
     log: Mutex<Log>,
     news: broadcast::Sender<FeedNotice>,
+    down: CancellationToken,
 }
 
 #[derive(Default)]
@@ -38,13 +43,23 @@ pub(crate) fn agent(name: &str) -> AgentId {
 }
 
 impl Scripted {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(down: CancellationToken) -> Self {
         Self(Arc::new(Inner {
             asked: Mutex::default(),
             failure: Mutex::default(),
             log: Mutex::default(),
             news: broadcast::channel(4).0,
+            down,
         }))
+    }
+
+    pub(crate) fn doors(&self) -> Doors {
+        Doors {
+            look: Arc::new(self.clone()),
+            act: Arc::new(self.clone()),
+            setup: Arc::new(self.clone()),
+            manage: Arc::new(self.clone()),
+        }
     }
 
     /// Every call so far, with its arguments.
@@ -172,10 +187,12 @@ impl Look for Scripted {
 
     async fn status(&self, agent_id: &AgentId) -> Result<AgentSummary, Error> {
         self.ask(format!("status {agent_id}"))?;
-        // A whole summary is the engine's business; that none is there is enough to see the call come through.
-        Err(Error::AgentNotFound {
-            agent_id: agent_id.clone(),
-        })
+        if agent_id.as_str() == "nobody" {
+            return Err(Error::AgentNotFound {
+                agent_id: agent_id.clone(),
+            });
+        }
+        Ok(summary(agent_id))
     }
 
     async fn briefs(&self, agent_id: &AgentId, limit: u64) -> Result<Vec<BriefRecord>, Error> {
@@ -226,6 +243,10 @@ impl Act for Scripted {
         self.ask(format!("stop {agent_id}"))
     }
 
+    async fn set_model(&self, agent_id: &AgentId, choice: ModelChoice) -> Result<(), Error> {
+        self.ask(format!("model {agent_id} {choice:?}"))
+    }
+
     async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
         self.ask(format!("run {request:?}"))?;
         if request.text == "for ever" {
@@ -239,5 +260,66 @@ impl Act for Scripted {
             "batched_exec_command_items": 0, "provider_attempt_timeline": {"attempts": [], "requested_model_ref": "scripted/x"},
         }))
         .unwrap())
+    }
+}
+
+/// A sleeping agent.
+fn summary(agent_id: &AgentId) -> AgentSummary {
+    serde_json::from_value(json!({
+        "identity": identity(agent_id),
+        "agent": {
+            "id": agent_id, "status": "asleep", "lifecycle": "runnable", "created_at": "2026-11-14T23:46:40Z",
+            "pending": 0, "total_message_count": 0, "turn_index": 0,
+        },
+        "scheduling_posture": {"posture": "idle", "reason": "nothing to do"},
+        "lifecycle": {"resume_required": false, "accepts_external_messages": true, "wake_requires_resume": false},
+        "model": model_state(),
+        "token_usage": {"total": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}, "total_model_rounds": 0},
+        "execution": ExecutionSnapshot {
+            policy: ExecutionPolicy::host_local(),
+            workspace: WorkspaceEntry::agent_home("/srv/x"),
+        },
+        "newest_seq": 0,
+    }))
+    .unwrap()
+}
+
+/// What every agent asks here.
+pub(crate) fn model_state() -> Value {
+    json!({
+        "source": "agent_override", "runtime_default_model": "a/1", "effective_model": "b/2",
+        "effective_fallback_models": ["a/1"], "override_model": "b/2", "fallback_active": false,
+    })
+}
+
+#[async_trait]
+impl Setup for Scripted {
+    async fn models(&self) -> ModelsResponse {
+        // Cannot fail; that it was asked is all there is to see.
+        drop(self.ask("models".into()));
+        ModelsResponse {
+            available_models: Vec::new(),
+            model_availability: Vec::new(),
+        }
+    }
+}
+
+#[async_trait]
+impl Manage for Scripted {
+    async fn reload(&self) -> Result<ReloadResponse, ErrorBody> {
+        self.ask("reload".into()).map_err(|error| {
+            ErrorBody::new("invalid_settings", error.to_string()).hint("correct the file")
+        })?;
+        Ok(ReloadResponse {
+            ok: true,
+            changed: vec!["model.default".into()],
+            restart_needed: Vec::new(),
+            default_model: Some("a/1".into()),
+            fallback_models: Vec::new(),
+        })
+    }
+
+    fn go_down(&self) {
+        self.0.down.cancel();
     }
 }

@@ -1,6 +1,7 @@
 //! What each route asks of the engine, and how the engine's answers come out.
 
 use crate::world::{SECRET, World};
+use holon_domain::model::ModelFailure;
 use holon_engine::Error;
 use serde_json::json;
 
@@ -15,6 +16,7 @@ async fn reads_reach_the_engine_with_their_defaults_and_within_their_bounds() {
         ("/briefs?limit=3", "briefs main 3"),
         ("/agents/dev/transcript?limit=500", "transcript dev 500"),
         ("/transcript", "transcript main 50"),
+        ("/models", "models"),
     ] {
         world.ask("GET", target, "").await;
         assert_eq!(
@@ -180,4 +182,69 @@ async fn a_handshake_tells_a_stranger_less_than_a_known_caller() {
             .as_array()
             .is_some_and(|list| list.contains(&json!("agents.events")))
     );
+}
+
+#[tokio::test]
+async fn an_agent_gets_a_model_of_its_own_and_gives_it_up_again() {
+    let world = World::start().await;
+    let body = r#"{"model":"b/2","reasoning_effort":"high","trust":"trusted_operator"}"#;
+    let set = world
+        .ask("POST", "/control/agents/dev/model", body)
+        .await
+        .json();
+    assert_eq!(
+        set,
+        json!({"ok": true, "agent_id": "dev", "model": crate::engine::model_state()})
+    );
+    for (target, body) in [
+        ("/control/agents/dev/model/clear", ""),
+        ("/control/agents/dev/model/clear", r#"{"trust":"x"}"#),
+    ] {
+        assert_eq!(world.ask("POST", target, body).await.status, 200);
+    }
+    let mut asked = world.engine.asked();
+    asked.retain(|call| call.starts_with("model "));
+    assert!(
+        asked[0].starts_with("model dev Use") && asked[0].contains("High"),
+        "{asked:?}"
+    );
+    assert_eq!(asked[1..], ["model dev Inherit", "model dev Inherit"]);
+}
+
+#[tokio::test]
+async fn a_model_that_is_none_or_cannot_be_asked_is_refused_with_the_next_step() {
+    let world = World::start().await;
+    for (body, code) in [
+        (r#"{"model":"nonsense"}"#, "invalid_model"),
+        (
+            r#"{"model":"a/b","reasoning_effort":"extreme"}"#,
+            "invalid_request",
+        ),
+        (r#"{"model":"a/b","nonsense":1}"#, "invalid_request"),
+        (r#"{}"#, "invalid_request"),
+    ] {
+        let reply = world.ask("POST", "/control/agents/dev/model", body).await;
+        assert_eq!(reply.refusal(), (400, code.into()), "{body}");
+    }
+    assert_eq!(world.engine.asked(), Vec::<String>::new());
+    world.engine.fail(Error::Model(ModelFailure::no_model()));
+    let reply = world
+        .ask("POST", "/control/agents/dev/model", r#"{"model":"a/b"}"#)
+        .await;
+    assert_eq!(reply.refusal(), (400, "model_unavailable".into()));
+    assert!(reply.body.contains("holon init"), "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_reload_says_what_changed_or_why_nothing_did() {
+    let world = World::start().await;
+    let reply = world.ask("POST", "/control/runtime/reload", "").await;
+    assert_eq!(
+        reply.json(),
+        json!({"ok": true, "changed": ["model.default"], "restart_needed": [], "default_model": "a/1", "fallback_models": []})
+    );
+    world.engine.fail(Error::Overloaded);
+    let reply = world.ask("POST", "/control/runtime/reload", "{}").await;
+    assert_eq!(reply.refusal(), (409, "invalid_settings".into()));
+    assert_eq!(reply.json()["hint"], "correct the file");
 }

@@ -4,6 +4,7 @@ use crate::engine::agent;
 use crate::world::World;
 use holon_api::{
     ControlAction, CreateAgentRequest, EnqueueRequest, PageOrder, PromptRequest, RunRequest,
+    SetModelRequest,
 };
 use holon_client::{Client, Error, EventsQuery};
 use holon_domain::run::RunStatus;
@@ -66,6 +67,15 @@ async fn every_call_works_over_the_socket_and_over_tcp() {
                 .notice,
             None
         );
+        let request = SetModelRequest {
+            model: "b/2".into(),
+            ..SetModelRequest::default()
+        };
+        let set = client.set_model(&agent("dev"), &request).await.unwrap();
+        assert_eq!(set.model.override_model.as_deref(), Some("b/2"));
+        assert!(client.clear_model(&agent("dev")).await.unwrap().ok);
+        assert_eq!(client.models().await.unwrap().model_availability, []);
+        assert_eq!(client.reload().await.unwrap().changed, ["model.default"]);
         let run = client
             .run(&RunRequest {
                 text: "go".into(),

@@ -6,7 +6,6 @@ use holon_domain::AgentId;
 use holon_server::{Error, ServerConfig, Token, bind_unix, serve};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -30,8 +29,8 @@ impl World {
         let socket = home.path().join("holon.sock");
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = tcp.local_addr().unwrap();
-        let engine = Scripted::new();
         let shutdown = CancellationToken::new();
+        let engine = Scripted::new(shutdown.clone());
         let config = ServerConfig {
             default_agent: AgentId::parse("main").unwrap(),
             home_dir: "/srv/holon".into(),
@@ -41,15 +40,7 @@ impl World {
             token: Token::new(SECRET).unwrap(),
             allowed_hosts: Vec::new(),
         };
-        let request = shutdown.clone();
-        let on_request = Arc::new(move || request.cancel());
-        let serving = tokio::spawn(serve(
-            config,
-            engine.clone(),
-            engine.clone(),
-            shutdown.clone(),
-            on_request,
-        ));
+        let serving = tokio::spawn(serve(config, engine.doors(), shutdown.clone()));
         Self {
             engine,
             address,

@@ -1,0 +1,158 @@
+//! Which models there are, which of them can be asked, and which one an agent asks.
+
+use crate::message::Supplied;
+use holon_domain::AgentId;
+use holon_domain::provider::{
+    AuthKind, AuthSource, ModelPolicy, PolicySource, PromptCapability, ReasoningEffort, Transport,
+};
+use holon_domain::summary::AgentModelState;
+use serde::{Deserialize, Serialize};
+
+/// `POST /control/agents/{id}/model`. Counts from the agent's next turn on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetModelRequest {
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// How hard it should think; the provider's setting when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Read for the sake of older clients, and without effect: authority follows from the route.
+    #[serde(default, skip_serializing)]
+    pub trust: Supplied,
+}
+
+/// `POST /control/agents/{id}/model/clear`. The agent asks the host's default again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClearModelRequest {
+    /// Read for the sake of older clients, and without effect: authority follows from the route.
+    #[serde(default, skip_serializing)]
+    pub trust: Supplied,
+}
+
+/// The answer to both.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentModelResponse {
+    /// Always true.
+    pub ok: bool,
+    /// Whose.
+    pub agent_id: AgentId,
+    /// What it asks from now on, and why.
+    pub model: AgentModelState,
+}
+
+/// One row of the catalog.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelMetadata {
+    /// The model, as `provider/model`.
+    pub model_ref: String,
+    /// Its name for people.
+    pub display_name: String,
+    /// What it can do, by the name of the ability.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<String>,
+    /// The figures it is asked by.
+    pub policy: ModelPolicy,
+    /// What it costs, where that is publicly known; absent means unknown, not free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<ModelPrices>,
+}
+
+/// Dollars for a million tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelPrices {
+    /// Read.
+    pub input: f64,
+    /// Written.
+    pub output: f64,
+    /// Read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// Put into the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+    /// The day the figures are of.
+    pub as_of: String,
+}
+
+/// Whether a model can be asked, and why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelAvailability {
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// Its provider.
+    pub provider: String,
+    /// Its name for people.
+    pub display_name: String,
+    /// Where its figures come from.
+    pub metadata_source: PolicySource,
+    /// Whether this host knows the provider.
+    pub provider_configured: bool,
+    /// How the provider is spoken to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// What the lowering of a prompt may use with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt_capabilities: Vec<PromptCapability>,
+    /// Where its credential comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential_source: Option<AuthSource>,
+    /// What its credential is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential_kind: Option<AuthKind>,
+    /// Whether there is one, or none is needed.
+    pub credential_configured: bool,
+    /// Whether the model can be asked.
+    pub available: bool,
+    /// Why not, with the next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable_reason: Option<String>,
+    /// The figures it is asked by.
+    pub policy: ModelPolicy,
+}
+
+/// `GET /models`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelsResponse {
+    /// The catalog.
+    pub available_models: Vec<ModelMetadata>,
+    /// Which of these can be asked here and now.
+    pub model_availability: Vec<ModelAvailability>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_needs_only_a_model_and_an_older_client_may_send_its_trust() {
+        let request: SetModelRequest =
+            serde_json::from_str(r#"{"model":"a/b","trust":"trusted_operator"}"#).expect("parses");
+        assert_eq!(
+            (request.model.as_str(), request.reasoning_effort),
+            ("a/b", None)
+        );
+        assert_eq!(
+            serde_json::to_string(&request).expect("serialises"),
+            r#"{"model":"a/b"}"#
+        );
+        let effort: SetModelRequest =
+            serde_json::from_str(r#"{"model":"a/b","reasoning_effort":"xhigh"}"#).expect("parses");
+        assert_eq!(effort.reasoning_effort, Some(ReasoningEffort::Xhigh));
+    }
+
+    #[test]
+    fn an_effort_nobody_knows_and_a_field_nobody_knows_are_refused() {
+        for text in [
+            r#"{"model":"a/b","reasoning_effort":"extreme"}"#,
+            r#"{"model":"a/b","effort":"low"}"#,
+            r#"{"reasoning_effort":"low"}"#,
+        ] {
+            assert!(
+                serde_json::from_str::<SetModelRequest>(text).is_err(),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `holon agent model`: which model an agent asks.
+
+use crate::args::AgentModelCommand;
+use crate::exit::{Exit, Failure};
+use crate::host::Host;
+use crate::output::Output;
+use crate::{path, render};
+use holon_api::SetModelRequest;
+use holon_domain::provider::ReasoningEffort;
+use std::path::PathBuf;
+
+/// Carries out one of them.
+pub(super) async fn run(
+    home: Option<PathBuf>,
+    command: AgentModelCommand,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    match command {
+        AgentModelCommand::Get { id } => get(home, id, output).await,
+        AgentModelCommand::Set { model, id, effort } => set(home, &model, id, effort, output).await,
+        AgentModelCommand::Clear { id } => clear(home, id, output).await,
+    }
+}
+
+async fn get(home: Option<PathBuf>, id: Option<String>, output: &Output) -> Result<Exit, Failure> {
+    let host = Host::find(home, id)?;
+    let summary = host.asked(host.client().status(host.agent()).await)?;
+    output.answer(&summary.model, render::model::state);
+    Ok(Exit::Done)
+}
+
+async fn set(
+    home: Option<PathBuf>,
+    model: &str,
+    id: Option<String>,
+    effort: Option<ReasoningEffort>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let request = SetModelRequest {
+        model: path::model("MODEL", model)?,
+        reasoning_effort: effort,
+        ..SetModelRequest::default()
+    };
+    let host = Host::find(home, id)?;
+    let agent_id = host.agent_id().await?;
+    let answer = host.asked(host.client().set_model(&agent_id, &request).await)?;
+    output.answer(&answer, render::model::chosen);
+    Ok(Exit::Done)
+}
+
+async fn clear(
+    home: Option<PathBuf>,
+    id: Option<String>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let host = Host::find(home, id)?;
+    let agent_id = host.agent_id().await?;
+    let answer = host.asked(host.client().clear_model(&agent_id).await)?;
+    output.answer(&answer, render::model::chosen);
+    Ok(Exit::Done)
+}
