@@ -13,7 +13,7 @@ mod tests;
 
 pub(crate) use decode::decode;
 
-use super::dialogue::{self, GO_ON, Said, Step};
+use super::dialogue::{self, Answered, GO_ON, Said, Step};
 use dialect::{Dialect, Ids};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
@@ -57,11 +57,8 @@ fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Value> {
                 messages.assistant(&said);
             }
             Step::Results(answered) => {
-                for answer in answered {
-                    let id = messages.ids.of(answer.id);
-                    messages.push(
-                        json!({"role": "tool", "tool_call_id": id, "content": answer.content}),
-                    );
+                for answer in &answered {
+                    messages.result(answer);
                 }
             }
             Step::User(words) => messages.user(&words),
@@ -114,6 +111,11 @@ impl Messages {
         }
     }
 
+    fn result(&mut self, answer: &Answered<'_>) {
+        let id = self.ids.of(&answer.id);
+        self.push(json!({"role": "tool", "tool_call_id": id, "content": answer.marked()}));
+    }
+
     /// Words behind the last message's own.
     fn append(&mut self, words: &str) {
         if let Some(content) = self
@@ -139,7 +141,7 @@ impl Messages {
                 Said::Text(words) => self.append(words),
                 Said::Sealed { text, data } => seal = Seal::read(data).map(|seal| (seal, *text)),
                 Said::Call { id, name, input } => {
-                    let id = self.ids.of(id.clone());
+                    let id = self.ids.of(id);
                     calls.push(call(&id, name, input));
                 }
             }

@@ -26,6 +26,8 @@ pub(crate) const GO_ON: &str = "Go on.";
 const NO_RESULT: &str = "No result of this call was recorded.";
 /// Said for a result without words.
 const EMPTY_RESULT: &str = "(empty)";
+/// Stands before what a failed call said.
+const FAILED: &str = "[the call failed]";
 /// Stands before a result that no call is left for.
 const STRAY_RESULT: &str = "A tool result without a call in this conversation:";
 
@@ -72,6 +74,17 @@ pub(crate) struct Answered<'a> {
     pub(crate) content: &'a str,
     /// Whether it failed.
     pub(crate) is_error: bool,
+}
+
+impl Answered<'_> {
+    /// What it said, marked if it failed: for protocols that have no other place for that.
+    pub(crate) fn marked(&self) -> Cow<'_, str> {
+        if self.is_error {
+            Cow::Owned(format!("{FAILED}\n{}", self.content))
+        } else {
+            Cow::Borrowed(self.content)
+        }
+    }
 }
 
 /// Whether a text has nothing to read; protocols refuse such texts.

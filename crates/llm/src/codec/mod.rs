@@ -10,6 +10,11 @@ mod dialogue;
 mod reported;
 pub(crate) mod responses;
 
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod sample;
+
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, StopReason};
 use serde_json::{Map, Value};
 

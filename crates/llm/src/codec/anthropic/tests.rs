@@ -1,1 +1,276 @@
-//! Requests and answers of Anthropic's Messages.
+//! Requests and answers of Anthropic's Messages, held against kept files and rule by rule.
+
+use super::{decode, encode};
+use crate::codec::sample::{self, *};
+use crate::codec::{Decoded, Fault};
+use holon_domain::model::{
+    ConversationItem, ModelFailureKind, ModelRequest, ReplyBlock, Stability, StopReason,
+};
+use holon_domain::provider::{ContextManagement, ProviderSpec, ReasoningEffort, Transport};
+use serde_json::{Value, json};
+
+const MODEL: &str = "anthropic/claude-sonnet-4-5";
+const OTHER: &str = "openai/gpt-5";
+const THINKING: &str = r#"{"signature":"c2ln","thinking":"Bed two looks dry.","type":"thinking"}"#;
+
+fn provider() -> ProviderSpec {
+    sample::provider(Transport::AnthropicMessages, "https://api.anthropic.com")
+}
+
+fn encoded(request: &ModelRequest) -> Value {
+    let body = encode(&provider(), request);
+    assert_valid(&schema("anthropic/schema.json", "request"), &body);
+    body
+}
+
+fn rounds() -> Vec<ConversationItem> {
+    vec![
+        said(
+            MODEL,
+            vec![
+                sealed("Bed two looks dry.", MODEL, THINKING),
+                text("I look at two beds."),
+                own_call("call_1", MODEL, "toolu_01", json!({"bed": 2})),
+                own_call("call_2", MODEL, "toolu_02", json!({"bed": 9})),
+            ],
+        ),
+        user("Be quick."),
+        failure("call_2", "There is no bed 9."),
+        result("call_1", "12 %"),
+        said(
+            OTHER,
+            vec![
+                sealed("hidden", OTHER, r#"{"id":"rs_1","type":"reasoning"}"#),
+                own_call("call_3", OTHER, "fc_elsewhere", json!("{\"bed\": ")),
+            ],
+        ),
+        result("call_3", "The arguments are not JSON."),
+    ]
+}
+
+#[test]
+fn a_first_round_is_lowered_as_kept() {
+    let body = encoded(&request(MODEL, Vec::new()));
+    assert_golden("anthropic/first_round.request.json", &body);
+}
+
+#[test]
+fn rounds_of_two_models_with_thinking_calls_and_an_interjection_are_lowered_as_kept() {
+    let body = encoded(&request(MODEL, rounds()));
+    assert_golden("anthropic/rounds.request.json", &body);
+}
+
+#[test]
+fn effort_and_context_management_are_lowered_as_kept_when_somebody_asked_for_them() {
+    let provider = ProviderSpec {
+        context_management: Some(ContextManagement {
+            trigger_input_tokens: 100_000,
+            keep_recent_tool_uses: 3,
+            clear_at_least_input_tokens: Some(5_000),
+        }),
+        reasoning_effort: Some(ReasoningEffort::Low),
+        ..provider()
+    };
+    let request = ModelRequest {
+        reasoning_effort: Some(ReasoningEffort::Xhigh),
+        ..request(MODEL, Vec::new())
+    };
+    let body = encode(&provider, &request);
+    assert_valid(&schema("anthropic/schema.json", "request"), &body);
+    assert_golden("anthropic/managed.request.json", &body);
+    let quiet = ModelRequest {
+        reasoning_effort: None,
+        ..request
+    };
+    assert_eq!(encode(&provider, &quiet)["output_config"]["effort"], "low");
+}
+
+fn marks(body: &Value) -> Vec<&str> {
+    let said = body["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .flat_map(|turn| turn["content"].as_array().expect("content"));
+    body["system"]
+        .as_array()
+        .expect("system")
+        .iter()
+        .chain(said)
+        .filter(|block| block.get("cache_control").is_some())
+        .map(|block| block["text"].as_str().or(block["content"].as_str()))
+        .map(|words| words.expect("words"))
+        .collect()
+}
+
+#[test]
+fn a_frame_with_more_breakpoints_than_the_api_allows_leaves_one_for_the_conversation() {
+    let mut request = request(MODEL, rounds());
+    let many = |name: &str, stability| -> Vec<_> {
+        (1..=3)
+            .map(|n| marked(&format!("{name} {n}"), stability))
+            .collect()
+    };
+    let system = [
+        many("stable", Stability::Stable),
+        many("agent", Stability::AgentScoped),
+    ];
+    request.frame = frame(system.concat(), many("turn", Stability::TurnScoped));
+    let body = encoded(&request);
+    assert_eq!(
+        marks(&body),
+        vec![
+            "stable 3",
+            "agent 3",
+            "turn 3",
+            "The arguments are not JSON."
+        ]
+    );
+}
+
+#[test]
+fn the_rolling_mark_moves_on_with_every_round() {
+    let conversation = rounds();
+    let after = |items: usize| {
+        let body = encoded(&request(
+            MODEL,
+            conversation.iter().take(items).cloned().collect(),
+        ));
+        marks(&body).last().copied().map(str::to_owned)
+    };
+    assert_eq!(after(0).as_deref(), Some("Which bed needs water?"));
+    assert_eq!(after(4).as_deref(), Some("Be quick."));
+    assert_eq!(after(6).as_deref(), Some("The arguments are not JSON."));
+}
+
+#[test]
+fn a_request_without_any_words_still_begins_with_the_user() {
+    let mut request = request(MODEL, vec![said(MODEL, vec![text("Hello.")])]);
+    request.frame = frame(Vec::new(), Vec::new());
+    request.tools.clear();
+    let body = encoded(&request);
+    assert_eq!(body["messages"][0]["role"], "user");
+    assert_eq!(body["messages"][2]["role"], "user");
+    assert!(body.get("system").is_none() && body.get("tools").is_none());
+}
+
+#[test]
+fn thinking_that_led_to_nothing_and_thinking_nobody_sealed_stay_out() {
+    let conversation = vec![said(
+        MODEL,
+        vec![
+            sealed("x", MODEL, "not JSON"),
+            sealed("x", MODEL, r#"{"type":"thinking","thinking":"unsigned"}"#),
+            text("Done."),
+            sealed("x", MODEL, THINKING),
+        ],
+    )];
+    let body = encoded(&request(MODEL, conversation));
+    let said = body["messages"][1]["content"].as_array().expect("content");
+    assert_eq!(said.len(), 1, "{said:?}");
+}
+
+fn decoded(name: &str) -> Decoded {
+    decode(&golden(name)).unwrap_or_else(|fault| panic!("{name}: {fault:?}"))
+}
+
+#[test]
+fn kept_answers_are_lifted_as_kept() {
+    for case in ["thinking_and_calls", "plain_text", "cut_off"] {
+        let decoded = decoded(&format!("anthropic/{case}.response.json"));
+        let reply = serde_json::to_value(&decoded.reply).expect("a reply is JSON");
+        assert_golden(&format!("anthropic/{case}.reply.json"), &reply);
+    }
+}
+
+#[test]
+fn sealed_thinking_returns_as_it_came() {
+    let wire: Value = serde_json::from_slice(&golden("anthropic/thinking_and_calls.response.json"))
+        .expect("JSON");
+    let reply = decoded("anthropic/thinking_and_calls.response.json").reply;
+    let blocks = reply.blocks.into_iter().map(|block| match block {
+        ReplyBlock::Text { text } => sample::text(&text),
+        ReplyBlock::Reasoning { text, opaque } => {
+            sealed(&text, MODEL, &opaque.expect("a sealed block"))
+        }
+        ReplyBlock::Call(call) => {
+            let own = call.provider_id.expect("an id");
+            own_call(&format!("call_{own}"), MODEL, &own, call.input)
+        }
+    });
+    let body = encoded(&request(MODEL, vec![said(MODEL, blocks.collect())]));
+    let sent: Vec<&Value> = body["messages"][1]["content"]
+        .as_array()
+        .expect("content")
+        .iter()
+        .collect();
+    let came: Vec<&Value> = wire["content"]
+        .as_array()
+        .expect("content")
+        .iter()
+        .collect();
+    assert_eq!(sent, came);
+}
+
+#[test]
+fn every_reason_to_stop_is_known() {
+    let stop = |reason: Value, content: Value| {
+        let body = json!({"type": "message", "content": content, "stop_reason": reason});
+        decode(body.to_string().as_bytes())
+            .expect("an answer")
+            .reply
+            .stop_reason
+    };
+    let words = || json!([{"type": "text", "text": "So."}]);
+    let calls = || json!([{"type": "tool_use", "id": "t", "name": "n", "input": {}}]);
+    assert_eq!(stop(json!("end_turn"), words()), StopReason::EndTurn);
+    assert_eq!(stop(json!("stop_sequence"), words()), StopReason::EndTurn);
+    assert_eq!(stop(json!("tool_use"), calls()), StopReason::ToolUse);
+    assert_eq!(stop(json!("end_turn"), calls()), StopReason::ToolUse);
+    assert_eq!(stop(json!("tool_use"), words()), StopReason::EndTurn);
+    assert_eq!(
+        stop(json!("max_tokens"), calls()),
+        StopReason::MaxOutputTokens
+    );
+    let full = json!("model_context_window_exceeded");
+    assert_eq!(stop(full, words()), StopReason::MaxOutputTokens);
+    assert_eq!(stop(json!("refusal"), words()), StopReason::Refusal);
+    assert_eq!(
+        stop(json!("pause_turn"), words()),
+        StopReason::MaxOutputTokens
+    );
+    assert_eq!(stop(json!("pause_turn"), calls()), StopReason::ToolUse);
+    assert_eq!(stop(json!("a new word"), words()), StopReason::EndTurn);
+    assert_eq!(stop(Value::Null, calls()), StopReason::ToolUse);
+}
+
+#[test]
+fn an_error_inside_an_answer_is_reported_as_one() {
+    let body =
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    assert_eq!(
+        decode(body.to_string().as_bytes()),
+        Err(Fault::Reported {
+            kind: ModelFailureKind::ServerError,
+            message: "Overloaded".to_owned()
+        })
+    );
+}
+
+#[test]
+fn what_is_no_message_is_malformed() {
+    for body in [
+        "",
+        "{",
+        "[]",
+        "null",
+        "<html>",
+        "{}",
+        r#"{"content": "words"}"#,
+    ] {
+        let fault = decode(body.as_bytes()).expect_err(body);
+        assert!(
+            matches!(fault, Fault::Malformed { .. }),
+            "{body}: {fault:?}"
+        );
+    }
+}

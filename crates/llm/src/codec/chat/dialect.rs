@@ -92,15 +92,15 @@ impl Ids {
     }
 
     /// The spelling of an id, the same each time.
-    pub(super) fn of(&mut self, id: String) -> String {
+    pub(super) fn of(&mut self, id: &str) -> String {
         match self.dialect {
-            Dialect::Plain | Dialect::Openai | Dialect::Deepseek => id,
+            Dialect::Plain | Dialect::Openai | Dialect::Deepseek => id.to_owned(),
             Dialect::Mistral => {
                 // Numbered in the order of the conversation, so that a later request spells them alike. The
                 // server's own ids are renumbered with the rest: they carry no meaning and must not collide.
                 let next = self.spelled.len() + 1;
                 self.spelled
-                    .entry(id)
+                    .entry(id.to_owned())
                     .or_insert_with(|| format!("c{next:08}"))
                     .clone()
             }
@@ -137,12 +137,12 @@ mod tests {
     #[test]
     fn mistral_gets_ids_of_nine_letters_or_digits() {
         let mut ids = Ids::new(Dialect::Mistral);
-        let first = ids.of("call_a".to_owned());
-        let second = ids.of("call_b".to_owned());
+        let first = ids.of("call_a");
+        let second = ids.of("call_b");
         assert_eq!(
             (first.as_str(), second.as_str()),
             ("c00000001", "c00000002")
         );
-        assert_eq!(ids.of("call_a".to_owned()), first);
+        assert_eq!(ids.of("call_a"), first);
     }
 }

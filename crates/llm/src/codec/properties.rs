@@ -1,0 +1,153 @@
+//! Any stored transcript times any codec gives a request its protocol accepts, and no answer whatever breaks a
+//! decoder.
+
+mod grammar;
+mod transcripts;
+
+use super::{anthropic, chat, codex, dialogue, responses, sample};
+use grammar::Seen;
+use holon_domain::block::Block;
+use holon_domain::model::{ConversationItem, ModelRef, ModelRequest};
+use holon_domain::provider::Transport;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::sync::LazyLock;
+use transcripts::{LINEAGES, MARK, any_request};
+
+static ANTHROPIC: LazyLock<jsonschema::Validator> =
+    LazyLock::new(|| sample::schema("anthropic/schema.json", "request"));
+static CHAT: LazyLock<jsonschema::Validator> =
+    LazyLock::new(|| sample::schema("chat/schema.json", "request"));
+static RESPONSES: LazyLock<jsonschema::Validator> =
+    LazyLock::new(|| sample::schema("responses/schema.json", "responses_request"));
+static CODEX: LazyLock<jsonschema::Validator> =
+    LazyLock::new(|| sample::schema("responses/schema.json", "codex_request"));
+
+/// Addresses of chat servers with wishes of their own, and one without.
+const CHAT_SERVERS: [&str; 4] = [
+    "http://127.0.0.1:8000/v1",
+    "https://api.openai.com/v1",
+    "https://api.deepseek.com/v1",
+    "https://api.mistral.ai/v1",
+];
+
+/// The request for the model at this place of `LINEAGES`.
+fn to(lineage: usize, request: &ModelRequest) -> ModelRequest {
+    ModelRequest {
+        model: ModelRef::parse(LINEAGES[lineage]).expect("a model reference"),
+        ..request.clone()
+    }
+}
+
+/// What holds for every protocol.
+fn check(lineage: usize, request: &ModelRequest, body: &Value, seen: &[Seen]) {
+    grammar::assert_calls_are_answered(seen);
+    assert!(
+        !matches!(seen.last(), Some(Seen::Assistant | Seen::Call(_))),
+        "the assistant has the last word: {body:#}"
+    );
+    let text = body.to_string();
+    for (other, _) in LINEAGES
+        .iter()
+        .enumerate()
+        .filter(|(other, _)| *other != lineage)
+    {
+        assert!(
+            !text.contains(&format!("{MARK}{other}")),
+            "data of {} went to {}: {body:#}",
+            LINEAGES[other],
+            LINEAGES[lineage]
+        );
+    }
+    for words in spoken(request) {
+        assert!(text.contains(words), "{words:?} is lost: {body:#}");
+    }
+}
+
+/// Everything that anybody said, in words that look the same inside JSON.
+fn spoken(request: &ModelRequest) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
+    for block in &request.frame.context_blocks {
+        words.push(&block.text);
+    }
+    for item in &request.conversation {
+        match item {
+            ConversationItem::Assistant { blocks, .. } => {
+                words.extend(blocks.iter().filter_map(|block| match block {
+                    Block::Text { text } => Some(text.as_str()),
+                    Block::Reasoning { .. } | Block::ToolCall(_) => None,
+                }));
+            }
+            ConversationItem::ToolResult { content, .. } => words.push(content),
+            ConversationItem::User { text } => words.push(text),
+        }
+    }
+    words.retain(|words| !dialogue::is_blank(words));
+    words
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_transcript_makes_a_request_that_messages_accepts(request in any_request()) {
+        let request = to(0, &request);
+        let provider = sample::provider(Transport::AnthropicMessages, "https://api.anthropic.com");
+        let body = anthropic::encode(&provider, &request);
+        sample::assert_valid(&ANTHROPIC, &body);
+        grammar::assert_messages_rules(&body);
+        check(0, &request, &body, &grammar::messages(&body));
+    }
+
+    #[test]
+    fn any_transcript_makes_a_request_that_every_chat_server_accepts(request in any_request()) {
+        let request = to(1, &request);
+        for server in CHAT_SERVERS {
+            let provider = sample::provider(Transport::OpenaiChatCompletions, server);
+            let body = chat::encode(&provider, &request);
+            sample::assert_valid(&CHAT, &body);
+            grammar::assert_chat_rules(&body);
+            if server.contains("mistral") {
+                grammar::assert_mistral_rules(&body);
+            }
+            check(1, &request, &body, &grammar::chat(&body));
+        }
+    }
+
+    #[test]
+    fn any_transcript_makes_a_request_that_responses_accepts(request in any_request()) {
+        let request = to(2, &request);
+        let provider = sample::provider(Transport::OpenaiResponses, "https://api.openai.com/v1");
+        let body = responses::encode(&provider, &request);
+        sample::assert_valid(&RESPONSES, &body);
+        check(2, &request, &body, &grammar::responses(&body));
+    }
+
+    #[test]
+    fn any_transcript_makes_a_request_that_the_codex_backend_accepts(request in any_request()) {
+        let request = to(3, &request);
+        let provider = sample::provider(Transport::OpenaiCodexResponses, "https://codex.example");
+        let body = codex::encode(&provider, &request);
+        sample::assert_valid(&CODEX, &body);
+        check(3, &request, &body, &grammar::responses(&body));
+    }
+
+    #[test]
+    fn no_bytes_break_a_decoder(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(anthropic::decode(&body).is_err());
+        prop_assert!(chat::decode(&body).is_err());
+        prop_assert!(responses::decode(&body).is_err());
+    }
+
+    #[test]
+    fn no_json_breaks_a_decoder(body in transcripts::any_answer()) {
+        let bytes = body.to_string().into_bytes();
+        // Whatever comes of it, it came back.
+        let outcomes = [
+            anthropic::decode(&bytes).is_ok(),
+            chat::decode(&bytes).is_ok(),
+            responses::decode(&bytes).is_ok(),
+        ];
+        prop_assert_eq!(outcomes.len(), 3);
+    }
+}

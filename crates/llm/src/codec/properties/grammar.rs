@@ -1,0 +1,175 @@
+//! What a schema cannot say: who speaks after whom, and that every call is answered once, right away.
+
+use serde_json::Value;
+
+/// One thing in a request, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Seen {
+    /// Words from outside.
+    User,
+    /// Words or reasoning of the model.
+    Assistant,
+    /// A call.
+    Call(String),
+    /// A result.
+    Result(String),
+}
+
+/// Each id calls once; its result follows before anybody else speaks; no other result is there.
+pub(super) fn assert_calls_are_answered(seen: &[Seen]) {
+    let mut known: Vec<&str> = Vec::new();
+    let mut open: Vec<&str> = Vec::new();
+    let mut answering = false;
+    for one in seen {
+        match one {
+            Seen::Call(id) => {
+                assert!(
+                    !answering || open.is_empty(),
+                    "a call among results: {seen:?}"
+                );
+                assert!(!known.contains(&id.as_str()), "{id} calls twice: {seen:?}");
+                known.push(id);
+                open.push(id);
+                answering = false;
+            }
+            Seen::Result(id) => {
+                let place = open.iter().position(|open| open == id);
+                open.remove(place.unwrap_or_else(|| panic!("{id} is not open: {seen:?}")));
+                answering = true;
+            }
+            Seen::Assistant => {
+                assert!(
+                    !answering || open.is_empty(),
+                    "words among results: {seen:?}"
+                );
+                answering = false;
+            }
+            Seen::User => {
+                assert!(open.is_empty(), "{open:?} had to wait: {seen:?}");
+                answering = false;
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?} were never answered: {seen:?}");
+}
+
+fn list<'a>(of: &'a Value, member: &str) -> &'a [Value] {
+    of.get(member)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn word<'a>(of: &'a Value, member: &str) -> &'a str {
+    of.get(member).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The order of things in a Messages request.
+pub(super) fn messages(body: &Value) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for message in list(body, "messages") {
+        for block in list(message, "content") {
+            seen.push(match (word(message, "role"), word(block, "type")) {
+                (_, "tool_use") => Seen::Call(word(block, "id").to_owned()),
+                (_, "tool_result") => Seen::Result(word(block, "tool_use_id").to_owned()),
+                ("user", _) => Seen::User,
+                _ => Seen::Assistant,
+            });
+        }
+    }
+    seen
+}
+
+/// Roles alternate and begin with the user; few breakpoints, in good places; no turn ends in thinking.
+pub(super) fn assert_messages_rules(body: &Value) {
+    let turns = list(body, "messages");
+    for (index, message) in turns.iter().enumerate() {
+        let role = if index % 2 == 0 { "user" } else { "assistant" };
+        assert_eq!(word(message, "role"), role, "{body:#}");
+        let last = list(message, "content")
+            .last()
+            .expect("a turn says something");
+        assert!(!word(last, "type").contains("thinking"), "{body:#}");
+    }
+    let blocks = || {
+        let said = turns.iter().flat_map(|turn| list(turn, "content"));
+        list(body, "system").iter().chain(said)
+    };
+    let marked = |block: &&Value| block.get("cache_control").is_some();
+    assert!(blocks().filter(marked).count() <= 4, "{body:#}");
+    assert!(
+        blocks().last().is_some_and(|last| marked(&last)),
+        "{body:#}"
+    );
+}
+
+/// The order of things in a Chat Completions request.
+pub(super) fn chat(body: &Value) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for message in list(body, "messages") {
+        match word(message, "role") {
+            "user" => seen.push(Seen::User),
+            "tool" => seen.push(Seen::Result(word(message, "tool_call_id").to_owned())),
+            "assistant" => {
+                if message.get("content").is_some_and(Value::is_string) {
+                    seen.push(Seen::Assistant);
+                }
+                for call in list(message, "tool_calls") {
+                    seen.push(Seen::Call(word(call, "id").to_owned()));
+                }
+            }
+            _ => {}
+        }
+    }
+    seen
+}
+
+/// After the system's word, the user begins; nobody but tools speaks twice in a row; arguments are an object.
+pub(super) fn assert_chat_rules(body: &Value) {
+    let messages = list(body, "messages");
+    let mut roles = messages
+        .iter()
+        .map(|message| word(message, "role"))
+        .peekable();
+    roles.next_if_eq(&"system");
+    assert_eq!(roles.peek(), Some(&"user"), "{body:#}");
+    let roles: Vec<&str> = roles.collect();
+    for pair in roles.windows(2) {
+        assert!(pair[0] != pair[1] || pair[0] == "tool", "{body:#}");
+        assert!(pair[1] != "system", "{body:#}");
+    }
+    for call in messages
+        .iter()
+        .flat_map(|message| list(message, "tool_calls"))
+    {
+        let arguments = word(&call["function"], "arguments");
+        let parsed: Value = serde_json::from_str(arguments).expect("arguments are JSON");
+        assert!(parsed.is_object(), "{arguments}");
+    }
+}
+
+/// Nine letters or digits for an id, and no user right after a tool.
+pub(super) fn assert_mistral_rules(body: &Value) {
+    for one in chat(body) {
+        if let Seen::Call(id) | Seen::Result(id) = one {
+            assert!(
+                id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()),
+                "{id}"
+            );
+        }
+    }
+    for pair in list(body, "messages").windows(2) {
+        let roles = (word(&pair[0], "role"), word(&pair[1], "role"));
+        assert_ne!(roles, ("tool", "user"), "{body:#}");
+    }
+}
+
+/// The order of things in a Responses request.
+pub(super) fn responses(body: &Value) -> Vec<Seen> {
+    let seen = |item: &Value| match (word(item, "type"), word(item, "role")) {
+        ("function_call", _) => Seen::Call(word(item, "call_id").to_owned()),
+        ("function_call_output", _) => Seen::Result(word(item, "call_id").to_owned()),
+        ("message", "user") => Seen::User,
+        _ => Seen::Assistant,
+    };
+    list(body, "input").iter().map(seen).collect()
+}

@@ -1,0 +1,207 @@
+//! Requests, transcripts and files that the tests of several codecs share.
+
+use holon_domain::CallId;
+use holon_domain::block::{Block, Opaque, ToolCall};
+use holon_domain::model::{
+    ConversationItem, ModelRef, ModelRequest, PromptBlock, PromptCache, PromptFrame, Stability,
+};
+use holon_domain::provider::{ProviderSpec, Transport};
+use holon_domain::tool::OfferedTool;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A provider at this address.
+pub(super) fn provider(transport: Transport, base_url: &str) -> ProviderSpec {
+    ProviderSpec {
+        id: "sample".to_owned(),
+        transport,
+        base_url: base_url.to_owned(),
+        store_responses: false,
+        context_management: None,
+        reasoning_effort: None,
+    }
+}
+
+/// A block of a prompt whose cache may not end there.
+pub(super) fn block(text: &str, stability: Stability) -> PromptBlock {
+    PromptBlock {
+        text: text.to_owned(),
+        stability,
+        cache_breakpoint: false,
+    }
+}
+
+/// A block of a prompt whose cache may end there.
+pub(super) fn marked(text: &str, stability: Stability) -> PromptBlock {
+    PromptBlock {
+        cache_breakpoint: true,
+        ..block(text, stability)
+    }
+}
+
+/// A prompt of these blocks.
+pub(super) fn frame(system: Vec<PromptBlock>, context: Vec<PromptBlock>) -> PromptFrame {
+    let words: Vec<&str> = system.iter().map(|block| block.text.as_str()).collect();
+    PromptFrame {
+        system_prompt: words.join("\n\n"),
+        system_blocks: system,
+        context_blocks: context,
+        cache: PromptCache {
+            agent_id: "agent".to_owned(),
+            prompt_cache_key: "key".to_owned(),
+            context_fingerprint: "print".to_owned(),
+            working_memory_revision: 0,
+            compression_epoch: 0,
+        },
+    }
+}
+
+/// A request to `model` with a small prompt and one tool.
+pub(super) fn request(model: &str, conversation: Vec<ConversationItem>) -> ModelRequest {
+    ModelRequest {
+        model: ModelRef::parse(model).expect("a model reference"),
+        round: 1,
+        frame: frame(
+            vec![
+                marked("You keep a garden.", Stability::Stable),
+                marked("The garden has six beds.", Stability::AgentScoped),
+            ],
+            vec![
+                marked("It is spring.", Stability::AgentScoped),
+                block("Which bed needs water?", Stability::TurnScoped),
+            ],
+        ),
+        conversation,
+        tools: vec![tool()],
+        max_output_tokens: 4_096,
+        reasoning_effort: None,
+        prior_rounds: 0,
+    }
+}
+
+/// A tool to offer.
+pub(super) fn tool() -> OfferedTool {
+    OfferedTool {
+        name: "ReadSensor".to_owned(),
+        description: "Reads the moisture of one bed.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"bed": {"type": "integer"}},
+            "required": ["bed"],
+            "additionalProperties": false,
+        }),
+        strict: false,
+    }
+}
+
+/// What `model` said.
+pub(super) fn said(model: &str, blocks: Vec<Block>) -> ConversationItem {
+    ConversationItem::Assistant {
+        model_ref: model.to_owned(),
+        blocks,
+    }
+}
+
+/// Words of a model.
+pub(super) fn text(words: &str) -> Block {
+    Block::Text {
+        text: words.to_owned(),
+    }
+}
+
+/// Reasoning that `lineage` sealed.
+pub(super) fn sealed(words: &str, lineage: &str, data: &str) -> Block {
+    Block::Reasoning {
+        text: words.to_owned(),
+        opaque: Some(Opaque {
+            lineage: lineage.to_owned(),
+            data: data.to_owned(),
+        }),
+    }
+}
+
+/// A call under the runtime's id alone.
+pub(super) fn call(id: &str, input: Value) -> Block {
+    Block::ToolCall(ToolCall {
+        id: CallId::from_stored(id),
+        name: "ReadSensor".to_owned(),
+        input,
+        provider_id: None,
+    })
+}
+
+/// A call that `lineage` gave an id of its own.
+pub(super) fn own_call(id: &str, lineage: &str, own: &str, input: Value) -> Block {
+    Block::ToolCall(ToolCall {
+        id: CallId::from_stored(id),
+        name: "ReadSensor".to_owned(),
+        input,
+        provider_id: Some(Opaque {
+            lineage: lineage.to_owned(),
+            data: own.to_owned(),
+        }),
+    })
+}
+
+/// What a tool answered.
+pub(super) fn result(id: &str, content: &str) -> ConversationItem {
+    ConversationItem::ToolResult {
+        call_id: CallId::from_stored(id),
+        content: content.to_owned(),
+        is_error: false,
+    }
+}
+
+/// What a tool answered that failed.
+pub(super) fn failure(id: &str, content: &str) -> ConversationItem {
+    ConversationItem::ToolResult {
+        call_id: CallId::from_stored(id),
+        content: content.to_owned(),
+        is_error: true,
+    }
+}
+
+/// Words put in between.
+pub(super) fn user(words: &str) -> ConversationItem {
+    ConversationItem::User {
+        text: words.to_owned(),
+    }
+}
+
+fn golden_path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}
+
+/// The bytes of a kept file.
+pub(super) fn golden(name: &str) -> Vec<u8> {
+    let path = golden_path(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Holds a value against a kept file, which is changed by hand after reading what differs.
+pub(super) fn assert_golden(name: &str, found: &Value) {
+    let kept: Value = serde_json::from_slice(&golden(name)).expect("a kept file is JSON");
+    assert!(
+        kept == *found,
+        "{name} should be\n{}",
+        serde_json::to_string_pretty(found).expect("JSON")
+    );
+}
+
+/// What is wrong with a request by the schema kept in this file, at this place of it.
+pub(super) fn schema(name: &str, definition: &str) -> jsonschema::Validator {
+    let mut schema: Value = serde_json::from_slice(&golden(name)).expect("a schema is JSON");
+    schema["$ref"] = json!(format!("#/$defs/{definition}"));
+    jsonschema::validator_for(&schema).expect("a schema")
+}
+
+/// Fails with every complaint of the schema.
+pub(super) fn assert_valid(schema: &jsonschema::Validator, request: &Value) {
+    let complaints: Vec<String> = schema
+        .iter_errors(request)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(complaints.is_empty(), "{complaints:#?}\n{request:#}");
+}
