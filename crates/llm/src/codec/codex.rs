@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::responses::{answer, cache_key, effort, failed, input, instructions, reported, tools};
+use super::responses::{answer, cache_key, effort, failed, input, instructions, told, tools};
 use super::{Decoded, Fault};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
@@ -67,8 +67,8 @@ impl Assembler {
         if data.trim().is_empty() || data.trim() == "[DONE]" || name.is_some_and(is_idle) {
             return Ok(Progress::More);
         }
-        let mut event: Value = serde_json::from_str(data).map_err(|error| Fault::Malformed {
-            what: format!("an event of the stream is not JSON: {error}"),
+        let mut event: Value = serde_json::from_str(data).map_err(|error| {
+            Fault::malformed(format!("an event of the stream is not JSON: {error}"))
         })?;
         let kind = event.get("type").and_then(Value::as_str).or(name);
         let kind = kind.unwrap_or_default().to_owned();
@@ -112,9 +112,10 @@ impl Assembler {
         let Some(item) = event.get_mut("item").map(Value::take) else {
             return;
         };
-        let id = |item: &Value| item.get("id").and_then(Value::as_str).map(str::to_owned);
-        let same = |(at, kept): &&mut (u64, Value)| {
-            Some(*at) == place || (id(kept).is_some() && id(kept) == id(&item))
+        let same = |(at, kept): &&mut (u64, Value)| match (id(kept), id(&item)) {
+            (Some(kept), Some(new)) => kept == new,
+            // Only where a server gives no ids does the place tell, for others give every item the same place.
+            (Some(_) | None, _) => Some(*at) == place,
         };
         if let Some((_, kept)) = self.items.iter_mut().find(same) {
             *kept = item;
@@ -140,6 +141,10 @@ impl Assembler {
     }
 }
 
+fn id(item: &Value) -> Option<&str> {
+    item.get("id").and_then(Value::as_str)
+}
+
 /// Events that carry pieces of what a later event carries whole; most of a stream, so they are not even parsed.
 fn is_idle(name: &str) -> bool {
     name.starts_with("response.") && name.ends_with(".delta")
@@ -148,14 +153,14 @@ fn is_idle(name: &str) -> bool {
 /// The fault an `error` event reports: in a member of its own, or in the event itself.
 fn error(event: &Value) -> Fault {
     match event.get("error") {
-        Some(inner) if !inner.is_null() => reported(inner),
+        Some(inner) if !inner.is_null() => told(inner),
         Some(_) | None => {
             // The event's own `type` says only that it is an error.
             let mut bare = event.clone();
             if let Value::Object(members) = &mut bare {
                 members.remove("type");
             }
-            reported(&bare)
+            told(&bare)
         }
     }
 }

@@ -9,15 +9,16 @@ mod continuation;
 mod failure;
 mod input;
 mod output;
+mod strict;
 #[cfg(test)]
 pub(super) mod tests;
 
 pub(crate) use continuation::{Snapshot, continuation};
-pub(super) use failure::{failed, reported};
+pub(super) use failure::{failed, told};
 pub(super) use input::{input, instructions, tools};
 pub(super) use output::answer;
 
-use super::{Decoded, Fault};
+use super::{Decoded, Fault, json_object};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::{PromptCapability, ProviderSpec, ReasoningEffort};
 use serde_json::{Map, Value, json};
@@ -59,10 +60,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
 
 /// The answer in a body with a good status.
 pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
-    let response: Value = serde_json::from_slice(body).map_err(|error| Fault::Malformed {
-        what: format!("the body is not JSON: {error}"),
-    })?;
-    answer(&response)
+    answer(&Value::Object(json_object(body)?))
 }
 
 /// How hard the model should think: the agent's word before the provider's.

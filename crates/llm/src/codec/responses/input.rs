@@ -3,6 +3,7 @@
 //! Owns the shape of each item. The grammar of a conversation is `dialogue`'s. Invariant: an item names nothing the
 //! provider would have to look up (no ids of messages or calls), so a request is complete by itself.
 
+use super::strict;
 use crate::codec::dialogue::{Answered, GO_ON, Said, Step, is_blank, spoken, steps};
 use holon_domain::model::{ModelRequest, PromptFrame};
 use holon_domain::tool::OfferedTool;
@@ -107,12 +108,17 @@ pub(crate) fn tools(offered: &[OfferedTool]) -> Vec<Value> {
     offered
         .iter()
         .map(|tool| {
+            let parameters = if tool.strict {
+                strict::lowered(&tool.parameters)
+            } else {
+                tool.parameters.clone()
+            };
             json!({
                 "type": "function",
                 "name": tool.name,
                 "description": tool.description,
                 "strict": tool.strict,
-                "parameters": tool.parameters,
+                "parameters": parameters,
             })
         })
         .collect()

@@ -5,16 +5,13 @@
 //! only if every part of it was understood, for only then can a later request stand for the same conversation.
 
 use super::failure::failed;
-use crate::codec::{Decoded, Fault};
+use crate::codec::{Decoded, Fault, finished};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Value, json};
 
 /// The answer a response object holds.
 pub(crate) fn answer(response: &Value) -> Result<Decoded, Fault> {
-    if !response.is_object() {
-        return Err(malformed("the answer is not an object"));
-    }
     let limit = match response.get("status").and_then(Value::as_str) {
         Some("completed") => None,
         Some("incomplete") => Some(incomplete(response)?),
@@ -26,7 +23,9 @@ pub(crate) fn answer(response: &Value) -> Result<Decoded, Fault> {
             });
         }
         Some(other) => {
-            return Err(malformed(&format!("the response has the status {other:?}")));
+            return Err(Fault::malformed(format!(
+                "the response has the status {other:?}"
+            )));
         }
         None if response.get("error").is_some_and(|error| !error.is_null()) => {
             return Err(failed(response));
@@ -35,11 +34,17 @@ pub(crate) fn answer(response: &Value) -> Result<Decoded, Fault> {
         None => None,
     };
     let Some(output) = response.get("output").and_then(Value::as_array) else {
-        return Err(malformed("the response has no `output` list"));
+        return Err(Fault::malformed("the response has no `output` list"));
     };
     let mut reading = Reading::default();
     for item in output {
         reading.item(item)?;
+    }
+    if limit == Some(StopReason::Refusal) {
+        // A filter stopped the model in the middle; what it was about to do was not to be done.
+        reading
+            .blocks
+            .retain(|block| !matches!(block, ReplyBlock::Call(_)));
     }
     let stop_reason = limit.unwrap_or_else(|| reading.stop_reason());
     let stored_id = stored_id(response).filter(|_| limit.is_none() && reading.skipped == 0);
@@ -90,13 +95,18 @@ impl Reading {
                 self.blocks.push(ReplyBlock::Call(call));
             }
             Some(_) => self.skipped += 1,
-            None => return Err(malformed("an output item has no type")),
+            None => return Err(Fault::malformed("an output item has no type")),
         }
         Ok(())
     }
 
     fn message(&mut self, item: &Value) {
-        let parts = item.get("content").and_then(Value::as_array);
+        let content = item.get("content");
+        // Some compatible servers send the words bare.
+        if let Some(Value::String(words)) = content {
+            self.text(words);
+        }
+        let parts = content.and_then(Value::as_array);
         for part in parts.into_iter().flatten() {
             let text = |key: &str| part.get(key).and_then(Value::as_str).unwrap_or_default();
             match part.get("type").and_then(Value::as_str) {
@@ -129,13 +139,9 @@ impl Reading {
     }
 
     fn stop_reason(&self) -> StopReason {
-        let calls = |block: &ReplyBlock| matches!(block, ReplyBlock::Call(_));
-        if self.blocks.iter().any(calls) {
-            StopReason::ToolUse
-        } else if self.refusals > 0 {
-            StopReason::Refusal
-        } else {
-            StopReason::EndTurn
+        match finished(&self.blocks) {
+            StopReason::EndTurn if self.refusals > 0 => StopReason::Refusal,
+            reason => reason,
         }
     }
 }
@@ -176,7 +182,7 @@ fn call(item: &Value) -> Result<RequestedCall, Fault> {
         text.filter(|text| !text.is_empty()).map(str::to_owned)
     };
     let Some(name) = text("name") else {
-        return Err(malformed("a function call has no name"));
+        return Err(Fault::malformed("a function call has no name"));
     };
     let input = match item.get("arguments") {
         Some(Value::String(raw)) if raw.trim().is_empty() => json!({}),
@@ -214,8 +220,4 @@ fn stored_id(response: &Value) -> Option<String> {
     let kept = response.get("store").and_then(Value::as_bool) == Some(true);
     let id = response.get("id").and_then(Value::as_str)?;
     (kept && !id.is_empty()).then(|| id.to_owned())
-}
-
-fn malformed(what: &str) -> Fault {
-    Fault::Malformed { what: what.into() }
 }

@@ -1,1 +1,7 @@
-//! Behaviour.
+//! The codec against its golden files, the published schema, and conversations of every kind.
+
+mod answers;
+mod continuing;
+mod requests;
+mod roundtrip;
+pub(in crate::codec) mod support;

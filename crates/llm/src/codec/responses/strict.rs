@@ -1,0 +1,41 @@
+//! A tool's schema within the part of JSON Schema that OpenAI takes where it holds a model to a schema.
+//!
+//! Owns what is dropped and renamed on the way; that every object is closed and every property required is done where
+//! tools are emitted. What is dropped here is still checked when a call is interpreted, so nothing is lost but a hint.
+
+use serde_json::{Map, Value};
+
+/// Keywords the API refuses, each of which only narrows or annotates.
+const DROPPED: [&str; 4] = ["default", "maxLength", "minLength", "title"];
+/// Keywords whose value maps names to schemas.
+const NAMED: [&str; 2] = ["properties", "$defs"];
+
+/// The schema without what the API refuses.
+pub(super) fn lowered(schema: &Value) -> Value {
+    match schema {
+        Value::Object(node) => Value::Object(node.iter().filter_map(member).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            schema.clone()
+        }
+    }
+}
+
+fn member((key, value): (&String, &Value)) -> Option<(String, Value)> {
+    if DROPPED.contains(&key.as_str()) {
+        return None;
+    }
+    let value = match (key.as_str(), value) {
+        (key, Value::Object(named)) if NAMED.contains(&key) => Value::Object(each(named)),
+        ("anyOf" | "oneOf", Value::Array(list)) => list.iter().map(lowered).collect(),
+        ("items", inner) => lowered(inner),
+        (_, value) => value.clone(),
+    };
+    // The alternatives of our tools exclude each other, so either word means the same; the API knows only one.
+    let key = if key == "oneOf" { "anyOf" } else { key };
+    Some((key.to_owned(), value))
+}
+
+fn each(named: &Map<String, Value>) -> Map<String, Value> {
+    let lower = |(name, schema): (&String, &Value)| (name.clone(), lowered(schema));
+    named.iter().map(lower).collect()
+}

@@ -1,0 +1,179 @@
+//! What comes back.
+
+use super::super::{decode, told};
+use super::support::{golden, goldens};
+use crate::codec::Fault;
+use holon_domain::model::{ModelFailureKind as Kind, ReplyBlock};
+use serde_json::{Value, json};
+
+fn decoded(body: &Value) -> Result<crate::codec::Decoded, Fault> {
+    decode(body.to_string().as_bytes())
+}
+
+/// A fault as a golden file writes it.
+fn shown(fault: &Fault) -> Value {
+    match fault {
+        Fault::Malformed { what } => json!({"malformed": what}),
+        Fault::Reported { kind, message } => json!({"kind": kind, "message": message}),
+        Fault::CutOff => json!("cut_off"),
+    }
+}
+
+#[test]
+fn answers_are_read_as_the_golden_files_say() {
+    for name in goldens("responses", "answer-", ".json") {
+        let file = golden(&name);
+        match decoded(&file["body"]) {
+            Ok(decoded) => {
+                assert_eq!(json!(decoded.reply), file["reply"], "{name}");
+                assert_eq!(json!(decoded.stored_id), file["stored_id"], "{name}");
+            }
+            Err(fault) => assert_eq!(shown(&fault), file["fault"], "{name}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_no_answer_is_malformed_and_never_a_panic() {
+    let bodies = [
+        "",
+        "null",
+        "[]",
+        "7",
+        "<html>",
+        "{\"output\": [",
+        "{}",
+        "{\"output\": {}}",
+        "{\"status\": \"completed\"}",
+        "{\"status\": \"in_progress\", \"output\": []}",
+        "{\"status\": \"queued\", \"output\": []}",
+        "{\"output\": [{}]}",
+        "{\"output\": [{\"type\": \"function_call\", \"call_id\": \"c\"}]}",
+    ];
+    for body in bodies {
+        let fault = decode(body.as_bytes()).expect_err(body);
+        assert!(
+            matches!(fault, Fault::Malformed { .. }),
+            "{body}: {fault:?}"
+        );
+    }
+}
+
+#[test]
+fn a_call_keeps_arguments_that_are_no_object() {
+    let input = |arguments: Value| {
+        let call = json!({"type": "function_call", "call_id": "c", "name": "Sleep", "arguments": arguments});
+        let decoded = decoded(&json!({"output": [call]})).expect("an answer");
+        match decoded.reply.blocks.into_iter().next() {
+            Some(ReplyBlock::Call(call)) => call.input,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(input(json!("{\"a\": 1}")), json!({"a": 1}));
+    assert_eq!(input(json!("{\"a\": ")), json!("{\"a\": "));
+    assert_eq!(input(json!("[1]")), json!([1]));
+    assert_eq!(input(json!("")), json!({}));
+    assert_eq!(
+        input(json!({"a": 1})),
+        json!({"a": 1}),
+        "an object in place of text"
+    );
+    assert_eq!(input(Value::Null), json!({}));
+}
+
+#[test]
+fn reported_errors_are_classed_by_code_then_type_then_words() {
+    let table = [
+        (
+            json!({"code": "server_error", "message": "m"}),
+            Kind::ServerError,
+        ),
+        (
+            json!({"code": "rate_limit_exceeded", "message": "m"}),
+            Kind::RateLimited,
+        ),
+        (
+            json!({"code": "context_length_exceeded", "message": "m"}),
+            Kind::ContextLengthExceeded,
+        ),
+        (
+            json!({"type": "usage_limit_reached", "message": "m", "resets_in_seconds": 60}),
+            Kind::Quota,
+        ),
+        (json!({"code": "usage_not_included"}), Kind::Quota),
+        (json!({"code": "insufficient_quota"}), Kind::Quota),
+        (json!({"code": "server_is_overloaded"}), Kind::ServerError),
+        (json!({"code": "slow_down"}), Kind::ServerError),
+        (
+            json!({"code": "invalid_prompt", "message": "m"}),
+            Kind::InvalidRequest,
+        ),
+        (
+            json!({"code": "invalid_prompt", "message": "Your input exceeds the context window of this model."}),
+            Kind::ContextLengthExceeded,
+        ),
+        (json!({"code": "image_too_large"}), Kind::InvalidRequest),
+        (
+            json!({"type": "invalid_request_error", "code": null, "message": "m"}),
+            Kind::InvalidRequest,
+        ),
+        (
+            json!({"type": "authentication_error", "message": "m"}),
+            Kind::Auth,
+        ),
+        (json!({"code": "model_not_found"}), Kind::ModelUnavailable),
+        (
+            json!({"message": "Rate limit reached for gpt-test. Please try again in 11s."}),
+            Kind::RateLimited,
+        ),
+        (
+            json!({"code": "something_new", "message": "m"}),
+            Kind::ServerError,
+        ),
+        (json!("it broke"), Kind::ServerError),
+        (json!({}), Kind::ServerError),
+    ];
+    for (error, expected) in table {
+        match told(&error) {
+            Fault::Reported { kind, message } => {
+                assert_eq!(kind, expected, "{error}");
+                assert!(!message.is_empty(), "{error}");
+            }
+            other @ (Fault::Malformed { .. } | Fault::CutOff) => panic!("{error}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_stated_wait_stands_in_the_words() {
+    let error = json!({"type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_in_seconds": 3600});
+    let message =
+        "usage_limit_reached: The usage limit has been reached (try again in 3600 seconds)";
+    let expected = Fault::Reported {
+        kind: Kind::Quota,
+        message: message.into(),
+    };
+    assert_eq!(told(&error), expected);
+}
+
+#[test]
+fn an_answer_that_is_an_error_is_one_whatever_its_status() {
+    for body in [
+        json!({"error": {"code": "server_error", "message": "m"}}),
+        json!({"status": "failed", "error": {"code": "server_error", "message": "m"}, "output": []}),
+        json!({"status": "failed", "error": null}),
+        json!({"status": "cancelled", "output": []}),
+    ] {
+        let fault = decoded(&body).expect_err("a fault");
+        assert!(
+            matches!(
+                fault,
+                Fault::Reported {
+                    kind: Kind::ServerError,
+                    ..
+                }
+            ),
+            "{body}: {fault:?}"
+        );
+    }
+}

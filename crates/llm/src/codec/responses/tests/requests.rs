@@ -1,0 +1,249 @@
+//! What is sent.
+
+use super::super::encode;
+use super::support::{call, cases, offered, own, provider, request, said, text, user, violations};
+use crate::codec::codex;
+use crate::codec::sample::assert_golden;
+use holon_domain::block::{Block, Opaque};
+use holon_domain::model::ModelRequest;
+use holon_domain::provider::{ReasoningEffort, Transport};
+use holon_tools::SchemaMode;
+use serde_json::{Value, json};
+
+fn encoded(request: &ModelRequest) -> Value {
+    encode(&provider(Transport::OpenaiResponses), request)
+}
+
+#[test]
+fn requests_are_as_the_golden_files_and_the_schema_say() {
+    for (name, request) in cases() {
+        let body = encoded(&request);
+        assert_golden(&format!("responses/request-{name}.json"), &body);
+        assert_eq!(
+            violations(Transport::OpenaiResponses, &body),
+            [""; 0],
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_the_api_refuses() {
+    let good = encoded(&request(Vec::new()));
+    for (member, value) in [
+        ("input", json!([])),
+        (
+            "input",
+            json!([{"type": "message", "role": "user", "content": ""}]),
+        ),
+        (
+            "input",
+            json!([{"type": "function_call_output", "call_id": "", "output": "x"}]),
+        ),
+        ("max_output_tokens", json!(1)),
+        ("prompt_cache_key", json!("k".repeat(65))),
+        ("stream", json!(true)),
+        (
+            "tools",
+            json!([{"type": "function", "name": "a.b", "description": "", "strict": false, "parameters": {"type": "object"}}]),
+        ),
+    ] {
+        let mut bad = good.clone();
+        bad[member] = value;
+        assert!(
+            !violations(Transport::OpenaiResponses, &bad).is_empty(),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn every_tool_is_offered_as_openai_takes_it_in_both_modes() {
+    for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
+        let request = ModelRequest {
+            tools: offered(mode),
+            ..request(Vec::new())
+        };
+        let responses = encoded(&request);
+        let streamed = codex::encode(&provider(Transport::OpenaiCodexResponses), &request);
+        assert_eq!(
+            violations(Transport::OpenaiResponses, &responses),
+            [""; 0],
+            "{mode:?}"
+        );
+        assert_eq!(
+            violations(Transport::OpenaiCodexResponses, &streamed),
+            [""; 0],
+            "{mode:?}"
+        );
+        assert_eq!(responses["tools"], streamed["tools"]);
+        let tools = responses["tools"].as_array().expect("tools");
+        assert_eq!(tools.len(), holon_tools::all().len());
+        for tool in tools {
+            let mut open = Vec::new();
+            objects(&tool["parameters"], mode, &mut open);
+            assert!(open.is_empty(), "{}: {open:?}", tool["name"]);
+            assert_eq!(tool["strict"], json!(mode == SchemaMode::Strict));
+        }
+    }
+}
+
+/// Collects the object schemas that are not closed, or in strict mode leave a property optional.
+fn objects<'a>(schema: &'a Value, mode: SchemaMode, found: &mut Vec<&'a Value>) {
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        let required = schema.get("required").and_then(Value::as_array);
+        let named = required.map_or(0, Vec::len);
+        let lax = mode == SchemaMode::Strict && named != properties.len();
+        if schema["additionalProperties"] != json!(false) || lax {
+            found.push(schema);
+        }
+        properties
+            .values()
+            .for_each(|inner| objects(inner, mode, found));
+    }
+    for member in ["items", "anyOf", "$defs"] {
+        match schema.get(member) {
+            Some(Value::Array(list)) => list.iter().for_each(|inner| objects(inner, mode, found)),
+            Some(Value::Object(named)) if member == "$defs" => {
+                named.values().for_each(|inner| objects(inner, mode, found));
+            }
+            Some(inner) => objects(inner, mode, found),
+            None => {}
+        }
+    }
+}
+
+#[test]
+fn a_strict_schema_loses_the_keywords_openai_refuses_and_no_property_of_that_name() {
+    let mut request = request(Vec::new());
+    request.tools = offered(SchemaMode::Strict);
+    request.tools.truncate(1);
+    request.tools[0].parameters = json!({
+        "type": "object",
+        "title": "Args",
+        "additionalProperties": false,
+        "required": ["default", "list"],
+        "properties": {
+            "default": {"type": "string", "minLength": 1, "default": "x"},
+            "list": {"type": "array", "items": {"oneOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]}},
+        },
+    });
+    let parameters = encoded(&request)["tools"][0]["parameters"].take();
+    assert_eq!(
+        parameters,
+        json!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["default", "list"],
+            "properties": {
+                "default": {"type": "string"},
+                "list": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+            },
+        })
+    );
+    request.tools[0].strict = false;
+    let relaxed = encoded(&request)["tools"][0]["parameters"].take();
+    assert_eq!(relaxed, request.tools[0].parameters);
+}
+
+#[test]
+fn what_the_provider_cannot_do_is_not_asked_for() {
+    let mut chat = provider(Transport::OpenaiResponses);
+    chat.transport = Transport::OpenaiChatCompletions;
+    chat.store_responses = false;
+    let body = encode(&chat, &request(Vec::new()));
+    assert_eq!(body.get("prompt_cache_key"), None);
+    assert_eq!(body["store"], json!(false));
+    let body = encoded(&request(Vec::new()));
+    assert_eq!(body["prompt_cache_key"], json!("0123456789abcdef"));
+    assert_eq!(body["store"], json!(true));
+    for absent in [
+        "tools",
+        "tool_choice",
+        "parallel_tool_calls",
+        "reasoning",
+        "include",
+    ] {
+        assert_eq!(body.get(absent), None, "{absent}");
+    }
+}
+
+#[test]
+fn the_agents_effort_comes_before_the_providers() {
+    let mut provider = provider(Transport::OpenaiResponses);
+    provider.reasoning_effort = Some(ReasoningEffort::Low);
+    let mut request = request(Vec::new());
+    let effort = |body: Value| body["reasoning"]["effort"].clone();
+    assert_eq!(effort(encode(&provider, &request)), json!("low"));
+    request.reasoning_effort = Some(ReasoningEffort::Xhigh);
+    assert_eq!(effort(encode(&provider, &request)), json!("xhigh"));
+}
+
+#[test]
+fn reasoning_that_leads_to_nothing_is_left_out() {
+    let seal = |id: &str| {
+        let item = json!({"type": "reasoning", "id": id, "summary": [], "encrypted_content": "x"});
+        Block::Reasoning {
+            text: String::new(),
+            opaque: Some(own(&item.to_string())),
+        }
+    };
+    let body = encoded(&request(vec![
+        said(vec![seal("rs_1"), text("Half a tho"), seal("rs_2")]),
+        user("Go on where you stopped."),
+    ]));
+    let ids: Vec<&Value> = body["input"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .filter_map(|item| item.get("id"))
+        .collect();
+    assert_eq!(ids, [&json!("rs_1")]);
+}
+
+#[test]
+fn nothing_of_another_model_and_nothing_malformed_goes_back() {
+    let foreign = Opaque {
+        lineage: "anthropic/claude-test".into(),
+        data: json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "x"}).to_string(),
+    };
+    let mut other = call(1, "Ask.Someone", json!({}));
+    if let Block::ToolCall(call) = &mut other {
+        call.provider_id = Some(foreign.clone());
+    }
+    let reasoning = |opaque| Block::Reasoning {
+        text: "hm".into(),
+        opaque: Some(opaque),
+    };
+    let body = encoded(&request(vec![said(vec![
+        reasoning(foreign),
+        reasoning(own("no JSON")),
+        other,
+    ])]));
+    assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
+    let items = body["input"].as_array().expect("items");
+    let kinds: Vec<&str> = items
+        .iter()
+        .filter_map(|item| item["type"].as_str())
+        .collect();
+    assert_eq!(kinds, ["message", "function_call", "function_call_output"]);
+    assert_eq!(items[1]["call_id"], json!("call_runtime_1"));
+    assert_eq!(items[1]["name"], json!("Ask_Someone"));
+}
+
+#[test]
+fn an_empty_frame_still_makes_a_request() {
+    let mut request = request(Vec::new());
+    request.frame.system_blocks.clear();
+    request.frame.system_prompt = " ".into();
+    request.frame.context_blocks.clear();
+    request.frame.cache.prompt_cache_key = String::new();
+    request.max_output_tokens = 1;
+    let body = encoded(&request);
+    assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
+    let streamed = codex::encode(&provider(Transport::OpenaiCodexResponses), &request);
+    assert_eq!(
+        violations(Transport::OpenaiCodexResponses, &streamed),
+        [""; 0]
+    );
+}

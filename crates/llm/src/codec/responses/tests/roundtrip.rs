@@ -1,0 +1,126 @@
+//! What a model said goes back to it as it came, and to no other model what only it can read.
+
+use super::super::{Snapshot, continuation, decode, encode};
+use super::support::{kept, model, provider, request, violations};
+use crate::codec::codex;
+use holon_domain::model::{ConversationItem, ModelRef, ModelRequest};
+use holon_domain::provider::Transport;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// Arguments in the one spelling that JSON text of ours has.
+fn arguments() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(|n| json!(n)),
+        any::<bool>().prop_map(|b| json!(b)),
+        "\\PC{0,12}".prop_map(|s| json!(s)),
+    ];
+    let object = proptest::collection::btree_map("[a-z_]{1,8}", leaf, 0..4)
+        .prop_map(|map| json!(map).to_string());
+    // Text that is no JSON comes back as it is.
+    prop_oneof![4 => object, 1 => "[{]\"[a-z ]{1,10}"]
+}
+
+fn item() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        "[a-z][a-zA-Z ]{0,20}".prop_map(|text| json!({
+            "type": "message", "id": "msg_x", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": text, "annotations": []}],
+        })),
+        ("rs_[a-z0-9]{1,12}", "\\PC{1,40}", "\\PC{0,12}").prop_map(|(id, sealed, summary)| json!({
+            "type": "reasoning", "id": id, "status": null, "encrypted_content": sealed,
+            "summary": [{"type": "summary_text", "text": summary}],
+        })),
+        ("[A-Z][A-Za-z]{1,12}", arguments()).prop_map(|(name, arguments)| json!({
+            "type": "function_call", "id": "fc_x", "name": name, "arguments": arguments,
+        })),
+    ]
+}
+
+/// A whole answer whose calls have ids of their own and which ends in words or a call.
+fn response() -> impl Strategy<Value = Value> {
+    (proptest::collection::vec(item(), 0..6), "[a-z]{1,8}").prop_map(|(mut output, last)| {
+        output.push(json!({"type": "message", "content": [{"type": "output_text", "text": last}]}));
+        for (n, item) in output.iter_mut().enumerate() {
+            if item["type"] == json!("function_call") {
+                item["call_id"] = json!(format!("call_provider_{n}"));
+            }
+        }
+        json!({"id": "resp_1", "status": "completed", "store": true, "output": output})
+    })
+}
+
+/// What of an item must survive.
+fn essence(item: &Value) -> Value {
+    let pick = |keys: &[&str]| keys.iter().map(|key| item[*key].clone()).collect();
+    match item["type"].as_str() {
+        Some("reasoning") => pick(&["id", "encrypted_content", "summary"]),
+        Some("function_call") => pick(&["call_id", "name", "arguments"]),
+        _ => item["content"][0]["text"].clone(),
+    }
+}
+
+fn asked(model: ModelRef, response: &Value, by: &ModelRef) -> ModelRequest {
+    let decoded = decode(response.to_string().as_bytes()).expect("an answer");
+    let said = ConversationItem::Assistant {
+        model_ref: by.to_string(),
+        blocks: kept(by, &decoded.reply),
+    };
+    ModelRequest {
+        model,
+        ..request(vec![said])
+    }
+}
+
+/// The items between the context and what follows the answer.
+fn returned(body: &Value) -> Vec<&Value> {
+    let items = body["input"].as_array().expect("items");
+    let own = |item: &&Value| {
+        item["role"] != json!("user") && item["type"] != json!("function_call_output")
+    };
+    items.iter().filter(own).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn an_answer_goes_back_to_its_model_as_it_came(response in response()) {
+        let request = asked(model(), &response, &model());
+        let expected: Vec<Value> = response["output"].as_array().expect("items").iter().map(essence).collect();
+        let body = encode(&provider(Transport::OpenaiResponses), &request);
+        let streamed = codex::encode(&provider(Transport::OpenaiCodexResponses), &request);
+        prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
+        prop_assert_eq!(violations(Transport::OpenaiCodexResponses, &streamed), [""; 0]);
+        for body in [body, streamed] {
+            let found: Vec<Value> = returned(&body).into_iter().map(essence).collect();
+            prop_assert_eq!(&found, &expected);
+        }
+    }
+
+    #[test]
+    fn another_model_gets_the_words_and_the_calls_and_nothing_sealed(response in response()) {
+        let other = ModelRef::parse("openai/gpt-other").expect("a reference");
+        let body = encode(&provider(Transport::OpenaiResponses), &asked(other, &response, &model()));
+        prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
+        let open = response["output"].as_array().expect("items").iter().filter(|item| item["type"] != json!("reasoning")).count();
+        prop_assert_eq!(returned(&body).len(), open);
+        for item in returned(&body) {
+            prop_assert_ne!(&item["type"], "reasoning");
+            let id = item["call_id"].as_str().unwrap_or_default();
+            prop_assert!(!id.starts_with("call_provider"), "{}", id);
+        }
+    }
+
+    #[test]
+    fn a_kept_answer_is_always_gone_on_from_by_its_id(response in response()) {
+        let first = encode(&provider(Transport::OpenaiResponses), &request(Vec::new()));
+        let decoded = decode(response.to_string().as_bytes()).expect("an answer");
+        let snapshot = Snapshot::of(&model(), &first, &decoded).expect("kept");
+        let next = encode(&provider(Transport::OpenaiResponses), &asked(model(), &response, &model()));
+        let short = continuation(&next, &snapshot).expect("a shorter form");
+        let items = short["input"].as_array().expect("items");
+        prop_assert!(items.iter().all(|item| item["type"] == json!("function_call_output") || item["role"] == json!("user")));
+        prop_assert_eq!(violations(Transport::OpenaiResponses, &short), [""; 0]);
+    }
+}
