@@ -61,6 +61,12 @@ fn json_object(body: &[u8]) -> Result<Map<String, Value>, Fault> {
     }
 }
 
+/// An answer that was refused: what was said stays, and no call of it may be run.
+fn without_calls(mut blocks: Vec<ReplyBlock>) -> Vec<ReplyBlock> {
+    blocks.retain(|block| !matches!(block, ReplyBlock::Call(_)));
+    blocks
+}
+
 /// How an answer ended that was not cut off: with calls, or for good.
 fn finished(blocks: &[ReplyBlock]) -> StopReason {
     let calls = |block: &ReplyBlock| matches!(block, ReplyBlock::Call(_));

@@ -7,6 +7,7 @@ use holon_domain::model::{
 };
 use holon_domain::provider::{ProviderSpec, Transport};
 use holon_domain::tool::OfferedTool;
+use holon_tools::{SchemaMode, all, emit};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -92,6 +93,11 @@ pub(super) fn tool() -> OfferedTool {
         }),
         strict: false,
     }
+}
+
+/// Every tool there is, emitted like this.
+pub(super) fn every_tool(mode: SchemaMode) -> Vec<OfferedTool> {
+    all().iter().map(|spec| emit(spec, mode)).collect()
 }
 
 /// What `model` said.

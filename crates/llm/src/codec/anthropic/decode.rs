@@ -1,7 +1,7 @@
 //! An answer of Anthropic's Messages, read into blocks. Lenient where compatible servers differ, and silent about
 //! content blocks it does not know.
 
-use crate::codec::{Decoded, Fault, finished, json_object, reported};
+use crate::codec::{Decoded, Fault, finished, json_object, reported, without_calls};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
@@ -15,8 +15,11 @@ pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
     let Some(content) = answer.get("content").and_then(Value::as_array) else {
         return Err(Fault::malformed("the message has no content"));
     };
-    let blocks: Vec<ReplyBlock> = content.iter().filter_map(block).collect();
+    let mut blocks: Vec<ReplyBlock> = content.iter().filter_map(block).collect();
     let stop_reason = stop_reason(answer.get("stop_reason"), &blocks);
+    if stop_reason == StopReason::Refusal {
+        blocks = without_calls(blocks);
+    }
     Ok(Decoded {
         reply: ModelReply {
             blocks,

@@ -7,6 +7,7 @@ use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelRequest, ReplyBlock, Stability, StopReason,
 };
 use holon_domain::provider::{ContextManagement, ProviderSpec, ReasoningEffort, Transport};
+use holon_tools::SchemaMode;
 use serde_json::{Value, json};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-5";
@@ -241,6 +242,40 @@ fn every_reason_to_stop_is_known() {
     assert_eq!(stop(json!("pause_turn"), calls()), StopReason::ToolUse);
     assert_eq!(stop(json!("a new word"), words()), StopReason::EndTurn);
     assert_eq!(stop(Value::Null, calls()), StopReason::ToolUse);
+}
+
+#[test]
+fn a_refused_answer_keeps_its_words_and_loses_its_calls() {
+    let body = json!({
+        "content": [
+            {"type": "text", "text": "I will not."},
+            {"type": "tool_use", "id": "t", "name": "n", "input": {}},
+        ],
+        "stop_reason": "refusal",
+    });
+    let reply = decode(body.to_string().as_bytes())
+        .expect("an answer")
+        .reply;
+    assert_eq!(
+        reply.blocks,
+        vec![ReplyBlock::Text {
+            text: "I will not.".to_owned()
+        }]
+    );
+}
+
+#[test]
+fn every_tool_there_is_can_be_offered() {
+    for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
+        let tools = every_tool(mode);
+        let count = tools.len();
+        let request = ModelRequest {
+            tools,
+            ..request(MODEL, Vec::new())
+        };
+        let body = encoded(&request);
+        assert_eq!(body["tools"].as_array().map(Vec::len), Some(count));
+    }
 }
 
 #[test]

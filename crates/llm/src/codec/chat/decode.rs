@@ -1,7 +1,7 @@
 //! An answer of Chat Completions in any of its dialects, read into blocks.
 
 use super::seal::Seal;
-use crate::codec::{Decoded, Fault, finished, json_object, reported};
+use crate::codec::{Decoded, Fault, finished, json_object, reported, without_calls};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
@@ -24,8 +24,11 @@ pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
         .get("message")
         .and_then(Value::as_object)
         .ok_or_else(|| Fault::malformed("the first choice has no message"))?;
-    let said = Said::of(message);
+    let mut said = Said::of(message);
     let stop_reason = stop_reason(choice.get("finish_reason"), &said)?;
+    if stop_reason == StopReason::Refusal {
+        said.blocks = without_calls(said.blocks);
+    }
     Ok(Decoded {
         reply: ModelReply {
             blocks: said.blocks,

@@ -7,6 +7,7 @@ use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock, StopReason,
 };
 use holon_domain::provider::{ReasoningEffort, Transport};
+use holon_tools::SchemaMode;
 use serde_json::{Value, json};
 
 const MODEL: &str = "local/qwen";
@@ -15,7 +16,7 @@ const LOCAL: &str = "http://127.0.0.1:8000/v1";
 const DEEPSEEK: &str = "https://api.deepseek.com/v1";
 
 fn encoded(base_url: &str, request: &ModelRequest) -> Value {
-    let provider = sample::provider(Transport::OpenaiChatCompletions, base_url);
+    let provider = provider(Transport::OpenaiChatCompletions, base_url);
     let body = encode(&provider, request);
     assert_valid(&schema("chat/schema.json", "request"), &body);
     body
@@ -251,6 +252,34 @@ fn every_reason_to_stop_is_known() {
     assert_eq!(stop(json!("content_filter"), words()), StopReason::Refusal);
     let refused = json!({"content": null, "refusal": "I will not."});
     assert_eq!(stop(json!("stop"), refused), StopReason::Refusal);
+}
+
+#[test]
+fn a_filtered_answer_keeps_its_words_and_loses_its_calls() {
+    let reply = decoded(
+        &json!({"choices": [{"finish_reason": "content_filter", "message": {
+            "content": "Well",
+            "tool_calls": [{"id": "c", "function": {"name": "n", "arguments": "{\"a"}}],
+        }}]}),
+    );
+    let words = ReplyBlock::Text {
+        text: "Well".to_owned(),
+    };
+    assert_eq!(reply.blocks, vec![words]);
+}
+
+#[test]
+fn every_tool_there_is_can_be_offered() {
+    for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
+        let tools = every_tool(mode);
+        let count = tools.len();
+        let request = ModelRequest {
+            tools,
+            ..request(MODEL, Vec::new())
+        };
+        let body = encoded(LOCAL, &request);
+        assert_eq!(body["tools"].as_array().map(Vec::len), Some(count));
+    }
 }
 
 #[test]

@@ -250,11 +250,18 @@ pub(super) fn any_answer() -> impl Strategy<Value = Value> {
         "object",
     ])
     .prop_map(str::to_owned);
-    leaf.prop_recursive(5, 64, 6, move |inner| {
+    let any = leaf.prop_recursive(5, 64, 6, move |inner| {
         prop_oneof![
             1 => prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
             3 => prop::collection::hash_map(names.clone(), inner, 0..6)
                 .prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
+    });
+    // Half of them stand where an answer's own parts would, so that decoders get past the door.
+    (any, select(vec!["", "content", "message", "output"])).prop_map(|(any, place)| match place {
+        "content" => json!({"content": [any.clone(), any], "stop_reason": "end_turn"}),
+        "message" => json!({"choices": [{"message": any, "finish_reason": "stop"}]}),
+        "output" => json!({"status": "completed", "output": [any]}),
+        _ => any,
     })
 }
