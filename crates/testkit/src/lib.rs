@@ -10,6 +10,7 @@
 
 pub mod checker;
 mod meeting;
+pub mod provider;
 mod served;
 mod world;
 

@@ -1,0 +1,52 @@
+//! A model provider for tests: a real server on loopback that speaks all four protocols from one script.
+//!
+//! It answers each request in the protocol it was asked in, holds where the script says until the test lets it go,
+//! breaks off, stalls, drips and lies on demand, and checks what it receives as the protocol demands. Nothing here
+//! waits by time: a test waits for a request, a gate or a hang-up. Two exceptions are stated where they are: a drip
+//! is slow by nature, and a wait of a test that would never end ends with a panic.
+//!
+//! ```
+//! use holon_testkit::provider::{Fault, Point, Provider, Round, Script};
+//! use serde_json::json;
+//!
+//! let provider = Provider::start(Script::of([
+//!     Round::fault(Fault::RateLimited { retry_after: None }),
+//!     Round::text("I look.").call("ExecCommand", json!({ "cmd": "true" })),
+//!     Round::text("Done.").usage(1_200, 30, 1_000).hold(Point::AfterHeaders, "late"),
+//! ]));
+//! let base_url = provider.base_url(); // one address for all four protocols
+//! let late = provider.gate("late"); // late.reached() waits for the server, late.open() lets it go on
+//! # drop((base_url, late));
+//! // ... let the program under test talk to it, then: provider.finish();
+//! ```
+
+mod answer;
+mod check;
+mod connection;
+mod error_body;
+mod fault;
+mod gate;
+mod http;
+mod mint;
+mod packing;
+mod plan;
+mod protocol;
+mod recorded;
+mod render;
+mod round;
+mod script;
+mod server;
+mod shared;
+mod unreachable;
+
+#[cfg(test)]
+mod tests;
+
+pub use fault::Fault;
+pub use gate::Gate;
+pub use protocol::Protocol;
+pub use recorded::Recorded;
+pub use round::{Point, Round, Stop};
+pub use script::Script;
+pub use server::Provider;
+pub use unreachable::Unreachable;

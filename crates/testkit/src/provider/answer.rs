@@ -1,0 +1,181 @@
+//! An answer as it goes over the wire: a head, pieces of a body, how they are framed, how it ends.
+
+use super::render::{Event, Rendered};
+use super::round::Lines;
+use serde_json::Value;
+use std::time::Duration;
+
+/// What is done with a request.
+#[derive(Debug, Clone)]
+pub(super) enum Reaction {
+    /// It is answered.
+    Answer(Answer),
+    /// It is left alone until the client goes away.
+    Silence,
+    /// The connection is reset.
+    Reset,
+    /// The connection is closed.
+    Close,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) framing: Framing,
+    pub(super) ending: Ending,
+    /// The pause before each byte of the body, if it drips.
+    pub(super) drip: Option<Duration>,
+}
+
+/// A part of a body, written in one go.
+#[derive(Debug, Clone)]
+pub(super) enum Piece {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// A block of these again and again, so that a huge body takes no room here.
+    Filler { byte: u8, count: u64 },
+}
+
+/// How a client knows the end of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// By a length, which need not be true.
+    Length(u64),
+    /// By chunks, a piece each.
+    Chunked,
+}
+
+/// What comes after the last piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The connection stays for another request.
+    Kept,
+    /// The answer is complete and the connection is closed.
+    Closed,
+    /// The connection is closed in the middle of the body.
+    Cut,
+    /// The connection is reset.
+    Reset,
+    /// Nothing, until the client goes away.
+    Stalled,
+}
+
+impl Answer {
+    /// One JSON document.
+    pub(super) fn json(status: u16, document: &Value) -> Self {
+        Self::whole(
+            status,
+            "application/json",
+            document.to_string().into_bytes(),
+        )
+    }
+
+    /// One body of this type.
+    pub(super) fn whole(status: u16, content_type: &str, body: Vec<u8>) -> Self {
+        Self {
+            status,
+            headers: vec![("content-type".to_owned(), content_type.to_owned())],
+            framing: Framing::Length(body.len() as u64),
+            pieces: vec![Piece::Bytes(body)],
+            ending: Ending::Kept,
+            drip: None,
+        }
+    }
+
+    /// What a model said: a document by its length, events in chunks.
+    pub(super) fn of(rendered: &Rendered, lines: Lines) -> Self {
+        match rendered {
+            Rendered::Document(document) => Self::json(200, document),
+            Rendered::Events(events) => Self {
+                pieces: event_pieces(events, lines),
+                framing: Framing::Chunked,
+                ..Self::whole(200, "text/event-stream", Vec::new())
+            },
+        }
+    }
+
+    /// With another header.
+    pub(super) fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// With other bytes, announced as they are.
+    pub(super) fn with_pieces(mut self, pieces: Vec<Piece>) -> Self {
+        if let Framing::Length(_) = self.framing {
+            self.framing = Framing::Length(pieces.iter().map(Piece::len).sum());
+        }
+        self.pieces = pieces;
+        self
+    }
+
+    /// The bytes of the pieces that are bytes.
+    pub(super) fn bytes(&self) -> Vec<Vec<u8>> {
+        let bytes = |piece: &Piece| match piece {
+            Piece::Bytes(bytes) => Some(bytes.clone()),
+            Piece::Filler { .. } => None,
+        };
+        self.pieces.iter().filter_map(bytes).collect()
+    }
+
+    /// Half of its body, announced as the whole, with this ending.
+    pub(super) fn half(mut self, ending: Ending) -> Self {
+        let mut left = self.pieces.iter().map(Piece::len).sum::<u64>() / 2;
+        let mut kept = Vec::new();
+        for mut bytes in self.bytes() {
+            bytes.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+            left -= bytes.len() as u64;
+            if !bytes.is_empty() {
+                kept.push(Piece::Bytes(bytes));
+            }
+        }
+        self.pieces = kept;
+        self.ending = ending;
+        self
+    }
+}
+
+impl Piece {
+    /// How many bytes it is.
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Filler { count, .. } => *count,
+        }
+    }
+}
+
+/// A piece for each event.
+fn event_pieces(events: &[Event], lines: Lines) -> Vec<Piece> {
+    let numbered = events.iter().enumerate();
+    numbered
+        .map(|(number, event)| {
+            let mut data = event.data.clone();
+            data["type"] = event.name.into();
+            data["sequence_number"] = number.into();
+            let text = match lines {
+                Lines::Usual => format!("event: {}\ndata: {data}\n\n", event.name),
+                Lines::Odd => odd(event.name, &data, number),
+            };
+            Piece::Bytes(text.into_bytes())
+        })
+        .collect()
+}
+
+/// An event with everything around it that the format allows and a reader must not mind.
+fn odd(name: &str, data: &Value, number: usize) -> String {
+    // Line breaks between the tokens of JSON mean nothing, so its lines can be lines of the event.
+    let pretty = format!("{data:#}");
+    let lines: Vec<String> = pretty
+        .lines()
+        .map(|line| format!("data:{line}\r\n"))
+        .collect();
+    format!(
+        ": a comment\r\n\r\nid: {number}\r\nretry: 1\r\nevent:{name}\r\n{}\r\n\
+         event: keepalive\r\ndata: {{\"type\":\"keepalive\"}}\r\n\r\n",
+        lines.concat()
+    )
+}

@@ -1,0 +1,155 @@
+//! What is wrong with a request, by the rules of its protocol. Nothing of one provider's taste, nothing of ours.
+
+mod chat;
+mod messages;
+mod responses;
+
+use super::mint::Mint;
+use super::protocol::{Protocol, Wanted};
+use super::recorded::{Recorded, items};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Most tools any of the providers takes.
+const TOOLS: usize = 128;
+/// Longest name or id every protocol takes.
+const NAME_CHARS: usize = 64;
+
+/// Everything that is wrong with a request.
+pub(super) fn violations(request: &Recorded, mint: &Mint, key: Option<&str>) -> Vec<String> {
+    let mut wrong = Wrong::default();
+    match Wanted::of(&request.path, &request.body) {
+        None => wrong.add("nothing is served at this path"),
+        Some(Wanted::Models) => wrong.unless(request.method == "GET", "the models are read by GET"),
+        Some(Wanted::Answer(protocol)) => answer_request(protocol, request, mint, &mut wrong),
+    }
+    if let Some(key) = key {
+        auth(request, key, &mut wrong);
+    }
+    wrong.unless(
+        request.header("user-agent").is_some(),
+        "it does not say who asks (user-agent)",
+    );
+    wrong.0
+}
+
+/// Complaints as they come.
+#[derive(Debug, Default)]
+struct Wrong(Vec<String>);
+
+impl Wrong {
+    fn add(&mut self, words: impl Into<String>) {
+        self.0.push(words.into());
+    }
+
+    fn unless(&mut self, right: bool, words: &str) {
+        if !right {
+            self.add(words);
+        }
+    }
+}
+
+fn answer_request(protocol: Protocol, request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
+    wrong.unless(request.method == "POST", "a model is asked by POST");
+    let content_type = request.header("content-type").unwrap_or_default();
+    wrong.unless(
+        content_type.starts_with("application/json"),
+        "its content type is not JSON",
+    );
+    if !request.body.is_object() {
+        return wrong.add("its body is no JSON object");
+    }
+    wrong.unless(!request.model().is_empty(), "it names no model");
+    match protocol {
+        Protocol::Responses => responses::plain(request, mint, wrong),
+        Protocol::Codex => responses::codex(request, mint, wrong),
+        Protocol::Messages => messages::check(request, mint, wrong),
+        Protocol::Chat => chat::check(request, mint, wrong),
+    }
+}
+
+/// The key stands in the header of its protocol, once.
+fn auth(request: &Recorded, key: &str, wrong: &mut Wrong) {
+    let bearer = format!("Bearer {key}");
+    let anthropic = request.header("anthropic-version").is_some();
+    let sent = [request.header("authorization"), request.header("x-api-key")];
+    let right = match sent {
+        [Some(sent), None] => sent == bearer,
+        [None, Some(sent)] => anthropic && sent == key,
+        [Some(_), Some(_)] | [None, None] => false,
+    };
+    wrong.unless(right, "it does not bring the key as its protocol wants it");
+}
+
+/// One tool: its name and the schema of its arguments.
+fn tools<'a>(offered: impl Iterator<Item = (&'a Value, &'a Value)>, wrong: &mut Wrong) {
+    let mut names = HashSet::new();
+    for (name, schema) in offered {
+        match name.as_str() {
+            Some(name) if is_plain(name) => {
+                if !names.insert(name) {
+                    wrong.add(format!("two tools are called {name}"));
+                }
+            }
+            Some(_) | None => wrong.add(format!("a tool cannot be called {name}")),
+        }
+        wrong.unless(
+            schema["type"] == "object" && schema["properties"].is_object(),
+            "the schema of a tool's arguments is not that of an object",
+        );
+    }
+    wrong.unless(names.len() <= TOOLS, "too many tools are offered");
+}
+
+/// Calls and their answers: each call answered once, right where its protocol wants that.
+#[derive(Debug, Default)]
+struct Calls {
+    seen: HashSet<String>,
+    open: HashSet<String>,
+}
+
+impl Calls {
+    fn made(&mut self, id: &Value, mint: &Mint, wrong: &mut Wrong) {
+        let Some(id) = id.as_str().filter(|id| is_plain(id)) else {
+            return wrong.add(format!("a call cannot have the id {id}"));
+        };
+        if !mint.may_see(id) {
+            wrong.add(format!("the id {id} is another provider's"));
+        }
+        if !self.seen.insert(id.to_owned()) {
+            wrong.add(format!("two calls have the id {id}"));
+        }
+        self.open.insert(id.to_owned());
+    }
+
+    fn answered(&mut self, id: &Value, wrong: &mut Wrong) {
+        let known = id.as_str().is_some_and(|id| self.open.remove(id));
+        if !known {
+            wrong.add(format!("{id} is answered where no call of that id is open"));
+        }
+    }
+
+    /// Nothing may be open here.
+    fn settled(&mut self, place: &str, wrong: &mut Wrong) {
+        let mut open: Vec<String> = self.open.drain().collect();
+        open.sort();
+        if !open.is_empty() {
+            wrong.add(format!("{open:?} have no answer {place}"));
+        }
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    (1..=NAME_CHARS).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// Words that are there.
+fn is_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| !text.trim().is_empty())
+}
+
+/// A number that is there only if it makes sense.
+fn at_least(value: &Value, least: u64) -> bool {
+    value.is_null() || value.as_u64().is_some_and(|number| number >= least)
+}

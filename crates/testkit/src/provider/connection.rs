@@ -1,0 +1,200 @@
+//! One connection: its requests one after another, and the answers written as the script wants them.
+
+use super::answer::{Answer, Ending, Framing, Piece, Reaction};
+use super::http::read_request;
+use super::round::{Point, Round};
+use super::shared::{Go, Shared};
+use std::io::{self, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+/// Bytes of a filler written at once.
+const BLOCK: usize = 64 << 10;
+
+/// A connection and what it shares with the others.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) stream: Arc<TcpStream>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) number: usize,
+}
+
+/// What comes after an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Another request, if there is one.
+    Request,
+    /// The end of the connection.
+    End,
+}
+
+/// Why an answer was not written to its end.
+enum Broken {
+    /// The server stops.
+    Stopped,
+    /// The client went away.
+    HungUp,
+}
+
+impl From<io::Error> for Broken {
+    fn from(_: io::Error) -> Self {
+        Self::HungUp
+    }
+}
+
+/// Where the server is held.
+pub(super) struct Holds(Vec<(Point, String)>);
+
+impl Holds {
+    /// None at all.
+    pub(super) const NONE: Self = Self(Vec::new());
+
+    /// Those of a round.
+    pub(super) fn of(round: &Round) -> Self {
+        Self(round.style.holds.clone())
+    }
+}
+
+impl Connection {
+    /// Answers requests until the connection ends. `react` says what to do with each.
+    pub(super) fn serve(self, mut react: impl FnMut(super::Recorded) -> (Reaction, Holds)) {
+        let mut reader = BufReader::new(&*self.stream);
+        loop {
+            let request = match read_request(&mut reader, self.number) {
+                Ok(Some(request)) => request,
+                Ok(None) => return,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return self.shared.complain(format!("no HTTP request: {error}"));
+                }
+                // Reset by a client that has lost interest.
+                Err(_) => return,
+            };
+            let (reaction, holds) = react(request);
+            match self.play(&reaction, &holds) {
+                Ok(Next::Request) => {}
+                Ok(Next::End) | Err(Broken::Stopped) => return,
+                Err(Broken::HungUp) => return self.shared.hung_up(),
+            }
+        }
+    }
+
+    fn play(&self, reaction: &Reaction, holds: &Holds) -> Result<Next, Broken> {
+        self.pass(holds, Point::BeforeHeaders)?;
+        match reaction {
+            Reaction::Answer(answer) => self.send(answer, holds),
+            Reaction::Silence => self.await_hang_up(),
+            Reaction::Reset => self.reset(),
+            Reaction::Close => Ok(Next::End),
+        }
+    }
+
+    fn send(&self, answer: &Answer, holds: &Holds) -> Result<Next, Broken> {
+        self.write(head(answer).as_bytes())?;
+        self.pass(holds, Point::AfterHeaders)?;
+        for (sent, piece) in answer.pieces.iter().enumerate() {
+            self.pass(holds, Point::AfterPieces(sent))?;
+            self.send_piece(piece, answer)?;
+        }
+        self.pass(holds, Point::AfterPieces(answer.pieces.len()))?;
+        match answer.ending {
+            Ending::Kept | Ending::Closed => {
+                if answer.framing == Framing::Chunked {
+                    self.write(b"0\r\n\r\n")?;
+                }
+                Ok(match answer.ending {
+                    Ending::Kept => Next::Request,
+                    Ending::Closed | Ending::Cut | Ending::Reset | Ending::Stalled => Next::End,
+                })
+            }
+            Ending::Cut => Ok(Next::End),
+            Ending::Reset => self.reset(),
+            Ending::Stalled => self.await_hang_up(),
+        }
+    }
+
+    fn send_piece(&self, piece: &Piece, answer: &Answer) -> Result<(), Broken> {
+        match piece {
+            Piece::Bytes(bytes) if answer.drip.is_none() => self.write_framed(bytes, answer),
+            Piece::Bytes(bytes) => bytes.iter().try_for_each(|byte| self.drip(*byte, answer)),
+            Piece::Filler { byte, count } if answer.drip.is_some() => {
+                (0..*count).try_for_each(|_| self.drip(*byte, answer))
+            }
+            Piece::Filler { byte, count } => {
+                let block = vec![*byte; BLOCK];
+                let mut left = *count;
+                while left > 0 {
+                    let size = BLOCK.min(usize::try_from(left).unwrap_or(BLOCK));
+                    self.write_framed(block.get(..size).unwrap_or(&block), answer)?;
+                    left -= size as u64;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn drip(&self, byte: u8, answer: &Answer) -> Result<(), Broken> {
+        let pause = answer.drip.unwrap_or_default();
+        match self.shared.pace(pause) {
+            Go::On => self.write_framed(&[byte], answer),
+            Go::Stop => Err(Broken::Stopped),
+        }
+    }
+
+    fn write_framed(&self, bytes: &[u8], answer: &Answer) -> Result<(), Broken> {
+        match answer.framing {
+            Framing::Length(_) => self.write(bytes),
+            // An empty chunk would be the last one.
+            Framing::Chunked if bytes.is_empty() => Ok(()),
+            Framing::Chunked => {
+                let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+                chunk.extend_from_slice(bytes);
+                chunk.extend_from_slice(b"\r\n");
+                self.write(&chunk)
+            }
+        }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Broken> {
+        Ok((&*self.stream).write_all(bytes)?)
+    }
+
+    fn pass(&self, holds: &Holds, here: Point) -> Result<(), Broken> {
+        for (_, gate) in holds.0.iter().filter(|(point, _)| *point == here) {
+            if self.shared.pass(gate) == Go::Stop {
+                return Err(Broken::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads until there is nothing more to come.
+    fn await_hang_up(&self) -> Result<Next, Broken> {
+        let mut ignored = [0; 64];
+        while (&*self.stream).read(&mut ignored)? > 0 {}
+        Err(Broken::HungUp)
+    }
+
+    /// Ends the connection with a reset instead of an orderly end, when its thread lets go of it.
+    fn reset(&self) -> Result<Next, Broken> {
+        let linger = Some(std::time::Duration::ZERO);
+        rustix::net::sockopt::set_socket_linger(&*self.stream, linger)
+            .expect("a socket takes this option");
+        Ok(Next::End)
+    }
+}
+
+fn head(answer: &Answer) -> String {
+    let mut head = format!("HTTP/1.1 {} Scripted\r\n", answer.status);
+    for (name, value) in &answer.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&match answer.framing {
+        Framing::Length(length) => format!("content-length: {length}\r\n"),
+        Framing::Chunked => "transfer-encoding: chunked\r\n".to_owned(),
+    });
+    if answer.ending == Ending::Closed {
+        head.push_str("connection: close\r\n");
+    }
+    head.push_str("\r\n");
+    head
+}

@@ -1,0 +1,267 @@
+//! From a round and a request to what goes over the wire.
+
+use super::answer::{Answer, Ending, Framing, Piece, Reaction};
+use super::error_body as refuse;
+use super::fault::Fault;
+use super::mint::Mint;
+use super::packing;
+use super::protocol::Protocol;
+use super::recorded::Recorded;
+use super::render::{self, CallIds, Voice};
+use super::round::{Arguments, Connection, Packing, Part, Round, Spoken};
+use serde_json::json;
+
+/// What is done with the request.
+pub(super) fn reaction(
+    protocol: Protocol,
+    round: &Round,
+    mint: &Mint,
+    request: &Recorded,
+) -> Reaction {
+    let reaction = match &round.fault {
+        None => Reaction::Answer(packed(said(protocol, round, mint), round)),
+        Some(fault) => faulty(protocol, fault, round, &Asked { mint, request }),
+    };
+    match reaction {
+        Reaction::Answer(answer) => Reaction::Answer(styled(answer, round)),
+        Reaction::Silence | Reaction::Reset | Reaction::Close => reaction,
+    }
+}
+
+/// The request and the ids for its answer.
+struct Asked<'a> {
+    mint: &'a Mint,
+    request: &'a Recorded,
+}
+
+fn faulty(protocol: Protocol, fault: &Fault, round: &Round, asked: &Asked<'_>) -> Reaction {
+    let (mint, request) = (asked.mint, asked.request);
+    let good = || packed(said(protocol, round, mint), round);
+    let answer = match fault {
+        Fault::NoAnswer => return Reaction::Silence,
+        Fault::ResetBeforeAnswer => return Reaction::Reset,
+        Fault::CloseBeforeAnswer => return Reaction::Close,
+        Fault::Status {
+            code,
+            headers,
+            body,
+        } => status(*code, headers, body),
+        Fault::RateLimited { retry_after } => refuse::rate_limited(protocol, *retry_after),
+        Fault::Quota { resets_in } => refuse::quota(protocol, *resets_in),
+        Fault::ServerError => refuse::server_error(protocol),
+        Fault::Unauthorized => refuse::unauthorized(protocol, request),
+        Fault::ModelNotFound => refuse::model_not_found(protocol, request.model()),
+        Fault::ContextTooLong { window } => too_long(protocol, *window, round, mint),
+        Fault::OutputTooLong { limit } => refuse::output_too_long(protocol, request, *limit),
+        Fault::UnknownPrevious => refuse::unknown_previous(protocol, request),
+        Fault::FailedInAnswer => {
+            let failed = render::failed(protocol, mint, "server_error", "Something broke.");
+            Answer::of(&failed, round.style.lines)
+        }
+        Fault::HtmlOk => html(),
+        Fault::Redirect { to } => Answer::json(307, &json!({})).header("location", to),
+        Fault::StallAfterHeaders => Answer {
+            pieces: Vec::new(),
+            ending: Ending::Stalled,
+            ..good()
+        },
+        Fault::StallInBody => good().half(Ending::Stalled),
+        Fault::ResetInBody => good().half(Ending::Reset),
+        Fault::ShortBody => good().half(Ending::Cut),
+        Fault::Drip { every } => dripping(good(), *every),
+        Fault::TruncatedJson => truncated(said(protocol, round, mint)),
+        Fault::HugeBody { bytes } => huge(said(protocol, round, mint), *bytes),
+        Fault::GzipBomb => bomb(said(protocol, round, mint)),
+        Fault::MissingTerminal
+        | Fault::DuplicateCallIds
+        | Fault::MissingCallIds
+        | Fault::InvalidArguments
+        | Fault::UnknownTool => good(),
+    };
+    Reaction::Answer(answer)
+}
+
+/// What the round says, spoilt where its fault is one of content.
+fn said(protocol: Protocol, round: &Round, mint: &Mint) -> Answer {
+    let (spoken, ids) = spoken(round);
+    let voice = Voice {
+        spoken: &spoken,
+        mint,
+        ids,
+    };
+    let mut rendered = render::answer(protocol, &voice);
+    if round.fault == Some(Fault::MissingTerminal) {
+        rendered = rendered.without_end(protocol);
+    }
+    Answer::of(&rendered, round.style.lines)
+}
+
+/// The words and calls of a round, and which ids its calls have.
+fn spoken(round: &Round) -> (Spoken, CallIds) {
+    let mut spoken = round.spoken.clone();
+    let is = |fault| round.fault == Some(fault);
+    let call = |name: &str, arguments| Part::Call {
+        name: name.to_owned(),
+        arguments,
+    };
+    let mut ids = CallIds::Own;
+    let mut calls = 0;
+    if is(Fault::DuplicateCallIds) {
+        (ids, calls) = (CallIds::Same, 2);
+    }
+    if is(Fault::MissingCallIds) {
+        (ids, calls) = (CallIds::Missing, 1);
+    }
+    while spoken.calls() < calls {
+        let harmless = Arguments::Json(json!({ "cmd": "true" }));
+        spoken.parts.push(call("ExecCommand", harmless));
+    }
+    if is(Fault::InvalidArguments) {
+        let broken = Arguments::Raw("{\"cmd\": \"tru".to_owned());
+        spoken.parts.push(call("ExecCommand", broken));
+    }
+    if is(Fault::UnknownTool) {
+        let nothing = Arguments::Json(json!({}));
+        spoken.parts.push(call("NoSuchTool", nothing));
+    }
+    // An answer that says nothing is a fault of its own, and none that was asked for.
+    if spoken.parts.is_empty() {
+        spoken
+            .parts
+            .push(Part::Text("Something to say.".to_owned()));
+    }
+    (spoken, ids)
+}
+
+fn status(code: u16, headers: &[(String, String)], body: &str) -> Answer {
+    let answer = Answer::whole(code, "application/json", body.as_bytes().to_vec());
+    if headers.iter().any(|(name, _)| name == "content-type") {
+        return Answer {
+            headers: headers.to_vec(),
+            ..answer
+        };
+    }
+    headers
+        .iter()
+        .fold(answer, |answer, (name, value)| answer.header(name, value))
+}
+
+/// Codex says it inside its stream, the others with a status.
+fn too_long(protocol: Protocol, window: u32, round: &Round, mint: &Mint) -> Answer {
+    match protocol {
+        Protocol::Codex => {
+            let words = refuse::too_long_words(protocol, window);
+            let failed = render::failed(protocol, mint, "context_length_exceeded", &words);
+            Answer::of(&failed, round.style.lines)
+        }
+        Protocol::Responses | Protocol::Messages | Protocol::Chat => {
+            refuse::context_too_long(protocol, window)
+        }
+    }
+}
+
+fn html() -> Answer {
+    let page =
+        "<!doctype html><html><head><title>Sign in</title></head><body>Sign in</body></html>";
+    Answer::whole(200, "text/html; charset=utf-8", page.as_bytes().to_vec())
+}
+
+/// Spaces before the answer, which mean nothing in JSON, so that it takes very long and is well-formed all the time.
+fn dripping(answer: Answer, every: std::time::Duration) -> Answer {
+    let (before, after) = around(&answer);
+    let pieces = vec![
+        Piece::Bytes(before),
+        Piece::Filler {
+            byte: b' ',
+            count: 1 << 20,
+        },
+        Piece::Bytes(after),
+    ];
+    Answer {
+        drip: Some(every),
+        ..answer.with_pieces(pieces)
+    }
+}
+
+/// The last quarter of the last piece is missing, and neither the length nor the chunks say so.
+fn truncated(answer: Answer) -> Answer {
+    let events = answer.framing == Framing::Chunked;
+    let mut bytes = answer.bytes();
+    if let Some(last) = bytes.last_mut() {
+        last.truncate(last.len() * 3 / 4);
+        if events {
+            last.extend_from_slice(b"\n\n");
+        }
+    }
+    answer.with_pieces(bytes.into_iter().map(Piece::Bytes).collect())
+}
+
+fn huge(answer: Answer, count: u64) -> Answer {
+    let (before, after) = around(&answer);
+    let filler = Piece::Filler { byte: b' ', count };
+    Answer {
+        // Nothing says beforehand how much it will be.
+        framing: Framing::Chunked,
+        pieces: vec![Piece::Bytes(before), filler, Piece::Bytes(after)],
+        ..answer
+    }
+}
+
+fn bomb(answer: Answer) -> Answer {
+    let (before, after) = around(&answer);
+    let body = packing::bomb(&before, &after);
+    answer
+        .with_pieces(vec![Piece::Bytes(body)])
+        .header("content-encoding", "gzip")
+}
+
+/// What stands before and after any number of spaces that mean nothing: a comment in a stream, nothing in JSON.
+fn around(answer: &Answer) -> (Vec<u8>, Vec<u8>) {
+    let body = answer.bytes().concat();
+    match answer.framing {
+        Framing::Chunked => (b":".to_vec(), [b"\n\n".to_vec(), body].concat()),
+        Framing::Length(_) => (Vec::new(), body),
+    }
+}
+
+fn packed(answer: Answer, round: &Round) -> Answer {
+    match round.style.packing {
+        Packing::Plain => answer,
+        Packing::Gzip => {
+            let pieces = packing::gzip(&answer.bytes());
+            answer
+                .with_pieces(pieces.into_iter().map(Piece::Bytes).collect())
+                .header("content-encoding", "gzip")
+        }
+    }
+}
+
+/// Split, with its headers, and closed if the round says so.
+fn styled(mut answer: Answer, round: &Round) -> Answer {
+    if let Some(size) = round.style.split {
+        let split = |piece: &Piece| -> Vec<Piece> {
+            match piece {
+                Piece::Bytes(bytes) => bytes
+                    .chunks(size)
+                    .map(|part| Piece::Bytes(part.to_vec()))
+                    .collect(),
+                Piece::Filler { .. } => vec![piece.clone()],
+            }
+        };
+        answer.pieces = answer.pieces.iter().flat_map(split).collect();
+    }
+    answer.headers.extend(round.style.headers.clone());
+    if round.style.connection == Connection::Closed && answer.ending == Ending::Kept {
+        answer.ending = Ending::Closed;
+    }
+    answer
+}
+
+/// What is done with whoever asks for the models.
+pub(super) fn listing_fault(fault: &Fault, mint: &Mint, request: &Recorded) -> Reaction {
+    let protocol = match request.header("anthropic-version") {
+        Some(_) => Protocol::Messages,
+        None => Protocol::Chat,
+    };
+    reaction(protocol, &Round::fault(fault.clone()), mint, request)
+}

@@ -1,0 +1,136 @@
+//! What a round says, in the words of a protocol.
+
+mod chat;
+mod messages;
+mod responses;
+
+use super::mint::Mint;
+use super::protocol::Protocol;
+use super::round::{Arguments, Spoken};
+use serde_json::{Value, json};
+
+/// An answer before it is bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Rendered {
+    /// One document.
+    Document(Value),
+    /// A stream of events; the last one says that it is over.
+    Events(Vec<Event>),
+}
+
+/// One event of a stream; its name stands in its data as well.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Event {
+    pub(super) name: &'static str,
+    pub(super) data: Value,
+}
+
+/// Which ids the calls of an answer have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallIds {
+    /// Each its own.
+    Own,
+    /// All the same.
+    Same,
+    /// None.
+    Missing,
+}
+
+/// Whose words, whose ids.
+#[derive(Debug)]
+pub(super) struct Voice<'a> {
+    pub(super) spoken: &'a Spoken,
+    pub(super) mint: &'a Mint,
+    pub(super) ids: CallIds,
+}
+
+impl Voice<'_> {
+    /// The id of the call at this place.
+    fn call_id(&self, place: usize) -> Value {
+        match self.ids {
+            CallIds::Own => json!(self.mint.call(place)),
+            CallIds::Same => json!(self.mint.call(0)),
+            CallIds::Missing => Value::Null,
+        }
+    }
+
+    fn has_calls(&self) -> bool {
+        self.spoken.calls() > 0
+    }
+}
+
+/// The answer in this protocol.
+pub(super) fn answer(protocol: Protocol, voice: &Voice<'_>) -> Rendered {
+    match protocol {
+        Protocol::Responses => Rendered::Document(responses::document(voice)),
+        Protocol::Codex => Rendered::Events(responses::events(voice)),
+        Protocol::Messages => Rendered::Document(messages::document(voice)),
+        Protocol::Chat => Rendered::Document(chat::document(voice)),
+    }
+}
+
+/// An answer with a good status that says inside that it failed.
+pub(super) fn failed(protocol: Protocol, mint: &Mint, code: &str, message: &str) -> Rendered {
+    match protocol {
+        Protocol::Responses => Rendered::Document(responses::failed(mint, code, message)),
+        Protocol::Codex => Rendered::Events(vec![
+            responses::created(mint),
+            Event {
+                name: "response.failed",
+                data: json!({ "response": responses::failed(mint, code, message) }),
+            },
+        ]),
+        Protocol::Messages => Rendered::Document(
+            json!({ "type": "error", "error": { "type": "overloaded_error", "message": message } }),
+        ),
+        Protocol::Chat => Rendered::Document(
+            json!({ "error": { "message": message, "type": code, "code": 502 } }),
+        ),
+    }
+}
+
+impl Rendered {
+    /// The same without saying that it is over.
+    pub(super) fn without_end(self, protocol: Protocol) -> Self {
+        match self {
+            Self::Events(mut events) => {
+                events.pop();
+                Self::Events(events)
+            }
+            Self::Document(mut document) => {
+                match protocol {
+                    Protocol::Responses | Protocol::Codex => {
+                        document["status"] = json!("in_progress");
+                    }
+                    Protocol::Messages => document["stop_reason"] = Value::Null,
+                    Protocol::Chat => document["choices"][0]["finish_reason"] = Value::Null,
+                }
+                Self::Document(document)
+            }
+        }
+    }
+}
+
+/// Arguments where a protocol has text for them.
+fn arguments_text(arguments: &Arguments) -> String {
+    match arguments {
+        Arguments::Json(value) => value.to_string(),
+        Arguments::Raw(text) => text.clone(),
+    }
+}
+
+/// Arguments where a protocol has JSON for them.
+fn arguments_json(arguments: &Arguments) -> Value {
+    match arguments {
+        Arguments::Json(value) => value.clone(),
+        Arguments::Raw(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+    }
+}
+
+/// Puts the id in where there is one.
+fn with_id(mut call: Value, name: &str, id: Value) -> Value {
+    if !id.is_null() {
+        call[name] = id;
+    }
+    call
+}

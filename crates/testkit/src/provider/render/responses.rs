@@ -1,0 +1,169 @@
+//! Answers in the words of Responses: one document, or the events that lead to it.
+
+use super::{Event, Voice, arguments_text, with_id};
+use crate::provider::mint::Mint;
+use crate::provider::round::{Part, Stop};
+use serde_json::{Value, json};
+
+/// The whole answer.
+pub(super) fn document(voice: &Voice<'_>) -> Value {
+    let output: Vec<Value> = items(voice);
+    let mut document = terminal(voice);
+    document["output"] = json!(output);
+    document
+}
+
+/// The events of a stream. The last one leaves the output out, as the Codex backend may: it stands in the events of
+/// the items.
+pub(super) fn events(voice: &Voice<'_>) -> Vec<Event> {
+    let mut events = vec![created(voice.mint)];
+    for (place, item) in items(voice).into_iter().enumerate() {
+        item_events(place, &item, &mut events);
+    }
+    let mut response = terminal(voice);
+    response["output"] = json!([]);
+    events.push(Event {
+        name: match voice.spoken.stop {
+            Stop::Done | Stop::Refusal => "response.completed",
+            Stop::MaxOutputTokens => "response.incomplete",
+        },
+        data: json!({ "response": response }),
+    });
+    events
+}
+
+/// The first event of a stream.
+pub(super) fn created(mint: &Mint) -> Event {
+    let mut response = head(mint);
+    response["status"] = json!("in_progress");
+    Event {
+        name: "response.created",
+        data: json!({ "response": response }),
+    }
+}
+
+/// An answer that says it failed.
+pub(super) fn failed(mint: &Mint, code: &str, message: &str) -> Value {
+    let mut response = head(mint);
+    response["status"] = json!("failed");
+    response["output"] = json!([]);
+    response["error"] = json!({ "code": code, "message": message });
+    response
+}
+
+fn head(mint: &Mint) -> Value {
+    json!({
+        "id": mint.response(),
+        "object": "response",
+        "created_at": 1_700_000_000,
+        "model": mint.model(),
+        "error": null,
+        "incomplete_details": null,
+        "usage": null,
+    })
+}
+
+/// Everything but the output.
+fn terminal(voice: &Voice<'_>) -> Value {
+    let mut response = head(voice.mint);
+    response["status"] = json!(status(voice.spoken.stop));
+    if voice.spoken.stop == Stop::MaxOutputTokens {
+        response["incomplete_details"] = json!({ "reason": "max_output_tokens" });
+    }
+    if let Some(usage) = voice.spoken.usage {
+        response["usage"] = json!({
+            "input_tokens": usage.input,
+            "input_tokens_details": { "cached_tokens": usage.cached },
+            "output_tokens": usage.output,
+            "output_tokens_details": { "reasoning_tokens": 0 },
+            "total_tokens": usage.input + usage.output,
+        });
+    }
+    response
+}
+
+fn status(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Done | Stop::Refusal => "completed",
+        Stop::MaxOutputTokens => "incomplete",
+    }
+}
+
+fn items(voice: &Voice<'_>) -> Vec<Value> {
+    let parts = voice.spoken.parts.iter().enumerate();
+    parts
+        .map(|(place, part)| item(voice, place, part))
+        .collect()
+}
+
+fn item(voice: &Voice<'_>, place: usize, part: &Part) -> Value {
+    let id = voice.mint.item(place);
+    match part {
+        Part::Text(words) => {
+            let content = match voice.spoken.stop {
+                Stop::Done | Stop::MaxOutputTokens => {
+                    json!({ "type": "output_text", "text": words, "annotations": [] })
+                }
+                Stop::Refusal => json!({ "type": "refusal", "refusal": words }),
+            };
+            json!({
+                "type": "message", "id": id, "role": "assistant",
+                "status": status(voice.spoken.stop), "content": [content],
+            })
+        }
+        Part::Reasoning(words) => json!({
+            "type": "reasoning", "id": id,
+            "summary": [{ "type": "summary_text", "text": words }],
+            "encrypted_content": voice.mint.seal(place),
+        }),
+        Part::Call { name, arguments } => {
+            let call = json!({
+                "type": "function_call", "id": id, "status": status(voice.spoken.stop),
+                "name": name, "arguments": arguments_text(arguments),
+            });
+            with_id(call, "call_id", voice.call_id(place))
+        }
+    }
+}
+
+/// An item as a stream tells it: begun, grown, done. Only the last of these has to be believed.
+fn item_events(place: usize, item: &Value, events: &mut Vec<Event>) {
+    let mut tell = |name, mut data: Value| {
+        data["output_index"] = json!(place);
+        events.push(Event { name, data });
+    };
+    let mut begun = item.clone();
+    begun["status"] = json!("in_progress");
+    if item["type"] == "message" {
+        begun["content"] = json!([]);
+    }
+    if item["type"] == "function_call" {
+        begun["arguments"] = json!("");
+    }
+    tell("response.output_item.added", json!({ "item": begun }));
+    if let Some(words) = item["content"][0]["text"].as_str() {
+        let id = &item["id"];
+        for delta in words.split_inclusive(' ') {
+            tell(
+                "response.output_text.delta",
+                json!({ "item_id": id, "content_index": 0, "delta": delta }),
+            );
+        }
+        tell(
+            "response.output_text.done",
+            json!({ "item_id": id, "content_index": 0, "text": words }),
+        );
+    }
+    if let Some(arguments) = item["arguments"].as_str() {
+        let id = &item["id"];
+        tell(
+            "response.function_call_arguments.delta",
+            json!({ "item_id": id, "delta": arguments }),
+        );
+        tell(
+            "response.function_call_arguments.done",
+            json!({ "item_id": id, "arguments": arguments }),
+        );
+    }
+    tell("response.output_item.done", json!({ "item": item }));
+}

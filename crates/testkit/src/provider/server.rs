@@ -1,0 +1,234 @@
+//! The server: a listener on loopback, a thread for each connection, and the script they play from.
+
+use super::answer::Reaction;
+use super::check;
+use super::connection::{Connection, Holds};
+use super::error_body;
+use super::gate::Gate;
+use super::mint::Mint;
+use super::plan;
+use super::protocol::{Protocol, Wanted};
+use super::recorded::Recorded;
+use super::script::{Listing, Script};
+use super::shared::{Go, Shared};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// A provider on loopback. It ends when dropped; `finish` says what was wrong with what it was asked.
+#[derive(Debug)]
+pub struct Provider {
+    port: u16,
+    shared: Arc<Shared>,
+    script: Arc<Mutex<Script>>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Provider {
+    /// Starts a server that plays this script.
+    ///
+    /// # Panics
+    /// When there is no port to be had.
+    #[must_use]
+    pub fn start(script: Script) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let shared = Arc::new(Shared::default());
+        let script = Arc::new(Mutex::new(script));
+        let desk = Desk {
+            port,
+            shared: Arc::clone(&shared),
+            script: Arc::clone(&script),
+        };
+        Self {
+            port,
+            shared,
+            script,
+            accepting: Some(std::thread::spawn(move || accept(&listener, &desk))),
+        }
+    }
+
+    /// Its address as a provider's `base_url`.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The gate of this name.
+    #[must_use]
+    pub fn gate(&self, name: &str) -> Gate {
+        Gate::new(Arc::clone(&self.shared), name)
+    }
+
+    /// What it was asked so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.shared.requests()
+    }
+
+    /// What was wrong with what it was asked so far.
+    #[must_use]
+    pub fn violations(&self) -> Vec<String> {
+        self.shared.violations()
+    }
+
+    /// Waits until it has been asked so many times.
+    ///
+    /// # Panics
+    /// When it never is.
+    pub fn wait_for_requests(&self, count: usize) {
+        self.shared.wait_for_requests(count);
+    }
+
+    /// Waits until so many clients have gone away before their answer was complete.
+    ///
+    /// # Panics
+    /// When they never do.
+    pub fn wait_for_hang_ups(&self, count: usize) {
+        self.shared.wait_for_hang_ups(count);
+    }
+
+    /// Stops it and returns what it was asked.
+    ///
+    /// # Panics
+    /// When anything was asked that a protocol does not allow, or the script was not played to its end.
+    pub fn finish(mut self) -> Vec<Recorded> {
+        self.stop();
+        let mut wrong = self.shared.violations();
+        let left = lock(&self.script).source.left();
+        if left > 0 {
+            wrong.push(format!("{left} rounds of the script were not asked for"));
+        }
+        assert!(
+            wrong.is_empty(),
+            "the provider complains:\n{}",
+            wrong.join("\n")
+        );
+        self.shared.requests()
+    }
+
+    fn stop(&mut self) {
+        let Some(accepting) = self.accepting.take() else {
+            return;
+        };
+        self.shared.stop();
+        // Wakes whoever waits for a connection.
+        drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
+        if accepting.join().is_err() {
+            self.shared.complain("the listener panicked".to_owned());
+        }
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Takes connections until told to stop, then waits for the thread of each.
+fn accept(listener: &TcpListener, desk: &Desk) {
+    let mut threads = Vec::new();
+    for number in 0.. {
+        let Ok((stream, _)) = listener.accept() else {
+            desk.shared
+                .complain("a connection was not accepted".to_owned());
+            break;
+        };
+        let stream = Arc::new(stream);
+        if desk.shared.admit(&stream) == Go::Stop {
+            break;
+        }
+        stream
+            .set_nodelay(true)
+            .expect("a socket takes this option");
+        let connection = Connection {
+            stream,
+            shared: Arc::clone(&desk.shared),
+            number,
+        };
+        let desk = desk.clone();
+        threads.push(std::thread::spawn(move || {
+            connection.serve(|request| desk.react(request));
+        }));
+    }
+    for thread in threads {
+        if thread.join().is_err() {
+            desk.shared
+                .complain("a round could not be chosen or played".to_owned());
+        }
+    }
+}
+
+/// Where each request is checked and its round looked up.
+#[derive(Debug, Clone)]
+struct Desk {
+    port: u16,
+    shared: Arc<Shared>,
+    script: Arc<Mutex<Script>>,
+}
+
+impl Desk {
+    /// Under one lock from number to round, so that rounds are played in the order of the requests' numbers.
+    fn react(&self, request: Recorded) -> (Reaction, Holds) {
+        let mut script = lock(&self.script);
+        let request = &self.shared.record(request);
+        let mint = Mint::new(self.port, request.index, request.model());
+        for wrong in check::violations(request, &mint, script.key.as_deref()) {
+            self.complain(request, &wrong);
+        }
+        match Wanted::of(&request.path, &request.body) {
+            Some(Wanted::Answer(protocol)) => self.answer(protocol, request, &mint, &mut script),
+            Some(Wanted::Models) => (list(&script.listing, request, &mint), Holds::NONE),
+            None => (Reaction::Answer(error_body::unscripted(&mint)), Holds::NONE),
+        }
+    }
+
+    fn answer(
+        &self,
+        protocol: Protocol,
+        request: &Recorded,
+        mint: &Mint,
+        script: &mut Script,
+    ) -> (Reaction, Holds) {
+        match script.source.next(request) {
+            Some(round) => {
+                let reaction = plan::reaction(protocol, &round, mint, request);
+                (reaction, Holds::of(&round))
+            }
+            None => {
+                self.complain(request, "the script was at its end");
+                (Reaction::Answer(error_body::unscripted(mint)), Holds::NONE)
+            }
+        }
+    }
+
+    fn complain(&self, request: &Recorded, wrong: &str) {
+        let Recorded {
+            index,
+            method,
+            path,
+            ..
+        } = request;
+        self.shared
+            .complain(format!("request {index} ({method} {path}): {wrong}"));
+    }
+}
+
+fn list(listing: &Listing, request: &Recorded, mint: &Mint) -> Reaction {
+    match listing {
+        Listing::Models(ids) => Reaction::Answer(error_body::models(ids)),
+        Listing::Fault(fault) => plan::listing_fault(fault, mint, request),
+    }
+}
+
+fn lock(script: &Mutex<Script>) -> MutexGuard<'_, Script> {
+    // A choice that panicked is reported by whoever joins its thread.
+    script.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,167 @@
+//! What the threads of a server and the test share: requests, complaints, gates, and the signal to stop.
+//!
+//! One lock and one condition: whoever changes something wakes everybody who waits for anything.
+
+use super::recorded::Recorded;
+use std::collections::HashMap;
+use std::net::TcpStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// How long a test waits for what never happens before it says so. No test that passes waits that long.
+const PATIENCE: Duration = Duration::from_secs(50);
+
+/// The state of one server.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    requests: Vec<Recorded>,
+    violations: Vec<String>,
+    hang_ups: usize,
+    gates: HashMap<String, GateState>,
+    stopping: bool,
+    /// Weak, so that a connection is closed when its own thread lets go of it.
+    streams: Vec<Weak<TcpStream>>,
+}
+
+#[derive(Debug, Default)]
+struct GateState {
+    arrived: usize,
+    open: bool,
+}
+
+/// Whether a thread may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Go {
+    On,
+    Stop,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked has left a record for the test to read; keep it readable.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let changed = change(&mut self.lock());
+        self.changed.notify_all();
+        changed
+    }
+
+    /// Waits for the test's own business.
+    fn wait(&self, what: &str, until: impl Fn(&State) -> bool) {
+        let waited = self
+            .changed
+            .wait_timeout_while(self.lock(), PATIENCE, |state| !until(state));
+        let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            panic!(
+                "{what} did not come: {} requests, gates {:?}, complaints {:?}",
+                state.requests.len(),
+                state.gates,
+                state.violations
+            );
+        }
+    }
+
+    /// Takes a request down and gives it its number.
+    pub(super) fn record(&self, mut request: Recorded) -> Recorded {
+        self.change(|state| {
+            request.index = state.requests.len();
+            state.requests.push(request.clone());
+            request
+        })
+    }
+
+    /// Takes a complaint down.
+    pub(super) fn complain(&self, words: String) {
+        self.change(|state| state.violations.push(words));
+    }
+
+    /// A client went away before its answer was complete.
+    pub(super) fn hung_up(&self) {
+        self.change(|state| state.hang_ups += 1);
+    }
+
+    /// What was asked so far.
+    pub(super) fn requests(&self) -> Vec<Recorded> {
+        self.lock().requests.clone()
+    }
+
+    /// What was wrong so far.
+    pub(super) fn violations(&self) -> Vec<String> {
+        self.lock().violations.clone()
+    }
+
+    /// Waits for so many requests.
+    pub(super) fn wait_for_requests(&self, count: usize) {
+        self.wait("a request", |state| state.requests.len() >= count);
+    }
+
+    /// Waits for so many clients to go away.
+    pub(super) fn wait_for_hang_ups(&self, count: usize) {
+        self.wait("a hang-up", |state| state.hang_ups >= count);
+    }
+
+    /// Waits until a thread has come to this gate for the so manieth time.
+    pub(super) fn wait_at_gate(&self, name: &str, times: usize) {
+        self.wait(name, |state| {
+            let gate = state.gates.get(name);
+            gate.is_some_and(|gate| gate.arrived >= times)
+        });
+    }
+
+    /// Opens a gate for good.
+    pub(super) fn open(&self, name: &str) {
+        self.change(|state| state.gates.entry(name.to_owned()).or_default().open = true);
+    }
+
+    /// Stands at a gate until it is open.
+    pub(super) fn pass(&self, name: &str) -> Go {
+        self.change(|state| state.gates.entry(name.to_owned()).or_default().arrived += 1);
+        let held = |state: &mut State| {
+            !state.stopping && !state.gates.get(name).is_some_and(|gate| gate.open)
+        };
+        let state = self.changed.wait_while(self.lock(), held);
+        go(&state.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets this much time pass, for answers that are slow by nature.
+    pub(super) fn pace(&self, pause: Duration) -> Go {
+        let waited = self
+            .changed
+            .wait_timeout_while(self.lock(), pause, |state| !state.stopping);
+        go(&waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Takes a connection in, unless the server stops.
+    pub(super) fn admit(&self, stream: &Arc<TcpStream>) -> Go {
+        self.change(|state| {
+            state.streams.retain(|known| known.strong_count() > 0);
+            state.streams.push(Arc::downgrade(stream));
+            go(state)
+        })
+    }
+
+    /// Lets every thread come to its end.
+    pub(super) fn stop(&self) {
+        let streams = self.change(|state| {
+            state.stopping = true;
+            std::mem::take(&mut state.streams)
+        });
+        for stream in streams.iter().filter_map(Weak::upgrade) {
+            // Closed already is as good.
+            drop(stream.shutdown(std::net::Shutdown::Both));
+        }
+    }
+}
+
+fn go(state: &State) -> Go {
+    if state.stopping { Go::Stop } else { Go::On }
+}
