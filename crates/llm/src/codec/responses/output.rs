@@ -214,10 +214,10 @@ fn usage(response: &Value) -> TokenUsage {
     }
 }
 
-/// The id under which the provider keeps the answer, if it says that it keeps it: a server that ignores `store` also
-/// ignores the id later, and answers half a conversation.
+/// The id under which the provider keeps the answer, unless it says that it keeps none. Many echo `store`, some leave
+/// it out; that the request asked for it is looked at where a request is shortened.
 fn stored_id(response: &Value) -> Option<String> {
-    let kept = response.get("store").and_then(Value::as_bool) == Some(true);
+    let kept = response.get("store").and_then(Value::as_bool) != Some(false);
     let id = response.get("id").and_then(Value::as_str)?;
     (kept && !id.is_empty()).then(|| id.to_owned())
 }

@@ -153,7 +153,7 @@ fn an_answer_that_is_not_surely_kept_is_never_gone_on_from() {
 }
 
 #[test]
-fn the_provider_must_say_that_it_keeps_an_answer_we_wholly_understood() {
+fn only_a_kept_answer_that_was_wholly_understood_has_an_id_to_go_on_from() {
     let stored_id = |edit: &dyn Fn(&mut Value)| {
         let mut body = json!({"id": "resp_1", "status": "completed", "store": true, "output": []});
         edit(&mut body);
@@ -163,7 +163,8 @@ fn the_provider_must_say_that_it_keeps_an_answer_we_wholly_understood() {
     };
     assert_eq!(stored_id(&|_| {}).as_deref(), Some("resp_1"));
     assert_eq!(stored_id(&|body| body["store"] = json!(false)), None);
-    assert_eq!(stored_id(&|body| body["store"] = Value::Null), None);
+    let silent = stored_id(&|body| body["store"] = Value::Null);
+    assert_eq!(silent.as_deref(), Some("resp_1"));
     assert_eq!(stored_id(&|body| body["id"] = json!("")), None);
     assert_eq!(
         stored_id(&|body| body["output"] = json!([{"type": "web_search_call"}])),
