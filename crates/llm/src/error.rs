@@ -1,6 +1,6 @@
-//! Why a script cannot be played, in words that name the file, the place and the next step.
+//! Why nothing could be asked at all, or a script cannot be played, in words that name the place and the next step.
 //!
-//! Every variant maps to one failure kind, so the caller never reads the words to decide what to do.
+//! What a provider over HTTP answers or fails to answer is told in `http::report`. Every variant maps to one failure kind, so the caller never reads the words to decide what to do.
 
 use holon_domain::attempt::TransportDiagnostics;
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};
@@ -8,7 +8,7 @@ use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::text;
 use std::path::PathBuf;
 
-/// What went wrong before or while a script was played.
+/// What went wrong before a provider was asked, or while a script was played.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Nobody chose a model.
@@ -21,13 +21,33 @@ pub enum Error {
     },
     /// The provider part of the model reference names nothing this build can speak to.
     #[error(
-        "provider {provider:?} is not known here; known providers: {known}; choose a model of one of them"
+        "provider {provider:?} is not known here; {}known providers: {known}; choose a model of one of them, or \
+        describe it with `holon config providers set`",
+        nearest.as_ref().map(|name| format!("did you mean {name}? ")).unwrap_or_default()
     )]
     UnknownProvider {
         /// As asked for.
         provider: String,
+        /// The one that was probably meant.
+        nearest: Option<String>,
         /// The ones there are, joined.
         known: String,
+    },
+    /// The provider is known and its address is of no use. The address is not repeated: it may hold a secret.
+    #[error(
+        "the base URL of provider {provider:?} {what}; correct it with `holon config providers set {provider}`"
+    )]
+    BadAddress {
+        /// The provider.
+        provider: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Two providers have one id.
+    #[error("there are two providers with the id {provider:?}; give one of them another id")]
+    DuplicateProvider {
+        /// The id.
+        provider: String,
     },
     /// No file at the script's path.
     #[error("script {} does not exist; create it or choose another model", path.display())]
@@ -140,7 +160,9 @@ impl Error {
     #[must_use]
     pub const fn kind(&self) -> ModelFailureKind {
         match self {
-            Self::UnknownProvider { .. } => ModelFailureKind::UnsupportedTransport,
+            Self::UnknownProvider { .. }
+            | Self::BadAddress { .. }
+            | Self::DuplicateProvider { .. } => ModelFailureKind::UnsupportedTransport,
             Self::NoModel { .. }
             | Self::Missing { .. }
             | Self::NotAFile { .. }
@@ -159,7 +181,10 @@ impl Error {
 
     const fn stage(&self) -> &'static str {
         match self {
-            Self::NoModel { .. } | Self::UnknownProvider { .. } => "route",
+            Self::NoModel { .. }
+            | Self::UnknownProvider { .. }
+            | Self::BadAddress { .. }
+            | Self::DuplicateProvider { .. } => "route",
             Self::Cancelled => "cancel",
             Self::Missing { .. }
             | Self::NotAFile { .. }

@@ -1,29 +1,64 @@
 //! From a model reference to the provider that can serve it.
 //!
-//! Knows the providers of this build by id and nothing about how any of them works.
+//! Knows the providers by id and how to cut a call short; nothing of how any of them works.
 
+use crate::credential::Credentials;
 use crate::error::Error;
+use crate::http::{Http, HttpLimits, Provider};
 use crate::scripted::Scripted;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::ProviderSpec;
+use holon_domain::text;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Id of the provider that plays scripts.
 const SCRIPTED: &str = "scripted";
 
-/// All providers of this build.
+/// All providers there are.
 #[derive(Debug)]
 pub struct Router {
     scripted: Scripted,
+    http: Http,
+    /// By id; one with an address that cannot be used is there with what is wrong with it, so that it does no harm to
+    /// the others and is told about when it is asked.
+    providers: BTreeMap<String, Result<Provider, &'static str>>,
+}
+
+/// Who serves a model.
+enum Served<'a> {
+    /// The player of scripts.
+    Script,
+    /// A provider over HTTP.
+    Http(&'a Provider),
 }
 
 impl Router {
-    /// A router whose scripted provider looks up relative script paths under `script_base`.
-    #[must_use]
-    pub fn new(script_base: PathBuf) -> Self {
-        Self {
-            scripted: Scripted::new(script_base),
+    /// A router to these providers and to scripts, whose relative paths are looked up under `script_base`.
+    ///
+    /// # Errors
+    /// When two providers have the same id.
+    pub fn new(
+        script_base: PathBuf,
+        providers: Vec<ProviderSpec>,
+        credentials: Arc<dyn Credentials>,
+        limits: HttpLimits,
+    ) -> Result<Self, Error> {
+        let mut by_id = BTreeMap::new();
+        for spec in providers {
+            let id = spec.id.clone();
+            if id == SCRIPTED || by_id.contains_key(&id) {
+                return Err(Error::DuplicateProvider { provider: id });
+            }
+            by_id.insert(id, Provider::new(spec));
         }
+        Ok(Self {
+            scripted: Scripted::new(script_base),
+            http: Http::new(credentials, limits),
+            providers: by_id,
+        })
     }
 
     /// One attempt at one round; returns at once when `cancel` fires.
@@ -35,40 +70,89 @@ impl Router {
         request: &ModelRequest,
         cancel: &CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let scripted = self.transport(&request.model)?;
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => Err(Error::Cancelled.into()),
-            answer = scripted.play(request) => answer,
-        }
+        let served = self.served(&request.model)?;
+        let answer = async {
+            match served {
+                Served::Script => self.scripted.play(request).await,
+                Served::Http(provider) => self.http.call(provider, request).await,
+            }
+        };
+        unless_cancelled(cancel, answer).await
     }
 
-    /// Whether a call to this model could work at all: a known provider and a script that can be played.
+    /// Whether a call to this model could work at all: a known provider with a usable address and, where one is needed,
+    /// a credential; or a script that can be played. Nothing is sent anywhere.
     ///
     /// # Errors
     /// What a call would fail with.
-    pub fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
-        self.transport(model)?.check(model.model())?;
-        Ok(())
+    pub async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
+        match self.served(model)? {
+            Served::Script => Ok(self.scripted.check(model.model()).await?),
+            Served::Http(provider) => self.http.check(provider, model).await,
+        }
     }
 
-    /// The ids of the providers this build can speak to.
+    /// The ids of the models a provider lists; for scripts, none.
+    ///
+    /// # Errors
+    /// The provider's failure, classified.
+    pub async fn models(
+        &self,
+        provider: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<String>, ModelFailure> {
+        match self.provider(provider)? {
+            Served::Script => Ok(Vec::new()),
+            Served::Http(provider) => unless_cancelled(cancel, self.http.models(provider)).await,
+        }
+    }
+
+    /// The ids of the providers there are.
     #[must_use]
     pub fn providers(&self) -> Vec<&str> {
-        vec![SCRIPTED]
+        let configured = self.providers.keys().map(String::as_str);
+        std::iter::once(SCRIPTED).chain(configured).collect()
     }
 
-    fn transport(&self, model: &ModelRef) -> Result<&Scripted, Error> {
-        let known = || self.providers().join(", ");
+    fn served(&self, model: &ModelRef) -> Result<Served<'_>, Error> {
         if model.is_none() {
-            return Err(Error::NoModel { known: known() });
+            return Err(Error::NoModel {
+                known: self.providers().join(", "),
+            });
         }
-        match model.provider() {
-            SCRIPTED => Ok(&self.scripted),
-            other => Err(Error::UnknownProvider {
-                provider: other.to_owned(),
-                known: known(),
+        self.provider(model.provider())
+    }
+
+    fn provider(&self, id: &str) -> Result<Served<'_>, Error> {
+        if id == SCRIPTED {
+            return Ok(Served::Script);
+        }
+        match self.providers.get(id) {
+            Some(Ok(provider)) => Ok(Served::Http(provider)),
+            Some(Err(what)) => Err(Error::BadAddress {
+                provider: id.to_owned(),
+                what,
+            }),
+            None => Err(Error::UnknownProvider {
+                provider: text::preview(id, NAME_BYTES),
+                nearest: text::nearest(id, self.providers()).map(str::to_owned),
+                known: self.providers().join(", "),
             }),
         }
+    }
+}
+
+/// Bytes of an unknown name that are repeated; the known ones fit beside it.
+const NAME_BYTES: usize = 64;
+
+/// What comes of `work`, unless the caller gives up first; then it is dropped, and its connection with it.
+async fn unless_cancelled<T>(
+    cancel: &CancellationToken,
+    work: impl Future<Output = Result<T, ModelFailure>>,
+) -> Result<T, ModelFailure> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Error::Cancelled.into()),
+        done = work => done,
     }
 }

@@ -141,7 +141,7 @@ async fn unplayable_scripts_fail_the_check_and_the_call_with_the_same_words() {
     ] {
         let mut asked = request(0, 1);
         asked.model = ModelRef::parse(&format!("scripted/{script}")).unwrap();
-        let checked = stage.router.check(&asked.model).unwrap_err();
+        let checked = stage.router.check(&asked.model).await.unwrap_err();
         assert_eq!(checked.kind, ModelFailureKind::ModelUnavailable);
         assert!(checked.message.contains(words), "{}", checked.message);
         assert_eq!(stage.call(&asked).await.unwrap_err(), checked);
@@ -163,18 +163,19 @@ async fn an_unknown_provider_and_no_choice_at_all_name_the_known_providers() {
         let failed = stage.call(&asked).await.unwrap_err();
         assert_eq!(failed.kind, kind);
         assert!(failed.message.contains("scripted"), "{}", failed.message);
-        assert!(stage.router.check(&asked.model).is_err());
+        assert!(stage.router.check(&asked.model).await.is_err());
     }
     assert_eq!(stage.router.providers(), ["scripted"]);
 }
 
-#[test]
-fn a_playable_script_passes_the_check() {
+#[tokio::test]
+async fn a_playable_script_passes_the_check() {
     let stage = Stage::with(&json!({ "rounds": [{ "text": "a" }] }));
     assert_eq!(
         stage
             .router
-            .check(&ModelRef::parse("scripted/s.json").unwrap()),
+            .check(&ModelRef::parse("scripted/s.json").unwrap())
+            .await,
         Ok(())
     );
 }

@@ -26,8 +26,8 @@ async fn the_first_script_of_the_guide_plays_as_described() {
     assert_eq!(said, "You said: Current input: hello\nI found:\na.txt");
 }
 
-#[test]
-fn every_example_of_the_guide_is_valid() {
+#[tokio::test]
+async fn every_example_of_the_guide_is_valid() {
     let examples = examples();
     assert!(examples.len() >= 3);
     for example in examples {
@@ -40,7 +40,8 @@ fn every_example_of_the_guide_is_valid() {
         assert_eq!(
             stage
                 .router
-                .check(&ModelRef::parse("scripted/s.json").unwrap()),
+                .check(&ModelRef::parse("scripted/s.json").unwrap())
+                .await,
             Ok(()),
             "{script}"
         );

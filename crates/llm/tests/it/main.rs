@@ -1,7 +1,13 @@
-//! The scripted provider through its public door: the router.
+//! Scripts and providers over HTTP through their public door: the router.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod continuation;
 mod failure;
+mod faults;
+mod faults_way;
 mod guide;
 mod play;
+mod proxy;
+mod routes;
 mod support;
+mod wire;

@@ -5,10 +5,12 @@ use holon_domain::model::{
     ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
     PromptFrame, ReplyBlock, Stability,
 };
+use holon_domain::provider::AuthKind;
 use holon_domain::tool::OfferedTool;
-use holon_llm::Router;
+use holon_llm::{Credential, Credentials, HttpLimits, Router};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// A router and the scripts it finds.
@@ -28,7 +30,7 @@ impl Stage {
     /// A stage without scripts.
     pub(crate) fn empty() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let router = Router::new(dir.path().to_owned());
+        let router = scripts_only(dir.path());
         Self { dir, router }
     }
 
@@ -44,7 +46,7 @@ impl Stage {
 
     /// Forgets what was kept in memory, as a restart does.
     pub(crate) fn restart(&mut self) {
-        self.router = Router::new(self.dir.path().to_owned());
+        self.router = scripts_only(self.dir.path());
     }
 
     pub(crate) async fn call(&self, request: &ModelRequest) -> Result<ModelReply, ModelFailure> {
@@ -53,6 +55,50 @@ impl Stage {
 
     pub(crate) async fn text(&self, request: &ModelRequest) -> String {
         text_of(&self.call(request).await.unwrap())
+    }
+}
+
+/// A router without providers.
+fn scripts_only(base: &Path) -> Router {
+    let credentials = Arc::new(Key::none());
+    Router::new(
+        base.to_owned(),
+        Vec::new(),
+        credentials,
+        HttpLimits::default(),
+    )
+    .unwrap()
+}
+
+/// One credential for every provider, or none, or the reason why there is none.
+#[derive(Debug)]
+pub(crate) struct Key(Result<Option<Credential>, String>);
+
+impl Key {
+    /// Nobody asks for one.
+    pub(crate) fn none() -> Self {
+        Self(Ok(None))
+    }
+
+    /// This one.
+    pub(crate) fn of(secret: &str) -> Self {
+        Self(Ok(Some(Credential {
+            kind: AuthKind::ApiKey,
+            secret: secret.into(),
+            account_id: Some("account".to_owned()),
+        })))
+    }
+
+    /// It is missing.
+    pub(crate) fn missing(why: &str) -> Self {
+        Self(Err(why.to_owned()))
+    }
+}
+
+#[async_trait::async_trait]
+impl Credentials for Key {
+    async fn credential(&self, _provider: &str) -> Result<Option<Credential>, String> {
+        self.0.clone()
     }
 }
 

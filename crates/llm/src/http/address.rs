@@ -1,0 +1,115 @@
+//! Where a provider is asked, and where it lists its models.
+//!
+//! An address that could carry a secret (a user, a password, a query) is refused here, so every address that is told
+//! to anyone is free of them.
+
+use holon_domain::provider::{ProviderSpec, Transport};
+use reqwest::Url;
+
+/// A provider and where it is.
+#[derive(Debug)]
+pub(crate) struct Provider {
+    /// What it is.
+    pub(super) spec: ProviderSpec,
+    /// Where it is asked.
+    pub(super) ask: Url,
+    /// Where it lists its models.
+    pub(super) list: Url,
+}
+
+impl Provider {
+    /// A provider whose address can be used; otherwise what is wrong with the address.
+    pub(crate) fn new(spec: ProviderSpec) -> Result<Self, &'static str> {
+        let (ask, list) = match spec.transport {
+            Transport::OpenaiResponses | Transport::OpenaiCodexResponses => ("responses", "models"),
+            Transport::AnthropicMessages => ("v1/messages", "v1/models?limit=1000"),
+            Transport::OpenaiChatCompletions => ("chat/completions", "models"),
+        };
+        Ok(Self {
+            ask: address(&spec.base_url, ask)?,
+            list: address(&spec.base_url, list)?,
+            spec,
+        })
+    }
+}
+
+fn address(base_url: &str, path: &str) -> Result<Url, &'static str> {
+    let base = Url::parse(base_url).map_err(|_| "is no URL")?;
+    if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+        return Err("is no http or https URL with a host");
+    }
+    if !base.username().is_empty() || base.password().is_some() {
+        return Err("holds a user or a password, and credentials have a place of their own");
+    }
+    if base.query().is_some() || base.fragment().is_some() {
+        return Err("holds a query or a fragment");
+    }
+    let whole = format!("{}/{path}", base_url.trim_end_matches('/'));
+    Url::parse(&whole).map_err(|_| "is no URL")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn provider(transport: Transport, base_url: &str) -> Result<Provider, &'static str> {
+        Provider::new(ProviderSpec {
+            id: "p".to_owned(),
+            transport,
+            base_url: base_url.to_owned(),
+            store_responses: false,
+            context_management: None,
+            reasoning_effort: None,
+        })
+    }
+
+    #[test]
+    fn each_protocol_has_its_paths_under_the_base() {
+        for (transport, ask, list) in [
+            (Transport::OpenaiResponses, "/v1/responses", "/v1/models"),
+            (
+                Transport::OpenaiCodexResponses,
+                "/v1/responses",
+                "/v1/models",
+            ),
+            (
+                Transport::AnthropicMessages,
+                "/v1/v1/messages",
+                "/v1/v1/models",
+            ),
+            (
+                Transport::OpenaiChatCompletions,
+                "/v1/chat/completions",
+                "/v1/models",
+            ),
+        ] {
+            for base in ["https://host/v1", "https://host/v1/"] {
+                let provider = provider(transport, base).unwrap();
+                assert_eq!(
+                    (provider.ask.path(), provider.list.path()),
+                    (ask, list),
+                    "{transport}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_none_or_may_hold_a_secret_is_refused() {
+        for base in [
+            "",
+            "host/k",
+            "ftp://host/k",
+            "http://",
+            "https://user:k@host/v1",
+            "https://k@host",
+            "https://host/v1?key=k",
+            "https://host/v1#k",
+        ] {
+            assert!(
+                provider(Transport::OpenaiResponses, base).is_err(),
+                "{base}"
+            );
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! From a status, headers and words to what they mean for the caller.
+//!
+//! Pure. Decides the class of a failure, how long to wait and what was learned; how it is told to people is the
+//! business of `report`. The words are asked before the status where vendors disagree about statuses.
+
+use super::retry_after::{renewal_ms, stated, wait_ms};
+use super::said::Said;
+use super::words::{Size, size};
+use holon_domain::limits::BACKOFF_MAX_MS;
+use holon_domain::model::ModelFailureKind as Kind;
+use holon_domain::provider::LearnedLimits;
+use reqwest::header::HeaderMap;
+
+/// The account's allowance is used up, or there is none.
+const QUOTA: &[&str] = &[
+    "insufficient_quota",
+    "usage_limit_reached",
+    "usage_not_included",
+    "usage limit",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+    "credit balance",
+    "insufficient credit",
+    "insufficient balance",
+    "insufficient_balance",
+    "out of credits",
+    "exceeded your current quota",
+    "quota_exceeded",
+    "spending limit",
+    "key limit exceeded",
+];
+/// There is no such model here, or not for this account.
+const NO_MODEL: &[&str] = &[
+    "model_not_found",
+    "model not found",
+    "model not exist",
+    "model_not_supported",
+    "not a valid model",
+    "invalid model",
+    "unknown model",
+    "no such model",
+    "model is not supported",
+    "does not have access to model",
+];
+/// The credential is no good, whatever the status.
+const NO_ENTRY: &[&str] = &[
+    "invalid_api_key",
+    "api_key_invalid",
+    "api key not valid",
+    "invalid api key",
+];
+/// The response a request wanted to go on from is not there, or may not be gone on from.
+const NO_PREVIOUS: &[&str] = &["previous_response", "previous response"];
+
+/// What an answer without an answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// Its class.
+    pub(super) kind: Kind,
+    /// How long to wait.
+    pub(super) wait_ms: Option<u64>,
+    /// What it taught.
+    pub(super) learned: Option<LearnedLimits>,
+}
+
+impl Verdict {
+    const fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            wait_ms: None,
+            learned: None,
+        }
+    }
+}
+
+/// The meaning of an answer with a status other than success.
+pub(super) fn refusal(status: u16, headers: &HeaderMap, said: &Said) -> Verdict {
+    let waiting = |kind| Verdict {
+        wait_ms: wait_ms(headers, said),
+        ..Verdict::of(kind)
+    };
+    match status {
+        400 | 413 | 422 => bad_request(headers, said),
+        401 => Verdict::of(Kind::Auth),
+        402 => quota(headers, said),
+        403 if said.mentions(QUOTA) => quota(headers, said),
+        403 if said.mentions(NO_MODEL) => Verdict::of(Kind::ModelUnavailable),
+        403 => Verdict::of(Kind::Auth),
+        404 if said.mentions(&["model"]) => Verdict::of(Kind::ModelUnavailable),
+        408 => waiting(Kind::Timeout),
+        429 => too_many(headers, said),
+        400..=499 => Verdict::of(Kind::InvalidRequest),
+        500 => match size(said) {
+            Some(size) => too_large(size),
+            None => waiting(Kind::ServerError),
+        },
+        502..=504 | 520..=529 => waiting(Kind::ServerError),
+        501..=599 => Verdict::of(Kind::InvalidRequest),
+        _ => Verdict::of(Kind::InvalidResponse),
+    }
+}
+
+/// The meaning of a failure that a provider reports inside an answer, whose class its codec knows.
+pub(super) fn reported(kind: Kind, said: &Said) -> Verdict {
+    let verdict = Verdict {
+        wait_ms: stated(said),
+        ..Verdict::of(kind)
+    };
+    match (kind, size(said)) {
+        (Kind::InvalidRequest | Kind::ContextLengthExceeded, Some(size)) => too_large(size),
+        (_, Some(_) | None) => verdict,
+    }
+}
+
+/// Whether a refusal is about the response the request wanted to go on from.
+pub(super) fn is_about_previous(status: u16, said: &Said) -> bool {
+    matches!(status, 400 | 404) && said.mentions(NO_PREVIOUS)
+}
+
+fn bad_request(headers: &HeaderMap, said: &Said) -> Verdict {
+    if let Some(size) = size(said) {
+        too_large(size)
+    } else if said.mentions(QUOTA) {
+        quota(headers, said)
+    } else if said.mentions(NO_ENTRY) {
+        Verdict::of(Kind::Auth)
+    } else if said.mentions(NO_MODEL) {
+        Verdict::of(Kind::ModelUnavailable)
+    } else {
+        Verdict::of(Kind::InvalidRequest)
+    }
+}
+
+fn too_large(size: Size) -> Verdict {
+    let (kind, learned) = match size {
+        Size::Prompt { window } => (
+            Kind::ContextLengthExceeded,
+            LearnedLimits {
+                context_window_tokens: window,
+                max_output_tokens: None,
+            },
+        ),
+        Size::Output { most, window } => (
+            Kind::InvalidRequest,
+            LearnedLimits {
+                context_window_tokens: window,
+                max_output_tokens: Some(most),
+            },
+        ),
+    };
+    Verdict {
+        learned: (learned != LearnedLimits::default()).then_some(learned),
+        ..Verdict::of(kind)
+    }
+}
+
+/// 429 says both "slower" and "no more"; the latter is a quota unless it passes as fast as the former.
+fn too_many(headers: &HeaderMap, said: &Said) -> Verdict {
+    let rejected = headers
+        .get("anthropic-ratelimit-unified-status")
+        .is_some_and(|status| status == "rejected");
+    let used_up = quota(headers, said);
+    let passes = used_up.wait_ms.is_some_and(|wait| wait <= BACKOFF_MAX_MS);
+    if (rejected || said.mentions(QUOTA)) && !passes {
+        return used_up;
+    }
+    Verdict {
+        wait_ms: wait_ms(headers, said),
+        ..Verdict::of(Kind::RateLimited)
+    }
+}
+
+fn quota(headers: &HeaderMap, said: &Said) -> Verdict {
+    Verdict {
+        wait_ms: renewal_ms(headers, said),
+        ..Verdict::of(Kind::Quota)
+    }
+}
+
+#[cfg(test)]
+#[path = "classify_tests.rs"]
+mod tests;

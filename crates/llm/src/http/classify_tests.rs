@@ -1,0 +1,274 @@
+//! Every status and every vendor's phrasing, with what it means.
+
+use super::*;
+use reqwest::header::{HeaderName, HeaderValue};
+
+fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+    pairs
+        .iter()
+        .map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        })
+        .collect()
+}
+
+fn kind(status: u16, body: &str) -> Kind {
+    refusal(status, &HeaderMap::new(), &Said::read(body.as_bytes())).kind
+}
+
+#[test]
+fn each_status_without_words_has_its_class() {
+    for status in 100..=599 {
+        let expected = match status {
+            401 | 403 => Kind::Auth,
+            402 => Kind::Quota,
+            408 => Kind::Timeout,
+            429 => Kind::RateLimited,
+            400..=499 => Kind::InvalidRequest,
+            500 | 502..=504 | 520..=529 => Kind::ServerError,
+            500..=599 => Kind::InvalidRequest,
+            _ => Kind::InvalidResponse,
+        };
+        assert_eq!(kind(status, ""), expected, "{status}");
+    }
+}
+
+#[test]
+fn words_refine_what_a_status_says() {
+    for (status, body, expected) in [
+        (
+            400,
+            r#"{"error":{"message":"Unknown parameter: 'foo'.","type":"invalid_request_error"}}"#,
+            Kind::InvalidRequest,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"x does not support tools"}}"#,
+            Kind::InvalidRequest,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"bad","code":"context_length_exceeded"}}"#,
+            Kind::ContextLengthExceeded,
+        ),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+            Kind::ContextLengthExceeded,
+        ),
+        (
+            413,
+            r#"{"error":{"message":"Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 8000","code":"rate_limit_exceeded"}}"#,
+            Kind::ContextLengthExceeded,
+        ),
+        (
+            413,
+            "<html><title>413 Request Entity Too Large</title>",
+            Kind::InvalidRequest,
+        ),
+        (
+            422,
+            r#"{"detail":[{"msg":"field required"}]}"#,
+            Kind::InvalidRequest,
+        ),
+        (
+            500,
+            r#"{"error":{"message":"the request exceeds the available context size (4096 tokens)"}}"#,
+            Kind::ContextLengthExceeded,
+        ),
+        (
+            400,
+            r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#,
+            Kind::Quota,
+        ),
+        (
+            400,
+            r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]"#,
+            Kind::Auth,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"foo/bar is not a valid model ID","code":400}}"#,
+            Kind::ModelUnavailable,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Model Not Exist","type":"invalid_request_error"}}"#,
+            Kind::ModelUnavailable,
+        ),
+        (
+            400,
+            r#"{"detail":"The 'x' model is not supported when using Codex with this account."}"#,
+            Kind::ModelUnavailable,
+        ),
+        (
+            402,
+            r#"{"error":{"message":"Insufficient Balance"}}"#,
+            Kind::Quota,
+        ),
+        (
+            403,
+            r#"{"error":{"message":"Key limit exceeded (total limit)"}}"#,
+            Kind::Quota,
+        ),
+        (
+            403,
+            r#"{"error":{"message":"Project does not have access to model m","code":"model_not_found"}}"#,
+            Kind::ModelUnavailable,
+        ),
+        (403, "<html><title>Attention Required!</title>", Kind::Auth),
+        (
+            404,
+            r#"{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}"#,
+            Kind::ModelUnavailable,
+        ),
+        (
+            404,
+            r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-x"}}"#,
+            Kind::ModelUnavailable,
+        ),
+        (
+            404,
+            r#"{"error":{"message":"model \"x\" not found, try pulling it first"}}"#,
+            Kind::ModelUnavailable,
+        ),
+        (404, "404 page not found", Kind::InvalidRequest),
+        (
+            429,
+            r#"{"error":{"message":"Rate limit reached for m. Add a payment method at https://x/account/billing","code":"rate_limit_exceeded"}}"#,
+            Kind::RateLimited,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","code":"insufficient_quota"}}"#,
+            Kind::Quota,
+        ),
+        (
+            429,
+            r#"{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached"}}"#,
+            Kind::Quota,
+        ),
+        (
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            Kind::ServerError,
+        ),
+    ] {
+        assert_eq!(kind(status, body), expected, "{status} {body}");
+    }
+}
+
+#[test]
+fn limits_are_learned_from_refusals_and_from_reports() {
+    let sentence = "This model's maximum context length is 4096 tokens. Your messages resulted in 9000 tokens.";
+    let window = Some(LearnedLimits {
+        context_window_tokens: Some(4_096),
+        max_output_tokens: None,
+    });
+    let refused = refusal(400, &HeaderMap::new(), &Said::plain(sentence));
+    assert_eq!(
+        (refused.kind, refused.learned),
+        (Kind::ContextLengthExceeded, window)
+    );
+    for coded in [Kind::InvalidRequest, Kind::ContextLengthExceeded] {
+        assert_eq!(reported(coded, &Said::plain(sentence)), refused);
+    }
+    let output = refusal(
+        400,
+        &HeaderMap::new(),
+        &Said::plain("max_tokens: 9 > 4096, which is the maximum allowed number of output tokens"),
+    );
+    assert_eq!(output.kind, Kind::InvalidRequest);
+    assert_eq!(output.learned.unwrap().max_output_tokens, Some(4_096));
+    let nothing = refusal(
+        400,
+        &HeaderMap::new(),
+        &Said::plain("context_length_exceeded"),
+    );
+    assert_eq!(nothing.learned, None);
+}
+
+#[test]
+fn a_report_keeps_its_class_and_its_stated_wait() {
+    let said = Said::plain("Rate limit reached. Please try again in 11.5s.");
+    let verdict = reported(Kind::RateLimited, &said);
+    assert_eq!(
+        (verdict.kind, verdict.wait_ms),
+        (Kind::RateLimited, Some(11_500))
+    );
+    assert_eq!(reported(Kind::ServerError, &Said::plain("")).wait_ms, None);
+}
+
+#[test]
+fn waits_are_kept_where_another_try_can_help() {
+    let asked = headers(&[("retry-after", "7")]);
+    for (status, wait) in [
+        (429, Some(7_000)),
+        (503, Some(7_000)),
+        (500, Some(7_000)),
+        (529, Some(7_000)),
+        (408, Some(7_000)),
+        (401, None),
+        (404, None),
+    ] {
+        assert_eq!(
+            refusal(status, &asked, &Said::plain("")).wait_ms,
+            wait,
+            "{status}"
+        );
+    }
+}
+
+#[test]
+fn a_used_up_allowance_says_when_it_is_renewed() {
+    let codex = Said::read(br#"{"error":{"type":"usage_limit_reached","resets_in_seconds":7200}}"#);
+    let verdict = refusal(429, &HeaderMap::new(), &codex);
+    assert_eq!(
+        (verdict.kind, verdict.wait_ms),
+        (Kind::Quota, Some(7_200_000))
+    );
+    let unified = headers(&[
+        ("date", "Thu, 01 Jan 2026 00:00:00 GMT"),
+        ("anthropic-ratelimit-unified-status", "rejected"),
+        ("anthropic-ratelimit-unified-reset", "1767229200"),
+    ]);
+    let verdict = refusal(
+        429,
+        &unified,
+        &Said::plain("This request would exceed your account's rate limit."),
+    );
+    assert_eq!(
+        (verdict.kind, verdict.wait_ms),
+        (Kind::Quota, Some(3_600_000))
+    );
+}
+
+#[test]
+fn an_allowance_that_is_renewed_within_a_minute_is_a_rate_limit() {
+    let google = Said::read(
+        br#"[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}]"#,
+    );
+    let verdict = refusal(429, &HeaderMap::new(), &google);
+    assert_eq!(
+        (verdict.kind, verdict.wait_ms),
+        (Kind::RateLimited, Some(34_000))
+    );
+}
+
+#[test]
+fn a_missing_previous_response_is_recognised_and_nothing_else_is() {
+    let said = |body: &str| Said::read(body.as_bytes());
+    let missing = said(
+        r#"{"error":{"message":"Previous response with id 'resp_1' not found.","code":"previous_response_not_found","param":"previous_response_id"}}"#,
+    );
+    assert!(is_about_previous(400, &missing));
+    assert!(is_about_previous(404, &missing));
+    assert!(!is_about_previous(429, &missing));
+    assert!(!is_about_previous(
+        400,
+        &said(r#"{"error":{"message":"no"}}"#)
+    ));
+}

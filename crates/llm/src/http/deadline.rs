@@ -1,0 +1,64 @@
+//! Time limits of one attempt: each step has its own, and all of them share one.
+//!
+//! Time is the runtime's timer, so a paused clock in tests moves it.
+
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::Sleep;
+
+/// Which limit passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Late {
+    /// The limit of the step.
+    Step(Duration),
+    /// The limit of the whole attempt.
+    Attempt(Duration),
+}
+
+/// The time an attempt has left.
+#[derive(Debug)]
+pub(super) struct Deadline {
+    total: Duration,
+    over: Pin<Box<Sleep>>,
+}
+
+impl Deadline {
+    /// An attempt that begins now.
+    pub(super) fn starting(total: Duration) -> Self {
+        Self {
+            total,
+            over: Box::pin(tokio::time::sleep(total)),
+        }
+    }
+
+    /// Does a step that may take `limit`, or what is left of the attempt if that is less.
+    pub(super) async fn step<T>(
+        &mut self,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Late> {
+        tokio::select! {
+            biased;
+            () = self.over.as_mut() => Err(Late::Attempt(self.total)),
+            done = tokio::time::timeout(limit, work) => done.map_err(|_| Late::Step(limit)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_has_its_own_limit_and_shares_the_attempts() {
+        let mut deadline = Deadline::starting(5 * SECOND);
+        let mut wait = async |time| deadline.step(2 * SECOND, tokio::time::sleep(time)).await;
+        assert_eq!(wait(SECOND).await, Ok(()));
+        assert_eq!(wait(3 * SECOND).await, Err(Late::Step(2 * SECOND)));
+        assert_eq!(wait(SECOND).await, Ok(()));
+        assert_eq!(wait(SECOND * 3 / 2).await, Err(Late::Attempt(5 * SECOND)));
+        assert_eq!(wait(SECOND).await, Err(Late::Attempt(5 * SECOND)));
+    }
+}

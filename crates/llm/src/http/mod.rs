@@ -1,0 +1,25 @@
+//! Providers over HTTP: addresses, credentials, limits, and one attempt after the other's request.
+//!
+//! Owns the way of a request to a provider and back. What requests and answers look like is the codecs' business;
+//! whether and whom to ask again is the caller's.
+
+mod address;
+mod cause;
+mod classify;
+mod client;
+mod deadline;
+mod exchange;
+mod headers;
+mod limits;
+mod listing;
+mod provider;
+mod recent;
+mod report;
+mod retry_after;
+mod said;
+mod sse;
+mod words;
+
+pub(crate) use address::Provider;
+pub use limits::HttpLimits;
+pub(crate) use provider::Http;

@@ -1,0 +1,309 @@
+//! One attempt at one provider: encode, send, decode, by its protocol.
+//!
+//! The only thing kept between attempts is what a provider that stores responses already knows, so that a request that
+//! only adds to it can be sent short. It is never more than a saving: when in doubt the request is sent whole.
+
+use super::address::Provider;
+use super::classify::is_about_previous;
+use super::client::Clients;
+use super::deadline::Deadline;
+use super::exchange::{Exchange, Trouble, Whole};
+use super::headers;
+use super::limits::HttpLimits;
+use super::listing;
+use super::recent::Recent;
+use super::report::{Asked, Stage};
+use super::said::{Said, is_html};
+use crate::codec::responses::{Snapshot, continuation};
+use crate::codec::{Decoded, Fault, anthropic, chat, codex, responses};
+use crate::credential::{Credential, Credentials};
+use holon_domain::limits::PROVIDER_CONTINUATIONS;
+use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::{PromptCapability, Transport};
+use reqwest::{Client, Method, Request};
+use serde_json::Value;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Whose snapshot: an agent's conversation under one cache key with one model.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Scope {
+    agent_id: String,
+    prompt_cache_key: String,
+    model: ModelRef,
+}
+
+/// Everything attempts share.
+#[derive(Debug)]
+pub(crate) struct Http {
+    clients: Clients,
+    credentials: Arc<dyn Credentials>,
+    limits: HttpLimits,
+    known: Mutex<Recent<Scope, Snapshot>>,
+}
+
+impl Http {
+    pub(crate) fn new(credentials: Arc<dyn Credentials>, limits: HttpLimits) -> Self {
+        Self {
+            clients: Clients::new(&limits),
+            credentials,
+            limits,
+            known: Mutex::new(Recent::new(PROVIDER_CONTINUATIONS)),
+        }
+    }
+
+    /// One attempt at one round.
+    pub(crate) async fn call(
+        &self,
+        provider: &Provider,
+        request: &ModelRequest,
+    ) -> Result<ModelReply, ModelFailure> {
+        let mut deadline = Deadline::starting(self.limits.total);
+        let bare = asked(provider, Some(&request.model));
+        let credential = self.credential(&bare, &mut deadline).await?;
+        let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
+        let decoded = match provider.spec.transport {
+            Transport::OpenaiResponses => attempt.responses(request).await?,
+            Transport::OpenaiCodexResponses => attempt.codex(request).await?,
+            Transport::AnthropicMessages => {
+                let body = anthropic::encode(&provider.spec, request);
+                attempt.json(&body, anthropic::decode).await?
+            }
+            Transport::OpenaiChatCompletions => {
+                let body = chat::encode(&provider.spec, request);
+                attempt.json(&body, chat::decode).await?
+            }
+        };
+        Ok(decoded.reply)
+    }
+
+    /// The ids of the models the provider lists.
+    pub(crate) async fn models(&self, provider: &Provider) -> Result<Vec<String>, ModelFailure> {
+        let mut deadline = Deadline::starting(self.limits.total);
+        let bare = Asked {
+            url: &provider.list,
+            ..asked(provider, None)
+        };
+        let credential = self.credential(&bare, &mut deadline).await?;
+        let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
+        let sent = attempt.send(Method::GET, None).await;
+        let whole = sent.map_err(|trouble| trouble.failure(&attempt.exchange.asked))?;
+        attempt.decoded(&whole, listing::ids)
+    }
+
+    /// Whether a credential is to be had, where one is needed.
+    pub(crate) async fn check(
+        &self,
+        provider: &Provider,
+        model: &ModelRef,
+    ) -> Result<(), ModelFailure> {
+        let mut deadline = Deadline::starting(self.limits.total);
+        let bare = asked(provider, Some(model));
+        let credential = self.credential(&bare, &mut deadline).await?;
+        headers::of(&provider.spec, credential.as_ref()).map_err(|_| unsendable(&bare))?;
+        Ok(())
+    }
+
+    fn attempt<'a>(
+        &'a self,
+        bare: Asked<'a>,
+        credential: Option<&'a Credential>,
+        deadline: &'a mut Deadline,
+    ) -> Attempt<'a> {
+        Attempt {
+            http: self,
+            credential,
+            exchange: Exchange {
+                asked: Asked {
+                    secret: credential.map(|credential| &credential.secret),
+                    ..bare
+                },
+                limits: &self.limits,
+                deadline,
+            },
+        }
+    }
+
+    async fn credential(
+        &self,
+        asked: &Asked<'_>,
+        deadline: &mut Deadline,
+    ) -> Result<Option<Credential>, ModelFailure> {
+        let fetched = self.credentials.credential(&asked.provider.id);
+        deadline
+            .step(self.limits.total, fetched)
+            .await
+            .map_err(|late| asked.late(Stage::Credential, late))?
+            .map_err(|sentence| asked.no_credential(&sentence))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Recent<Scope, Snapshot>> {
+        // A panic cannot leave an entry half-written, so a poisoned lock is as good as any.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One attempt under way.
+struct Attempt<'a> {
+    http: &'a Http,
+    credential: Option<&'a Credential>,
+    exchange: Exchange<'a>,
+}
+
+impl<'a> Attempt<'a> {
+    /// A request in one document, an answer in one document.
+    async fn json(
+        &mut self,
+        body: &Value,
+        decode: fn(&[u8]) -> Result<Decoded, Fault>,
+    ) -> Result<Decoded, ModelFailure> {
+        let sent = self.send(Method::POST, Some(body)).await;
+        let whole = sent.map_err(|trouble| trouble.failure(&self.exchange.asked))?;
+        self.decoded(&whole, decode)
+    }
+
+    /// Responses: short if the provider knows the rest, and whole if it turns out that it does not.
+    async fn responses(&mut self, request: &ModelRequest) -> Result<Decoded, ModelFailure> {
+        let full = responses::encode(self.exchange.asked.provider, request);
+        if !self
+            .exchange
+            .asked
+            .provider
+            .can(PromptCapability::IncrementalResponses)
+        {
+            return self.json(&full, responses::decode).await;
+        }
+        let scope = Scope {
+            agent_id: request.frame.cache.agent_id.clone(),
+            prompt_cache_key: request.frame.cache.prompt_cache_key.clone(),
+            model: request.model.clone(),
+        };
+        let short = self
+            .http
+            .known()
+            .get(&scope)
+            .and_then(|known| continuation(&full, known));
+        let decoded = match self.short(short.as_ref()).await? {
+            Some(decoded) => decoded,
+            None => {
+                self.http.known().remove(&scope);
+                self.json(&full, responses::decode).await?
+            }
+        };
+        if let Some(snapshot) = Snapshot::of(&request.model, &full, &decoded) {
+            self.http.known().put(scope, snapshot);
+        }
+        Ok(decoded)
+    }
+
+    /// The answer to a short request; none if there is no short form or the provider does not know the rest any more.
+    async fn short(&mut self, short: Option<&Value>) -> Result<Option<Decoded>, ModelFailure> {
+        let Some(short) = short else {
+            return Ok(None);
+        };
+        let whole = match self.send(Method::POST, Some(short)).await {
+            Ok(whole) => whole,
+            Err(Trouble::Refused { status, said, .. })
+                if is_about_previous(status.as_u16(), &said) =>
+            {
+                return Ok(None);
+            }
+            Err(trouble) => return Err(trouble.failure(&self.exchange.asked)),
+        };
+        match responses::decode(&whole.bytes) {
+            Err(Fault::Reported { message, .. })
+                if is_about_previous(400, &Said::plain(&message)) =>
+            {
+                Ok(None)
+            }
+            decoded => self.told(&whole, decoded).map(Some),
+        }
+    }
+
+    /// A request in one document, an answer in events.
+    async fn codex(&mut self, request: &ModelRequest) -> Result<Decoded, ModelFailure> {
+        let body = codex::encode(self.exchange.asked.provider, request);
+        let mut assembler = codex::Assembler::default();
+        let taken = async {
+            let request = self.request(Method::POST, Some(&body))?;
+            let client = self.client()?;
+            self.exchange
+                .events(client, request, |event| {
+                    assembler.event(event.name.as_deref(), &event.data)
+                })
+                .await
+        };
+        let status = taken
+            .await
+            .map_err(|trouble| trouble.failure(&self.exchange.asked))?;
+        let answer = assembler.finish();
+        answer.map_err(|fault| self.exchange.asked.fault(&fault, status))
+    }
+
+    async fn send(&mut self, method: Method, body: Option<&Value>) -> Result<Whole, Trouble> {
+        let request = self.request(method, body)?;
+        let client = self.client()?;
+        self.exchange.whole(client, request).await
+    }
+
+    fn request(&self, method: Method, body: Option<&Value>) -> Result<Request, ModelFailure> {
+        let mut request = Request::new(method, self.exchange.asked.url.clone());
+        *request.headers_mut() = headers::of(self.exchange.asked.provider, self.credential)
+            .map_err(|_| unsendable(&self.exchange.asked))?;
+        if let Some(body) = body {
+            *request.body_mut() = Some(body.to_string().into());
+        }
+        Ok(request)
+    }
+
+    fn client(&self) -> Result<&'a Client, ModelFailure> {
+        let asked = &self.exchange.asked;
+        let client = self.http.clients.of(asked.url);
+        client.map_err(|error| asked.no_client(error))
+    }
+
+    fn decoded<T>(
+        &self,
+        whole: &Whole,
+        decode: fn(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, ModelFailure> {
+        self.told(whole, decode(&whole.bytes))
+    }
+
+    fn told<T>(&self, whole: &Whole, decoded: Result<T, Fault>) -> Result<T, ModelFailure> {
+        let fault = match decoded {
+            Ok(decoded) => return Ok(decoded),
+            Err(fault) => fault,
+        };
+        let fault = match fault {
+            Fault::Malformed { .. } if is_html(&whole.bytes) => Fault::Malformed {
+                what: Said::read(&whole.bytes).message,
+            },
+            // Nobody said where this body ends, and it ends in the middle: the connection was lost.
+            Fault::Malformed { .. } if whole.open_ended && is_cut(&whole.bytes) => Fault::CutOff,
+            other => other,
+        };
+        Err(self.exchange.asked.fault(&fault, whole.status))
+    }
+}
+
+/// Whether bytes are the beginning of a document.
+fn is_cut(bytes: &[u8]) -> bool {
+    let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
+    !bytes.trim_ascii().is_empty() && parsed.is_err_and(|error| error.is_eof())
+}
+
+fn asked<'a>(provider: &'a Provider, model: Option<&'a ModelRef>) -> Asked<'a> {
+    Asked {
+        provider: &provider.spec,
+        model,
+        url: &provider.ask,
+        secret: None,
+    }
+}
+
+fn unsendable(asked: &Asked<'_>) -> ModelFailure {
+    asked.no_credential(&format!(
+        "the credential of {} holds characters that cannot be sent; set it again",
+        asked.provider.id
+    ))
+}

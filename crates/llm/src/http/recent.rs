@@ -1,0 +1,71 @@
+//! A bounded memory: what was not used for longest is forgotten first.
+//!
+//! Small by design; finding the oldest looks at all entries.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// At most `most` entries.
+#[derive(Debug)]
+pub(super) struct Recent<K, V> {
+    most: usize,
+    uses: u64,
+    entries: HashMap<K, (u64, V)>,
+}
+
+impl<K: Eq + Hash + Clone, V> Recent<K, V> {
+    /// Nothing remembered yet.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            uses: 0,
+            entries: HashMap::new(),
+        }
+    }
+
+    /// What is remembered under a key; looking is a use.
+    pub(super) fn get(&mut self, key: &K) -> Option<&V> {
+        self.uses += 1;
+        let (used, value) = self.entries.get_mut(key)?;
+        *used = self.uses;
+        Some(value)
+    }
+
+    /// Remembers a value, in the place of the oldest if there is no room.
+    pub(super) fn put(&mut self, key: K, value: V) {
+        self.uses += 1;
+        if self.entries.len() >= self.most && !self.entries.contains_key(&key) {
+            let oldest = self.entries.iter().min_by_key(|(_, (used, _))| *used);
+            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+                self.entries.remove(&oldest);
+            }
+        }
+        self.entries.insert(key, (self.uses, value));
+    }
+
+    /// Forgets.
+    pub(super) fn remove(&mut self, key: &K) {
+        self.entries.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_that_was_not_used_for_longest_makes_room() {
+        let mut recent = Recent::new(2);
+        recent.put("a", 1);
+        recent.put("b", 2);
+        assert_eq!(recent.get(&"a"), Some(&1));
+        recent.put("c", 3);
+        assert_eq!(recent.get(&"b"), None);
+        assert_eq!(recent.get(&"a"), Some(&1));
+        recent.put("a", 4);
+        assert_eq!(recent.get(&"a"), Some(&4));
+        assert_eq!(recent.get(&"c"), Some(&3));
+        recent.remove(&"a");
+        assert_eq!(recent.get(&"a"), None);
+    }
+}

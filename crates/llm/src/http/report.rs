@@ -1,0 +1,356 @@
+//! Failures as the operator and the timeline see them: one bounded sentence and structured facts.
+//!
+//! Everything that leaves here has been stripped of the secret, of control characters and of the address's user,
+//! password and query. What a failure means is decided in `classify` and `cause`.
+
+use super::cause;
+use super::classify::{Verdict, refusal, reported};
+use super::client::is_loopback;
+use super::deadline::Late;
+use super::said::Said;
+use crate::codec::Fault;
+use holon_domain::attempt::TransportDiagnostics;
+use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES, SOURCE_CHAIN};
+use holon_domain::model::{ModelFailure, ModelFailureKind as Kind, ModelRef};
+use holon_domain::provider::{ProviderSpec, Transport};
+use holon_domain::text;
+use reqwest::header::HeaderMap;
+use reqwest::{StatusCode, Url};
+use secrecy::{ExposeSecret, SecretString};
+
+/// Bytes of a provider's own words; the sentence around them and the next step fit beside it.
+const WORDS_BYTES: usize = 320;
+/// Stands where the secret stood.
+const SECRET: &str = "[secret]";
+
+/// Where an attempt was when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Getting the credential.
+    Credential,
+    /// Getting a connection.
+    Connect,
+    /// Waiting for the answer to begin.
+    Headers,
+    /// Reading the answer.
+    Body,
+    /// Understanding it.
+    Decode,
+}
+
+impl Stage {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Credential => "credential",
+            Self::Connect => "connect",
+            Self::Headers => "headers",
+            Self::Body => "body",
+            Self::Decode => "decode",
+        }
+    }
+
+    const fn doing(self) -> &'static str {
+        match self {
+            Self::Credential => "its credential was fetched",
+            Self::Connect => "connecting",
+            Self::Headers => "waiting for its answer to begin",
+            Self::Body => "reading its answer",
+            Self::Decode => "reading its answer",
+        }
+    }
+}
+
+/// Whom we asked what, for the sake of telling how it went.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// The provider.
+    pub(super) provider: &'a ProviderSpec,
+    /// The model, if one was asked.
+    pub(super) model: Option<&'a ModelRef>,
+    /// Where.
+    pub(super) url: &'a Url,
+    /// What must not be told.
+    pub(super) secret: Option<&'a SecretString>,
+}
+
+impl Asked<'_> {
+    /// The provider answered with a status that is no success.
+    pub(super) fn refused(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        said: &Said,
+    ) -> ModelFailure {
+        let verdict = refusal(status.as_u16(), headers, said);
+        let sentence = match headers.get("location").filter(|_| status.is_redirection()) {
+            Some(target) => format!(
+                "{} answered {status} and sends us on to {}; no redirect is followed, so set its base URL to the \
+                 right address",
+                self.provider.id,
+                host(target.to_str().unwrap_or_default()),
+            ),
+            None => self.sentence(&format!("answered {status}"), said, verdict, status),
+        };
+        self.failure(Stage::Headers, verdict, &sentence, Some(status))
+    }
+
+    /// The answer came and is none.
+    pub(super) fn fault(&self, fault: &Fault, status: StatusCode) -> ModelFailure {
+        match fault {
+            Fault::Malformed { what } => {
+                let sentence = format!(
+                    "{} answered {status} with something that is not {}: {}; check its base URL and transport",
+                    self.provider.id,
+                    self.provider.transport,
+                    self.clean(what, WORDS_BYTES),
+                );
+                self.failure(
+                    Stage::Decode,
+                    kind(Kind::InvalidResponse),
+                    &sentence,
+                    Some(status),
+                )
+            }
+            Fault::Reported { kind, message } => {
+                let said = Said::plain(message);
+                let verdict = reported(*kind, &said);
+                let sentence =
+                    self.sentence("reports a failure in its answer", &said, verdict, status);
+                self.failure(Stage::Decode, verdict, &sentence, Some(status))
+            }
+            Fault::CutOff => {
+                let sentence = format!(
+                    "{} broke off its answer before it was complete",
+                    self.provider.id
+                );
+                self.failure(Stage::Body, kind(Kind::Connection), &sentence, Some(status))
+            }
+        }
+    }
+
+    /// The client failed.
+    pub(super) fn broke(&self, stage: Stage, error: reqwest::Error) -> ModelFailure {
+        let error = error.without_url();
+        let stage = if error.is_connect() {
+            Stage::Connect
+        } else {
+            stage
+        };
+        let class = match cause::kind(&error) {
+            // Between this machine and itself there is no network that could be down.
+            Kind::Network if is_loopback(self.url) => Kind::Connection,
+            class => class,
+        };
+        let root = cause::chain(&error).last().map(ToString::to_string);
+        let root = self.clean(&root.unwrap_or_default(), WORDS_BYTES);
+        let id = &self.provider.id;
+        let sentence = match class {
+            Kind::Network => format!(
+                "{id} cannot be reached from this machine: {root}; check the network connection and the provider's \
+                 base URL"
+            ),
+            Kind::Timeout => format!(
+                "{id} did not answer in time while {}: {root}",
+                stage.doing()
+            ),
+            _ if stage == Stage::Connect => {
+                format!("no connection to {id} at {}: {root}", self.place())
+            }
+            _ => format!(
+                "the connection to {id} failed while {}: {root}",
+                stage.doing()
+            ),
+        };
+        let mut failure = self.failure(stage, kind(class), &sentence, None);
+        if let Some(diagnostics) = &mut failure.diagnostics {
+            diagnostics.reqwest = Some(cause::facts(&error));
+            diagnostics.source_chain = self.causes(&error);
+        }
+        failure
+    }
+
+    /// A time limit passed.
+    pub(super) fn late(&self, stage: Stage, late: Late) -> ModelFailure {
+        let limit = match late {
+            Late::Step(limit) => limit,
+            Late::Attempt(limit) => limit,
+        };
+        let sentence = format!(
+            "{} did not finish within {limit:?} (while {})",
+            self.provider.id,
+            stage.doing()
+        );
+        self.failure(stage, kind(Kind::Timeout), &sentence, None)
+    }
+
+    /// No credential is to be had; the sentence says why and what to do.
+    pub(super) fn no_credential(&self, sentence: &str) -> ModelFailure {
+        self.failure(Stage::Credential, kind(Kind::Auth), sentence, None)
+    }
+
+    /// The answer is larger than an answer may be.
+    pub(super) fn too_large(&self, bytes: usize, status: StatusCode) -> ModelFailure {
+        let sentence = format!(
+            "{} answered with more than {bytes} bytes, which no model says; check its base URL",
+            self.provider.id
+        );
+        self.failure(
+            Stage::Body,
+            kind(Kind::InvalidResponse),
+            &sentence,
+            Some(status),
+        )
+    }
+
+    /// No client can be made on this machine.
+    pub(super) fn no_client(&self, error: reqwest::Error) -> ModelFailure {
+        let error = error.without_url();
+        let root = cause::chain(&error).last().map(ToString::to_string);
+        let sentence = format!(
+            "encrypted connections cannot be made from this machine: {}; install its certificate store (often the \
+             package ca-certificates)",
+            root.unwrap_or_default()
+        );
+        self.failure(
+            Stage::Connect,
+            kind(Kind::UnsupportedTransport),
+            &sentence,
+            None,
+        )
+    }
+
+    fn sentence(&self, what: &str, said: &Said, verdict: Verdict, status: StatusCode) -> String {
+        let words = match self.clean(&said.message, WORDS_BYTES) {
+            words if words.is_empty() => String::new(),
+            words => format!(": {}", words.trim_end_matches('.')),
+        };
+        let id = &self.provider.id;
+        let next = self.next_step(verdict, status);
+        format!("{id} {what}{words}{next}")
+    }
+
+    fn next_step(&self, verdict: Verdict, status: StatusCode) -> String {
+        let id = &self.provider.id;
+        match verdict.kind {
+            Kind::Auth if self.provider.transport == Transport::OpenaiCodexResponses => {
+                "; log in again with `codex login`".to_owned()
+            }
+            Kind::Auth => format!(
+                "; renew the credential of {id} (`holon config doctor` shows where it comes from)"
+            ),
+            Kind::Quota => match verdict.wait_ms {
+                Some(wait) => format!("; the allowance is renewed in {}", wait_in_words(wait)),
+                None => "; top up the account or choose another model".to_owned(),
+            },
+            Kind::ModelUnavailable => {
+                "; choose another model (`holon config models list` shows those known here)"
+                    .to_owned()
+            }
+            Kind::InvalidRequest if status == StatusCode::NOT_FOUND => {
+                format!(
+                    "; nothing is served at {}, check the base URL of {id}",
+                    self.place()
+                )
+            }
+            Kind::InvalidRequest
+            | Kind::ContextLengthExceeded
+            | Kind::RateLimited
+            | Kind::ServerError
+            | Kind::Timeout
+            | Kind::Connection
+            | Kind::Network
+            | Kind::InvalidResponse
+            | Kind::UnsupportedTransport => String::new(),
+        }
+    }
+
+    fn failure(
+        &self,
+        stage: Stage,
+        verdict: Verdict,
+        sentence: &str,
+        status: Option<StatusCode>,
+    ) -> ModelFailure {
+        ModelFailure {
+            kind: verdict.kind,
+            message: self.clean(sentence, FAILURE_SUMMARY_BYTES),
+            retry_after_ms: verdict.wait_ms,
+            usage: None,
+            learned: verdict.learned,
+            diagnostics: Some(Box::new(TransportDiagnostics {
+                stage: stage.as_str().to_owned(),
+                provider: Some(self.provider.id.clone()),
+                model_ref: self.model.map(ToString::to_string),
+                url: Some(self.place()),
+                status: status.map(|status| status.as_u16()),
+                ..TransportDiagnostics::default()
+            })),
+        }
+    }
+
+    /// The address without user, password, query and fragment.
+    fn place(&self) -> String {
+        let mut url = self.url.clone();
+        // Only addresses that can have neither refuse this, and these are refused when a router is made.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_query(None);
+        url.set_fragment(None);
+        self.clean(url.as_str(), WORDS_BYTES)
+    }
+
+    fn causes(&self, error: &reqwest::Error) -> Vec<String> {
+        let mut causes: Vec<String> = cause::chain(error)
+            .take(SOURCE_CHAIN)
+            .map(|cause| self.clean(&cause.to_string(), EVENT_PREVIEW_BYTES))
+            .collect();
+        causes.dedup();
+        causes
+    }
+
+    /// Text without the secret and without control characters, cut to `bytes`; the secret goes before the cut, so no
+    /// part of it can stay.
+    fn clean(&self, text: &str, bytes: usize) -> String {
+        let secret = self.secret.map(ExposeSecret::expose_secret);
+        let text = match secret.map(str::trim).filter(|secret| !secret.is_empty()) {
+            Some(secret) => text.replace(secret, SECRET),
+            None => text.to_owned(),
+        };
+        let visible: String = text
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        let words: Vec<&str> = visible.split_whitespace().collect();
+        text::preview(&words.join(" "), bytes)
+    }
+}
+
+const fn kind(kind: Kind) -> Verdict {
+    Verdict {
+        kind,
+        wait_ms: None,
+        learned: None,
+    }
+}
+
+/// The host of an address, which may be relative.
+fn host(target: &str) -> String {
+    let parsed = Url::parse(target).ok();
+    parsed
+        .as_ref()
+        .and_then(Url::host_str)
+        .map_or_else(|| "another path of the same host".to_owned(), str::to_owned)
+}
+
+fn wait_in_words(millis: u64) -> String {
+    let minutes = millis.div_ceil(60_000);
+    match (minutes / 1_440, minutes / 60 % 24, minutes % 60) {
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

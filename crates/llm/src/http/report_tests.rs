@@ -1,0 +1,162 @@
+//! What is told of a failure, and what is not.
+
+use super::*;
+use reqwest::header::{HeaderName, HeaderValue};
+use std::time::Duration;
+
+fn provider(transport: Transport) -> ProviderSpec {
+    ProviderSpec {
+        id: "acme".to_owned(),
+        transport,
+        base_url: "https://api.acme.example/v1".to_owned(),
+        store_responses: false,
+        context_management: None,
+        reasoning_effort: None,
+    }
+}
+
+fn told(transport: Transport, status: u16, body: &str) -> ModelFailure {
+    let provider = provider(transport);
+    let url = Url::parse("https://api.acme.example/v1/responses").unwrap();
+    let model = ModelRef::parse("acme/m").unwrap();
+    let secret = SecretString::from("sk-canary-0123456789");
+    let asked = Asked {
+        provider: &provider,
+        model: Some(&model),
+        url: &url,
+        secret: Some(&secret),
+    };
+    let status = StatusCode::from_u16(status).unwrap();
+    asked.refused(status, &HeaderMap::new(), &Said::read(body.as_bytes()))
+}
+
+fn message(status: u16, body: &str) -> String {
+    told(Transport::OpenaiResponses, status, body).message
+}
+
+#[test]
+fn a_refusal_names_the_provider_the_status_the_words_and_the_next_step() {
+    assert_eq!(
+        message(401, r#"{"error":{"message":"Invalid token."}}"#),
+        "acme answered 401 Unauthorized: Invalid token; renew the credential of acme (`holon config doctor` shows \
+         where it comes from)"
+    );
+    assert_eq!(
+        told(Transport::OpenaiCodexResponses, 401, "").message,
+        "acme answered 401 Unauthorized; log in again with `codex login`"
+    );
+    assert_eq!(
+        message(404, "nothing here"),
+        "acme answered 404 Not Found: nothing here; nothing is served at https://api.acme.example/v1/responses, check \
+         the base URL of acme"
+    );
+    assert_eq!(message(503, ""), "acme answered 503 Service Unavailable");
+    let quota = r#"{"error":{"type":"usage_limit_reached","message":"Limit reached","resets_in_seconds":7500}}"#;
+    assert!(message(429, quota).ends_with("; the allowance is renewed in 2 h 5 min"));
+}
+
+#[test]
+fn the_facts_stand_beside_the_sentence() {
+    let failure = told(Transport::OpenaiResponses, 503, "");
+    let facts = failure.diagnostics.unwrap();
+    assert_eq!(
+        (
+            facts.stage.as_str(),
+            facts.status,
+            facts.provider.as_deref(),
+            facts.model_ref.as_deref()
+        ),
+        ("headers", Some(503), Some("acme"), Some("acme/m"))
+    );
+    assert_eq!(
+        facts.url.as_deref(),
+        Some("https://api.acme.example/v1/responses")
+    );
+}
+
+#[test]
+fn the_secret_is_cut_out_before_anything_is_shortened() {
+    let padding = "x".repeat(WORDS_BYTES - 5);
+    for body in [
+        "bad key sk-canary-0123456789 given".to_owned(),
+        format!("{padding} sk-canary-0123456789"),
+        format!("sk-canary-0123456789 {padding}"),
+    ] {
+        let failure = told(Transport::OpenaiResponses, 400, &body);
+        let everything = format!("{failure} {failure:?}");
+        assert!(!everything.contains("sk-"), "{everything}");
+    }
+    assert!(message(400, "bad key sk-canary-0123456789 given").contains("bad key [secret] given"));
+}
+
+#[test]
+fn words_without_end_and_control_characters_are_tamed() {
+    let long = message(401, &"é".repeat(100_000));
+    assert!(long.len() <= FAILURE_SUMMARY_BYTES);
+    assert!(
+        long.ends_with("where it comes from)"),
+        "the next step is still there"
+    );
+    let escapes = message(400, "a\u{1b}[31mred\u{7}\r\n\tb\u{0}");
+    assert!(escapes.ends_with(": a [31mred b"), "{escapes}");
+}
+
+#[test]
+fn a_redirect_names_the_host_and_nothing_else_of_its_target() {
+    let provider = provider(Transport::OpenaiResponses);
+    let url = Url::parse(&provider.base_url).unwrap();
+    let asked = Asked {
+        provider: &provider,
+        model: None,
+        url: &url,
+        secret: None,
+    };
+    for (target, names) in [
+        ("https://evil.example/path?token=canary", "evil.example"),
+        ("/elsewhere?canary", "another path of the same host"),
+    ] {
+        let headers = [(
+            HeaderName::from_static("location"),
+            HeaderValue::from_static(target),
+        )];
+        let failure = asked.refused(
+            StatusCode::TEMPORARY_REDIRECT,
+            &headers.into_iter().collect(),
+            &Said::plain("moved"),
+        );
+        assert_eq!(failure.kind, Kind::InvalidResponse);
+        assert!(failure.message.contains(names), "{}", failure.message);
+        assert!(!failure.message.contains("canary"), "{}", failure.message);
+    }
+}
+
+#[test]
+fn every_limit_that_passes_is_a_timeout_with_its_stage() {
+    let provider = provider(Transport::OpenaiResponses);
+    let url = Url::parse(&provider.base_url).unwrap();
+    let asked = Asked {
+        provider: &provider,
+        model: None,
+        url: &url,
+        secret: None,
+    };
+    let failure = asked.late(Stage::Headers, Late::Step(Duration::from_secs(300)));
+    assert_eq!(failure.kind, Kind::Timeout);
+    assert_eq!(
+        failure.message,
+        "acme did not finish within 300s (while waiting for its answer to begin)"
+    );
+    assert_eq!(failure.diagnostics.unwrap().stage, "headers");
+}
+
+#[test]
+fn waits_are_told_in_the_units_people_use() {
+    for (millis, words) in [
+        (1, "1 min"),
+        (90_000, "2 min"),
+        (7_500_000, "2 h 5 min"),
+        (5 * 86_400_000 + 3_600_000, "5 d 1 h"),
+    ] {
+        assert_eq!(wait_in_words(millis), words);
+    }
+}

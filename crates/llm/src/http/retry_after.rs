@@ -1,0 +1,318 @@
+//! How long a provider asks us to wait, from its headers and its words.
+//!
+//! Moments are turned into waits with the provider's own `Date`, so our clock is not asked and need not agree with
+//! theirs; a moment without a `Date` beside it says nothing. A wait is never longer than `PROVIDER_WAIT_MAX_MS`.
+
+use super::said::Said;
+use holon_domain::limits::PROVIDER_WAIT_MAX_MS;
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use serde_json::Value;
+
+/// Numbers from here on are moments in seconds, not waits: the year 2001.
+const SECONDS_ARE_A_MOMENT: f64 = 1e9;
+/// Numbers from here on are moments in milliseconds: the same year.
+const MILLIS_ARE_A_MOMENT: f64 = 1e12;
+/// Which of a provider's separate limits ran out is told by what remains of each.
+const LIMITS: [(&str, &str); 6] = [
+    (
+        "x-ratelimit-remaining-requests",
+        "x-ratelimit-reset-requests",
+    ),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    ("x-ratelimit-remaining", "x-ratelimit-reset"),
+    (
+        "anthropic-ratelimit-requests-remaining",
+        "anthropic-ratelimit-requests-reset",
+    ),
+    (
+        "anthropic-ratelimit-input-tokens-remaining",
+        "anthropic-ratelimit-input-tokens-reset",
+    ),
+    (
+        "anthropic-ratelimit-output-tokens-remaining",
+        "anthropic-ratelimit-output-tokens-reset",
+    ),
+];
+
+/// How long to wait before another try, in milliseconds.
+pub(super) fn wait_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
+    let now = date(headers);
+    let exact = text(headers, "retry-after-ms")
+        .and_then(|ms| ms.parse::<f64>().ok())
+        .and_then(bounded);
+    exact
+        .or_else(|| until(text(headers, RETRY_AFTER.as_str())?, now))
+        .or_else(|| stated(said))
+        .or_else(|| limit_reset(headers, now))
+}
+
+/// How long until a used-up allowance is renewed, in milliseconds.
+pub(super) fn renewal_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
+    let now = date(headers);
+    let seconds = |name| said.field(name).and_then(Value::as_f64);
+    seconds("resets_in_seconds")
+        .and_then(|wait| bounded(wait * 1_000.0))
+        .or_else(|| until(&seconds("resets_at")?.to_string(), now))
+        .or_else(|| until(text(headers, "anthropic-ratelimit-unified-reset")?, now))
+        .or_else(|| wait_ms(headers, said))
+}
+
+/// A wait the words state: `try again in 20s`, or Google's `retryDelay`.
+pub(super) fn stated(said: &Said) -> Option<u64> {
+    if let Some(Value::String(delay)) = said.field("retryDelay") {
+        return until(delay, None);
+    }
+    let (_, after) = said.words().split_once("try again in ")?;
+    let mut parts = after.split_whitespace();
+    let first = parts.next()?.trim_end_matches(['.', ',']);
+    let unit = parts.next().unwrap_or_default();
+    match (first.parse::<f64>().ok(), unit) {
+        (Some(number), unit) if unit.starts_with("ms") || unit.starts_with("milli") => {
+            bounded(number)
+        }
+        (Some(number), unit) if unit.starts_with("min") => bounded(number * 60_000.0),
+        (Some(number), unit) if unit.starts_with("hour") => bounded(number * 3_600_000.0),
+        (Some(number), _) => bounded(number * 1_000.0),
+        (None, _) => span(first),
+    }
+}
+
+/// The reset of the limits that ran out; if none says so, the soonest reset.
+fn limit_reset(headers: &HeaderMap, now: Option<i64>) -> Option<u64> {
+    let resets = || {
+        LIMITS.iter().filter_map(|(remaining, reset)| {
+            let wait = until(text(headers, reset)?, now)?;
+            Some((text(headers, remaining) == Some("0"), wait))
+        })
+    };
+    let spent = resets().filter(|(spent, _)| *spent);
+    let latest = spent.map(|(_, wait)| wait).max();
+    latest.or_else(|| resets().map(|(_, wait)| wait).min())
+}
+
+/// The provider's own time, in milliseconds.
+fn date(headers: &HeaderMap) -> Option<i64> {
+    moment(text(headers, DATE.as_str())?)
+}
+
+/// Milliseconds until what is written: a moment (RFC 3339, HTTP date, Unix time), a number of seconds, or `1h2m3s`.
+fn until(written: &str, now: Option<i64>) -> Option<u64> {
+    let written = written.trim();
+    let from_now = |at: f64| {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "milliseconds of our century are exact in f64"
+        )]
+        let now = now? as f64;
+        bounded((at - now).max(0.0))
+    };
+    if let Ok(number) = written.parse::<f64>() {
+        return match number {
+            at if at >= MILLIS_ARE_A_MOMENT => from_now(at),
+            at if at >= SECONDS_ARE_A_MOMENT => from_now(at * 1_000.0),
+            seconds => bounded(seconds * 1_000.0),
+        };
+    }
+    if let Some(at) = moment(written) {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "milliseconds of our century are exact in f64"
+        )]
+        return from_now(at as f64);
+    }
+    span(written)
+}
+
+/// A written moment, in milliseconds since the epoch.
+fn moment(written: &str) -> Option<i64> {
+    let stamp = written.parse::<jiff::Timestamp>().ok();
+    let at = stamp.or_else(|| Some(jiff::fmt::rfc2822::parse(written).ok()?.timestamp()))?;
+    Some(at.as_millisecond())
+}
+
+/// `6m0s`, `1.5s`, `20ms`: numbers with units, one after the other.
+fn span(written: &str) -> Option<u64> {
+    let mut rest = written;
+    let mut total = 0.0;
+    while !rest.is_empty() {
+        let is_number = |c: char| c.is_ascii_digit() || c == '.';
+        let unit_at = rest.find(|c| !is_number(c))?;
+        let (number, tail) = rest.split_at_checked(unit_at)?;
+        let unit_end = tail.find(is_number).unwrap_or(tail.len());
+        let (unit, after) = tail.split_at_checked(unit_end)?;
+        let millis = match unit {
+            "ms" => 1.0,
+            "s" => 1_000.0,
+            "m" => 60_000.0,
+            "h" => 3_600_000.0,
+            "d" => 86_400_000.0,
+            _ => return None,
+        };
+        total += number.parse::<f64>().ok()? * millis;
+        rest = after;
+    }
+    if written.is_empty() {
+        None
+    } else {
+        bounded(total)
+    }
+}
+
+/// Whole milliseconds, rounded up, within the bound; nothing for what is no wait at all.
+fn bounded(millis: f64) -> Option<u64> {
+    if millis.is_nan() || millis < 0.0 {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float that is not negative saturates at the largest integer"
+    )]
+    let millis = millis.ceil() as u64;
+    Some(millis.min(PROVIDER_WAIT_MAX_MS))
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    const TODAY: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+    /// 2026-01-01T00:00:00Z, when small numbers of seconds can be told from moments.
+    const LATER: (&str, &str) = ("date", "Thu, 01 Jan 2026 00:00:00 GMT");
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect()
+    }
+
+    fn nothing() -> Said {
+        Said::plain("")
+    }
+
+    #[test]
+    fn every_way_to_ask_for_patience_is_read() {
+        for (given, wait) in [
+            (&[("retry-after", "2")][..], Some(2_000)),
+            (&[("retry-after", "0.5")], Some(500)),
+            (
+                &[("retry-after-ms", "120"), ("retry-after", "9")],
+                Some(120),
+            ),
+            (
+                &[TODAY, ("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")],
+                Some(30_000),
+            ),
+            (
+                &[TODAY, ("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")],
+                Some(0),
+            ),
+            (&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")], None),
+            (&[("retry-after", "-3")], None),
+            (&[("retry-after", "soon")], None),
+            (&[("retry-after", "NaN")], None),
+            (&[("retry-after", "999999999")], Some(PROVIDER_WAIT_MAX_MS)),
+            (&[("x-ratelimit-reset-requests", "6m0s")], Some(360_000)),
+            (
+                &[
+                    ("x-ratelimit-reset-tokens", "20ms"),
+                    ("x-ratelimit-reset-requests", "1s"),
+                ],
+                Some(20),
+            ),
+            (
+                &[
+                    ("x-ratelimit-remaining-requests", "0"),
+                    ("x-ratelimit-reset-requests", "1m1.5s"),
+                    ("x-ratelimit-remaining-tokens", "400"),
+                    ("x-ratelimit-reset-tokens", "20ms"),
+                ],
+                Some(61_500),
+            ),
+            (
+                &[LATER, ("x-ratelimit-reset", "1767225607000")],
+                Some(7_000),
+            ),
+            (&[LATER, ("x-ratelimit-reset", "1767225607")], Some(7_000)),
+            (
+                &[
+                    LATER,
+                    ("anthropic-ratelimit-requests-reset", "2026-01-01T00:01:00Z"),
+                ],
+                Some(60_000),
+            ),
+            (&[("x-ratelimit-reset", "7x")], None),
+            (&[], None),
+        ] {
+            assert_eq!(wait_ms(&headers(given), &nothing()), wait, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_read_where_headers_are_silent() {
+        for (body, wait) in [
+            (
+                r#"{"error":{"message":"Rate limit. Please try again in 1.25s. See docs."}}"#,
+                Some(1_250),
+            ),
+            (r#"{"error":{"message":"try again in 898ms."}}"#, Some(898)),
+            (
+                r#"{"error":{"message":"try again in 6m0s."}}"#,
+                Some(360_000),
+            ),
+            (
+                r#"{"error":{"message":"Try again in 20 seconds"}}"#,
+                Some(20_000),
+            ),
+            (
+                r#"{"error":{"message":"try again in 5 minutes"}}"#,
+                Some(300_000),
+            ),
+            (r#"{"error":{"message":"try again in a while"}}"#, None),
+            (
+                r#"{"error":{"details":[{"x":1},{"retryDelay":"34s"}]}}"#,
+                Some(34_000),
+            ),
+        ] {
+            assert_eq!(
+                wait_ms(&headers(&[]), &Said::read(body.as_bytes())),
+                wait,
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_renewal_is_read_from_the_body_then_from_headers() {
+        let said = |body: &str| Said::read(body.as_bytes());
+        let in_body = said(r#"{"error":{"type":"usage_limit_reached","resets_in_seconds":3600}}"#);
+        assert_eq!(
+            renewal_ms(&headers(&[("retry-after", "5")]), &in_body),
+            Some(3_600_000)
+        );
+        let at = said(r#"{"error":{"type":"usage_limit_reached","resets_at":1767225610}}"#);
+        assert_eq!(renewal_ms(&headers(&[LATER]), &at), Some(10_000));
+        assert_eq!(
+            renewal_ms(&headers(&[]), &at),
+            None,
+            "a moment needs a clock to be a wait"
+        );
+        let unified = headers(&[LATER, ("anthropic-ratelimit-unified-reset", "1767229200")]);
+        assert_eq!(renewal_ms(&unified, &nothing()), Some(3_600_000));
+        assert_eq!(
+            renewal_ms(&headers(&[("retry-after", "5")]), &nothing()),
+            Some(5_000)
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! Requests that only add to what a provider has stored are sent short; everything else, and everything uncertain, whole.
+
+use crate::support::text_of;
+use crate::wire::{asking, patient, router, spec};
+use holon_domain::block::Block;
+use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock};
+use holon_llm::Router;
+use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use tokio_util::sync::CancellationToken;
+
+fn storing(provider: &Provider) -> Router {
+    let mut spec = spec(Protocol::Responses, &provider.base_url());
+    spec.store_responses = true;
+    router(spec, patient())
+}
+
+async fn ask(router: &Router, request: &ModelRequest) -> String {
+    let reply = router.call(request, &CancellationToken::new()).await;
+    text_of(&reply.unwrap())
+}
+
+/// The next request of the same turn: the answer, and something said after it.
+async fn ask_and_go_on(router: &Router, request: &mut ModelRequest) -> String {
+    let reply = router
+        .call(request, &CancellationToken::new())
+        .await
+        .unwrap();
+    let blocks = reply.blocks.iter().map(|block| match block {
+        ReplyBlock::Text { text } => Block::Text { text: text.clone() },
+        ReplyBlock::Reasoning { .. } | ReplyBlock::Call(_) => unreachable!("the script only talks"),
+    });
+    request.conversation.push(ConversationItem::Assistant {
+        model_ref: request.model.to_string(),
+        blocks: blocks.collect(),
+    });
+    request.conversation.push(ConversationItem::User {
+        text: "and then?".to_owned(),
+    });
+    text_of(&reply)
+}
+
+fn is_short(asked: &Recorded) -> bool {
+    asked.body.get("previous_response_id").is_some()
+}
+
+/// What a server does with a request.
+enum Step {
+    Say(&'static str),
+    Fail(Fault),
+}
+
+/// These steps, answered with documents that tell whether they are kept, as the vendor's do.
+fn script(steps: impl IntoIterator<Item = Step>) -> Script {
+    let mut steps: VecDeque<Step> = steps.into_iter().collect();
+    Script::choose(move |asked| {
+        Round::fault(match steps.pop_front() {
+            Some(Step::Say(words)) => Fault::Status {
+                code: 200,
+                headers: Vec::new(),
+                body: kept(asked, words).to_string(),
+            },
+            Some(Step::Fail(fault)) => fault,
+            None => panic!("one request too many"),
+        })
+    })
+}
+
+fn texts(rounds: &[&'static str]) -> Script {
+    script(rounds.iter().copied().map(Step::Say).collect::<Vec<_>>())
+}
+
+fn kept(asked: &Recorded, words: &str) -> Value {
+    let port = asked.header("host").unwrap().split(':').nth(1).unwrap();
+    json!({
+        "id": format!("fk{port}_r{}", asked.index), "object": "response", "status": "completed",
+        "store": asked.body["store"], "model": asked.model(),
+        "output": [{
+            "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [{ "type": "output_text", "text": words, "annotations": [] }],
+        }],
+        "usage": { "input_tokens": 1, "output_tokens": 1, "total_tokens": 2 },
+    })
+}
+
+#[tokio::test]
+async fn a_request_that_only_adds_is_sent_short() {
+    let provider = Provider::start(texts(&["one", "two", "three"]));
+    let (router, mut request) = (storing(&provider), asking());
+    for words in ["one", "two", "three"] {
+        assert_eq!(ask_and_go_on(&router, &mut request).await, words);
+    }
+    let asked = provider.finish();
+    let short: Vec<bool> = asked.iter().map(is_short).collect();
+    assert_eq!(short, [false, true, true]);
+    assert_eq!(asked[2].body["input"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn another_agent_another_cache_key_or_changed_words_are_sent_whole() {
+    let provider = Provider::start(texts(&["one", "two", "three", "four", "five"]));
+    let (router, mut request) = (storing(&provider), asking());
+    ask_and_go_on(&router, &mut request).await;
+    let mut other = request.clone();
+    other.frame.cache.agent_id = "other".to_owned();
+    ask(&router, &other).await;
+    let mut other = request.clone();
+    other.frame.cache.prompt_cache_key = "other".to_owned();
+    ask(&router, &other).await;
+    let mut other = request.clone();
+    other.conversation.insert(
+        0,
+        ConversationItem::User {
+            text: "before".to_owned(),
+        },
+    );
+    ask(&router, &other).await;
+    ask(&storing(&provider), &request).await;
+    assert!(!provider.finish().iter().any(is_short));
+}
+
+#[tokio::test]
+async fn without_leave_to_store_every_request_is_whole() {
+    let provider = Provider::start(texts(&["one", "two"]));
+    let router = router(spec(Protocol::Responses, &provider.base_url()), patient());
+    let mut request = asking();
+    ask_and_go_on(&router, &mut request).await;
+    ask(&router, &request).await;
+    let asked = provider.finish();
+    assert!(!asked.iter().any(is_short));
+    assert!(asked.iter().all(|asked| asked.body["store"] == false));
+}
+
+#[tokio::test]
+async fn a_provider_that_forgot_is_asked_once_more_with_everything() {
+    let provider = Provider::start(script([
+        Step::Say("one"),
+        Step::Fail(Fault::UnknownPrevious),
+        Step::Say("two"),
+        Step::Say("three"),
+    ]));
+    let (router, mut request) = (storing(&provider), asking());
+    for words in ["one", "two", "three"] {
+        assert_eq!(ask_and_go_on(&router, &mut request).await, words);
+    }
+    let short: Vec<bool> = provider.finish().iter().map(is_short).collect();
+    assert_eq!(
+        short,
+        [false, true, false, true],
+        "and short again after that"
+    );
+}
+
+#[tokio::test]
+async fn a_whole_request_is_not_sent_twice() {
+    let provider = Provider::start(script([Step::Fail(Fault::UnknownPrevious)]));
+    let failed = storing(&provider)
+        .call(&asking(), &CancellationToken::new())
+        .await;
+    assert!(failed.is_err());
+    assert_eq!(provider.finish().len(), 1);
+}
+
+#[tokio::test]
+async fn a_failed_attempt_does_not_make_the_next_one_longer() {
+    let provider = Provider::start(script([
+        Step::Say("one"),
+        Step::Fail(Fault::ServerError),
+        Step::Say("two"),
+    ]));
+    let (router, mut request) = (storing(&provider), asking());
+    ask_and_go_on(&router, &mut request).await;
+    let failed = router.call(&request, &CancellationToken::new()).await;
+    assert!(failed.is_err());
+    assert_eq!(ask(&router, &request).await, "two");
+    let short: Vec<bool> = provider.finish().iter().map(is_short).collect();
+    assert_eq!(short, [false, true, true]);
+}

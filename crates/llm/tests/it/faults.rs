@@ -1,0 +1,176 @@
+//! Every way a provider goes wrong, in every protocol: one classified outcome each, within its limits, without the key.
+
+use crate::wire::{KEY, ask, impatient, patient, router, spec};
+use holon_domain::limits::FAILURE_SUMMARY_BYTES;
+use holon_domain::model::{ModelFailure, ModelFailureKind as Kind};
+use holon_llm::HttpLimits;
+use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
+use std::time::Duration;
+
+/// What comes of a fault in a protocol; none if the answer is good all the same.
+fn expected(fault: &Fault, protocol: Protocol) -> Option<Kind> {
+    match fault {
+        Fault::Status { .. } | Fault::OutputTooLong { .. } | Fault::UnknownPrevious => {
+            Some(Kind::InvalidRequest)
+        }
+        Fault::RateLimited { .. } => Some(Kind::RateLimited),
+        Fault::Quota { .. } => Some(Kind::Quota),
+        Fault::ServerError | Fault::FailedInAnswer => Some(Kind::ServerError),
+        Fault::Unauthorized => Some(Kind::Auth),
+        Fault::ModelNotFound => Some(Kind::ModelUnavailable),
+        Fault::ContextTooLong { .. } => Some(Kind::ContextLengthExceeded),
+        Fault::HtmlOk
+        | Fault::Redirect { .. }
+        | Fault::TruncatedJson
+        | Fault::HugeBody { .. }
+        | Fault::GzipBomb => Some(Kind::InvalidResponse),
+        Fault::ResetBeforeAnswer
+        | Fault::CloseBeforeAnswer
+        | Fault::ResetInBody
+        | Fault::ShortBody => Some(Kind::Connection),
+        Fault::NoAnswer | Fault::StallAfterHeaders | Fault::StallInBody | Fault::Drip { .. } => {
+            Some(Kind::Timeout)
+        }
+        Fault::MissingTerminal => match protocol {
+            Protocol::Codex => Some(Kind::Connection),
+            // A document that says of itself that it is not done.
+            Protocol::Responses => Some(Kind::InvalidResponse),
+            // A document that came whole is whole, also without a reason to stop.
+            Protocol::Messages | Protocol::Chat => None,
+        },
+        Fault::DuplicateCallIds
+        | Fault::MissingCallIds
+        | Fault::InvalidArguments
+        | Fault::UnknownTool => None,
+    }
+}
+
+/// Limits under which a fault shows soon and nothing else does.
+fn limits(fault: &Fault) -> HttpLimits {
+    let soon = Duration::from_millis(40);
+    match fault {
+        Fault::NoAnswer => impatient(),
+        Fault::StallAfterHeaders | Fault::StallInBody => HttpLimits {
+            idle: soon,
+            ..patient()
+        },
+        Fault::Drip { .. } => HttpLimits {
+            total: 3 * soon,
+            ..patient()
+        },
+        _ => patient(),
+    }
+}
+
+async fn outcome(fault: Fault, protocol: Protocol) -> Result<(), ModelFailure> {
+    let limits = limits(&fault);
+    let provider = Provider::start(Script::of([Round::fault(fault)]));
+    let router = router(spec(protocol, &provider.base_url()), limits);
+    let answer = ask(&router).await;
+    assert_eq!(provider.violations(), Vec::<String>::new(), "{protocol:?}");
+    assert_eq!(provider.requests().len(), 1, "one attempt is one request");
+    answer.map(drop)
+}
+
+async fn each(faults: Vec<Fault>) {
+    for fault in faults {
+        for protocol in Protocol::ALL {
+            let answer = outcome(fault.clone(), protocol).await;
+            let kind = answer.as_ref().err().map(|failure| failure.kind);
+            assert_eq!(
+                kind,
+                expected(&fault, protocol),
+                "{protocol:?} {fault:?}: {answer:?}"
+            );
+            if let Err(failure) = answer {
+                sound(&failure, &format!("{protocol:?} {fault:?}"));
+            }
+        }
+    }
+}
+
+/// A failure is told in a bounded sentence, with its facts and without the key.
+fn sound(failure: &ModelFailure, what: &str) {
+    assert!(failure.message.len() <= FAILURE_SUMMARY_BYTES, "{what}");
+    assert!(
+        failure.message.starts_with("acme ") || failure.message.contains(" acme"),
+        "{what}: {}",
+        failure.message
+    );
+    let facts = failure.diagnostics.as_deref().unwrap();
+    assert_eq!(facts.provider.as_deref(), Some("acme"), "{what}");
+    assert_eq!(
+        facts.model_ref.as_deref(),
+        Some("acme/fake-model"),
+        "{what}"
+    );
+    assert!(
+        facts
+            .url
+            .as_deref()
+            .unwrap()
+            .starts_with("http://127.0.0.1:"),
+        "{what}"
+    );
+    assert!(!facts.stage.is_empty(), "{what}");
+    let stored = serde_json::to_string(failure).unwrap();
+    for told in [format!("{failure:?}"), failure.to_string(), stored] {
+        assert!(!told.contains(KEY), "{what}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn every_refusal_is_classified_in_every_protocol() {
+    each(Fault::every_status()).await;
+}
+
+#[tokio::test]
+async fn every_fault_of_the_way_is_classified_in_every_protocol() {
+    each(Fault::every_transfer()).await;
+}
+
+#[tokio::test]
+async fn every_fault_of_content_is_classified_or_carried_on_in_every_protocol() {
+    each(Fault::every_content()).await;
+}
+
+#[tokio::test]
+async fn waits_and_limits_come_with_the_failure() {
+    for protocol in Protocol::ALL {
+        let pause = Duration::from_millis(1_500);
+        let limited = Fault::RateLimited {
+            retry_after: Some(pause),
+        };
+        let limited = outcome(limited, protocol).await.unwrap_err();
+        assert_eq!(limited.retry_after_ms, Some(1_500), "{protocol:?}");
+        let quota = Fault::Quota {
+            resets_in: Some(Duration::from_secs(7_200)),
+        };
+        let quota = outcome(quota, protocol).await.unwrap_err();
+        assert_eq!(quota.retry_after_ms, Some(7_200_000), "{protocol:?}");
+        assert!(
+            quota.message.contains("renewed in 2 h"),
+            "{}",
+            quota.message
+        );
+        let long = outcome(Fault::ContextTooLong { window: 9_000 }, protocol).await;
+        let learned = long.unwrap_err().learned.unwrap();
+        assert_eq!(learned.context_window_tokens, Some(9_000), "{protocol:?}");
+        let long = outcome(Fault::OutputTooLong { limit: 700 }, protocol).await;
+        let learned = long.unwrap_err().learned.unwrap();
+        assert_eq!(learned.max_output_tokens, Some(700), "{protocol:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_a_server_repeats_is_not_told_on() {
+    for protocol in Protocol::ALL {
+        let failure = outcome(Fault::Unauthorized, protocol).await.unwrap_err();
+        assert!(failure.message.contains("[secret]"), "{}", failure.message);
+        let next = match protocol {
+            Protocol::Codex => "codex login",
+            Protocol::Responses | Protocol::Messages | Protocol::Chat => "holon config doctor",
+        };
+        assert!(failure.message.contains(next), "{}", failure.message);
+    }
+}

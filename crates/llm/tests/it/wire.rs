@@ -1,0 +1,75 @@
+//! A router to one provider over HTTP, for tests that talk to a real server on loopback.
+
+use crate::support::{Key, request};
+use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::{ProviderSpec, Transport};
+use holon_domain::tool::OfferedTool;
+use holon_llm::{HttpLimits, Router};
+use holon_testkit::provider::Protocol;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The key of every request.
+pub(crate) const KEY: &str = "sk-canary-8d1f0c";
+
+/// A provider as the settings would describe it.
+pub(crate) fn spec(protocol: Protocol, base_url: &str) -> ProviderSpec {
+    ProviderSpec {
+        id: "acme".to_owned(),
+        transport: Transport::parse(protocol.transport()).unwrap(),
+        base_url: base_url.to_owned(),
+        store_responses: false,
+        context_management: None,
+        reasoning_effort: None,
+    }
+}
+
+/// A router to this provider.
+pub(crate) fn router(spec: ProviderSpec, limits: HttpLimits) -> Router {
+    router_with(spec, limits, Key::of(KEY))
+}
+
+/// A router to this provider with this credential.
+pub(crate) fn router_with(spec: ProviderSpec, limits: HttpLimits, key: Key) -> Router {
+    Router::new("scripts".into(), vec![spec], Arc::new(key), limits).unwrap()
+}
+
+/// Limits no sound answer meets, on the slowest machine.
+pub(crate) fn patient() -> HttpLimits {
+    HttpLimits {
+        answer_bytes: 1 << 20,
+        ..HttpLimits::default()
+    }
+}
+
+/// Limits that a silent server meets soon.
+pub(crate) fn impatient() -> HttpLimits {
+    HttpLimits {
+        first_byte: Duration::from_millis(40),
+        ..patient()
+    }
+}
+
+/// A request to the provider.
+pub(crate) fn asking() -> ModelRequest {
+    let parameters = serde_json::json!({
+        "type": "object", "properties": {}, "required": [], "additionalProperties": false,
+    });
+    let tool = OfferedTool {
+        name: "ExecCommand".to_owned(),
+        description: "Runs a command.".to_owned(),
+        parameters,
+        strict: true,
+    };
+    ModelRequest {
+        model: ModelRef::parse("acme/fake-model").unwrap(),
+        tools: vec![tool],
+        ..request(0, 1)
+    }
+}
+
+/// One attempt that nobody cancels.
+pub(crate) async fn ask(router: &Router) -> Result<ModelReply, ModelFailure> {
+    router.call(&asking(), &CancellationToken::new()).await
+}
