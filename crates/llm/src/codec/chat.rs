@@ -14,6 +14,7 @@ mod tests;
 pub(crate) use decode::decode;
 
 use super::dialogue::{self, Answered, GO_ON, Said, Step};
+use super::responses::strict;
 use dialect::{Dialect, Ids};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
@@ -178,6 +179,7 @@ fn tool(tool: &OfferedTool) -> Value {
     // Not every server knows the member; absent means the same as false.
     if tool.strict {
         function["strict"] = Value::Bool(true);
+        function["parameters"] = strict::lowered(&tool.parameters);
     }
     json!({"type": "function", "function": function})
 }

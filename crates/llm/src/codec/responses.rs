@@ -9,7 +9,7 @@ mod continuation;
 mod failure;
 mod input;
 mod output;
-mod strict;
+pub(super) mod strict;
 #[cfg(test)]
 pub(super) mod tests;
 

@@ -98,7 +98,7 @@ fn marks(body: &Value) -> Vec<&str> {
         .iter()
         .chain(said)
         .filter(|block| block.get("cache_control").is_some())
-        .map(|block| block["text"].as_str().or(block["content"].as_str()))
+        .map(|block| block["text"].as_str().or_else(|| block["content"].as_str()))
         .map(|words| words.expect("words"))
         .collect()
 }

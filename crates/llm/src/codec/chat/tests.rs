@@ -84,7 +84,11 @@ fn effort_and_strict_tools_are_said_only_where_somebody_asked_for_them() {
     assert!(quiet["tools"][0]["function"].get("strict").is_none());
     request.reasoning_effort = Some(ReasoningEffort::High);
     request.tools[0].strict = true;
+    request.tools[0].parameters["properties"]["bed"]["title"] = json!("Bed");
     let asked = encoded(LOCAL, &request);
+    // A server that holds the model to a schema refuses words that only annotate it.
+    let bed = &asked["tools"][0]["function"]["parameters"]["properties"]["bed"];
+    assert_eq!(bed, &json!({"type": "integer"}));
     assert_eq!(asked["reasoning_effort"], "high");
     assert_eq!(asked["tools"][0]["function"]["strict"], true);
 }
@@ -169,7 +173,7 @@ fn decoded(answer: &Value) -> ModelReply {
 }
 
 /// The reply to a message with no more around it than it needs.
-fn message(message: Value) -> ModelReply {
+fn message(message: &Value) -> ModelReply {
     decoded(&json!({"choices": [{"message": message}]}))
 }
 
@@ -200,7 +204,7 @@ fn kept_answers_of_several_servers_are_lifted_as_kept() {
 fn arguments_are_read_as_text_as_an_object_and_as_nothing() {
     let input = |arguments: Value| {
         let reply = message(
-            json!({"tool_calls": [{"id": "c", "function": {"name": "n", "arguments": arguments}}]}),
+            &json!({"tool_calls": [{"id": "c", "function": {"name": "n", "arguments": arguments}}]}),
         );
         call_of(&reply).2.clone()
     };
@@ -214,15 +218,15 @@ fn arguments_are_read_as_text_as_an_object_and_as_nothing() {
 
 #[test]
 fn a_call_is_found_wherever_a_server_puts_it() {
-    let bare = message(json!({"tool_calls": [{"function": {"name": "n", "arguments": "{}"}}]}));
+    let bare = message(&json!({"tool_calls": [{"function": {"name": "n", "arguments": "{}"}}]}));
     assert_eq!(call_of(&bare), (None, "n", &json!({})));
     assert_eq!(bare.stop_reason, StopReason::ToolUse);
-    let flat = message(json!({"tool_calls": [{"id": "", "name": "n", "arguments": {"a": 1}}]}));
+    let flat = message(&json!({"tool_calls": [{"id": "", "name": "n", "arguments": {"a": 1}}]}));
     assert_eq!(call_of(&flat), (None, "n", &json!({"a": 1})));
     let legacy =
-        message(json!({"content": null, "function_call": {"name": "n", "arguments": "{}"}}));
+        message(&json!({"content": null, "function_call": {"name": "n", "arguments": "{}"}}));
     assert_eq!(call_of(&legacy), (None, "n", &json!({})));
-    let nameless = message(json!({"tool_calls": [{"id": "c"}]}));
+    let nameless = message(&json!({"tool_calls": [{"id": "c"}]}));
     assert_eq!(call_of(&nameless), (Some("c"), "", &json!({})));
 }
 
@@ -284,7 +288,7 @@ fn every_tool_there_is_can_be_offered() {
 
 #[test]
 fn content_is_read_as_words_as_parts_and_as_nothing() {
-    let words = |content: Value| match message(json!({"content": content})).blocks.as_slice() {
+    let words = |content: Value| match message(&json!({"content": content})).blocks.as_slice() {
         [ReplyBlock::Text { text }] => Some(text.clone()),
         [] => None,
         other => panic!("{other:?}"),
@@ -304,7 +308,7 @@ fn reasoning_is_shown_under_any_of_its_names_and_sealed_only_where_it_goes_back(
         ("reasoning", false),
         ("thinking", false),
     ] {
-        let reply = message(json!({"content": "So.", member: "Because."}));
+        let reply = message(&json!({"content": "So.", member: "Because."}));
         match reply.blocks.first() {
             Some(ReplyBlock::Reasoning { text, opaque }) => {
                 assert_eq!((text.as_str(), opaque.is_some()), ("Because.", goes_back));

@@ -11,7 +11,7 @@ const DROPPED: [&str; 4] = ["default", "maxLength", "minLength", "title"];
 const NAMED: [&str; 2] = ["properties", "$defs"];
 
 /// The schema without what the API refuses.
-pub(super) fn lowered(schema: &Value) -> Value {
+pub(in crate::codec) fn lowered(schema: &Value) -> Value {
     match schema {
         Value::Object(node) => Value::Object(node.iter().filter_map(member).collect()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
