@@ -17,6 +17,7 @@
 mod admission;
 mod bare;
 mod disk;
+mod round;
 mod served;
 mod stats;
 mod wire;
@@ -65,6 +66,8 @@ const ROWS: &[&str] = &[
     "http_admission_64_clients",
     "turn_without_tools",
     "turn_with_one_tool",
+    "model_round_5_kb",
+    "model_round_500_kb",
     "message_100_and_10000",
     "idle_agents_1",
     "idle_agents_10000",
@@ -95,6 +98,8 @@ async fn measure(
         "http_admission_64_clients" => served::http_admission(holon, 64, 3_200).await,
         "turn_without_tools" => plain(admission::turns(Model::Text, 100).await),
         "turn_with_one_tool" => plain(admission::turns(Model::OneTool, 100).await),
+        "model_round_5_kb" => plain(round::overhead(5 << 10).await),
+        "model_round_500_kb" => plain(round::overhead(500 << 10).await),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,

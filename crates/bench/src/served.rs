@@ -230,7 +230,7 @@ fn fill(db: &Path, count: usize) -> Fallible<()> {
     let facts = holon_core::HostFacts {
         models: holon_domain::model::ModelChain::only(holon_domain::model::ModelRef::none()),
     };
-    let kernel = holon_engine::kernel::Kernel::new(facts);
+    let kernel = holon_engine::kernel::Kernel::new(holon_engine::SharedFacts::new(facts));
     let mut db = Db::open(db)?;
     let names: Vec<usize> = (0..count).collect();
     for group in names.chunks(500) {

@@ -5,8 +5,10 @@ use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandO
 use holon_domain::intent::ExecCommand;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{
-    ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall, StopReason,
+    ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
+    StopReason,
 };
+use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp, attempt::TokenUsage};
 use holon_engine::ports::{
@@ -20,6 +22,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
+
+/// A window nothing measured here fills.
+pub(crate) const ROOMY: ModelPolicy = ModelPolicy {
+    context_window_tokens: 1_000_000,
+    effective_context_window_percent: 90,
+    max_output_tokens: 8_192,
+    source: PolicySource::ConfigOverride,
+};
 
 /// What the model does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +77,10 @@ impl ModelClient for Model {
 
     async fn check(&self, _: &ModelRef) -> Result<(), ModelFailure> {
         Ok(())
+    }
+
+    fn policy(&self, _: &ModelRef) -> ModelPolicy {
+        ROOMY
     }
 }
 
@@ -159,14 +173,24 @@ pub(crate) fn ports(model: Model) -> Ports {
 
 /// Starts a host on a database file.
 pub(crate) async fn host(db_path: &Path, model: Model) -> Result<Host, Box<dyn std::error::Error>> {
+    let chain = ModelChain::only(ModelRef::parse("bench/instant")?);
+    host_with(db_path, ports(model), chain).await
+}
+
+/// Starts a host with these ports, whose agents ask these models.
+pub(crate) async fn host_with(
+    db_path: &Path,
+    ports: Ports,
+    models: ModelChain,
+) -> Result<Host, Box<dyn std::error::Error>> {
     let config = HostConfig {
         db_path: db_path.to_owned(),
         agents_dir: "/agents".to_owned(),
         default_agent: AgentId::parse("main")?,
-        models: ModelChain::only(ModelRef::parse("bench/instant")?),
+        models,
         conduct: holon_engine::Conduct::default(),
     };
-    Ok(Host::start(config, ports(model), Db::open(db_path)?).await?)
+    Ok(Host::start(config, ports, Db::open(db_path)?).await?)
 }
 
 /// Makes an agent and waits until it may run.

@@ -1,0 +1,211 @@
+//! What the runtime adds to a model round: the answer parsed and committed, the next request built and sent.
+//!
+//! The provider is instant and on loopback, so the time between its answer and the next whole request is all the
+//! runtime's own. The baseline sends the same bytes over the same kind of connection and does nothing else.
+
+use crate::stats::Sample;
+use crate::world::{self, ROOMY};
+use async_trait::async_trait;
+use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::{ModelPolicy, ProviderSpec, Transport};
+use holon_engine::ports::{ModelClient, Ports};
+use holon_llm::{Credential, Credentials, HttpLimits, Router};
+use serde_json::{Value, json};
+use std::error::Error;
+use std::io::{BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+/// Rounds of one turn that are measured, after the first; few, so that the conversation stays as long as it is.
+const ROUNDS: usize = 10;
+/// Turns.
+const TURNS: usize = 20;
+
+/// A turn of many rounds whose conversation has about this many bytes.
+pub(crate) async fn overhead(conversation_bytes: usize) -> Fallible<Value> {
+    let provider = Provider::start(conversation_bytes)?;
+    let dir = tempfile::tempdir()?;
+    let model = Over(Router::new(
+        dir.path().to_owned(),
+        vec![provider.spec()],
+        Arc::new(NoKeys),
+        HttpLimits::default(),
+    )?);
+    let ports = Ports {
+        model: Arc::new(model),
+        ..world::ports(world::Model::Text)
+    };
+    let chain = ModelChain::only(ModelRef::parse("bench/model")?);
+    let host = world::host_with(&dir.path().join("holon.sqlite3"), ports, chain).await?;
+    let agent_id = world::agent(&host, "worker").await?;
+    for _ in 0..TURNS {
+        crate::admission::turn(&host, &agent_id).await?;
+    }
+    host.shut_down().await?;
+    let Served { between, request } = provider.finish()?;
+    let bare = bare(&request)?;
+    Ok(json!({
+        "conversation_bytes": conversation_bytes,
+        "request_bytes": request.len(),
+        "bare_exchange": bare.report(),
+        "answer_to_next_request": between.report(),
+    }))
+}
+
+/// The same request over and over on one connection, answered by the same server.
+fn bare(request: &[u8]) -> Fallible<Sample> {
+    let provider = Provider::start(0)?;
+    let mut stream = TcpStream::connect(("127.0.0.1", provider.port))?;
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    for _ in 0..TURNS * (ROUNDS + 1) {
+        stream.write_all(request)?;
+        read_message(&mut reader)?;
+    }
+    drop((stream, reader));
+    Ok(provider.finish()?.between)
+}
+
+#[derive(Debug)]
+struct NoKeys;
+
+#[async_trait]
+impl Credentials for NoKeys {
+    async fn credential(&self, _: &str) -> Result<Option<Credential>, String> {
+        Ok(None)
+    }
+}
+
+/// The real client in a window nothing fills.
+#[derive(Debug)]
+struct Over(Router);
+
+#[async_trait]
+impl ModelClient for Over {
+    async fn call(
+        &self,
+        request: ModelRequest,
+        cancel: CancellationToken,
+    ) -> Result<ModelReply, ModelFailure> {
+        self.0.call(&request, &cancel).await
+    }
+
+    async fn check(&self, _: &ModelRef) -> Result<(), ModelFailure> {
+        Ok(())
+    }
+
+    fn policy(&self, _: &ModelRef) -> ModelPolicy {
+        ROOMY
+    }
+}
+
+/// What a provider saw.
+struct Served {
+    /// From the end of an answer to the end of the next request.
+    between: Sample,
+    /// The last request, head and body.
+    request: Vec<u8>,
+}
+
+/// A chat-completions server for one connection.
+struct Provider {
+    port: u16,
+    serving: JoinHandle<std::io::Result<Served>>,
+}
+
+impl Provider {
+    fn start(first_words: usize) -> Fallible<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let port = listener.local_addr()?.port();
+        let serving = std::thread::spawn(move || {
+            let (stream, _) = listener.accept()?;
+            serve(stream, first_words)
+        });
+        Ok(Self { port, serving })
+    }
+
+    fn spec(&self) -> ProviderSpec {
+        ProviderSpec {
+            id: "bench".to_owned(),
+            transport: Transport::OpenaiChatCompletions,
+            base_url: format!("http://127.0.0.1:{}/v1", self.port),
+            store_responses: false,
+            context_management: None,
+            reasoning_effort: None,
+        }
+    }
+
+    fn finish(self) -> Fallible<Served> {
+        let served = self.serving.join().map_err(|_| "the provider panicked")?;
+        Ok(served?)
+    }
+}
+
+/// In each turn the first answer has the words that make the conversation long; then call after call of a tool that
+/// does not exist, which costs no commit of its own; then the end.
+fn serve(mut stream: TcpStream, first_words: usize) -> std::io::Result<Served> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut served = Served {
+        between: Sample::default(),
+        request: Vec::new(),
+    };
+    let words = "word ".repeat(first_words / 5);
+    for _ in 0..TURNS {
+        read_message(&mut reader)?;
+        for round in 0..ROUNDS {
+            let said = if round == 0 { words.as_str() } else { "" };
+            stream.write_all(&answer(said, true))?;
+            let answered = Instant::now();
+            served.request = read_message(&mut reader)?;
+            served.between.add(answered.elapsed());
+        }
+        stream.write_all(&answer("", false))?;
+    }
+    Ok(served)
+}
+
+fn answer(words: &str, calls: bool) -> Vec<u8> {
+    let call = json!([{ "id": "c1", "type": "function",
+        "function": { "name": "Nothing", "arguments": "{}" } }]);
+    let (content, tool_calls, why) = if calls {
+        (json!(words), call, "tool_calls")
+    } else {
+        (json!("done"), Value::Null, "stop")
+    };
+    let body = json!({
+        "choices": [{ "index": 0, "finish_reason": why,
+            "message": { "role": "assistant", "content": content, "tool_calls": tool_calls } }],
+        "usage": { "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15 },
+    })
+    .to_string();
+    let length = body.len();
+    format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
+        .into_bytes()
+}
+
+/// One HTTP message with a content length, head and body.
+fn read_message(reader: &mut impl std::io::BufRead) -> std::io::Result<Vec<u8>> {
+    let (mut message, mut length) = (Vec::new(), 0_usize);
+    loop {
+        let start = message.len();
+        if reader.read_until(b'\n', &mut message)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        let line =
+            String::from_utf8_lossy(message.get(start..).unwrap_or_default()).to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    reader.take(length as u64).read_to_end(&mut message)?;
+    Ok(message)
+}
