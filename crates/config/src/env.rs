@@ -1,82 +1,206 @@
-//! The environment, read once: each variable is listed here and nowhere else.
+//! The environment: every variable with a meaning of its own is listed here and nowhere else.
 //!
 //! An empty variable counts as unset, so `HOLON_MODEL= holon run` means "no model from the environment".
-//! Values are kept as they came; [`crate::resolve()`] judges them.
+//! Values are handed out as they came; [`crate::resolve()`] judges them. Keys are handed out only as secrets,
+//! and nothing of the environment shows in debug output.
 
+use secrecy::SecretString;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A variable this program reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
+    /// The key of `config.toml` it wins over, if there is one.
+    pub key: Option<&'static str>,
     /// What it does, and what holds without it.
     pub doc: &'static str,
 }
 
-macro_rules! variables {
-    ($($(#[doc = $doc:literal])+ $field:ident = $name:literal;)*) => {
-        /// Every variable, in the order the documentation lists them.
-        pub const VARIABLES: &[Variable] =
-            &[$(Variable { name: $name, doc: concat!($($doc),+) }),*];
-
-        /// The environment as far as this program looks at it.
-        #[derive(Debug, Clone, PartialEq, Eq, Default)]
-        pub struct Env {
-            $($(#[doc = $doc])+ pub $field: Option<OsString>,)*
-            /// The directory the program was started in; relative paths count from it.
-            pub current_dir: Option<PathBuf>,
-        }
-
-        impl Env {
-            /// The environment that `lookup` answers for; empty values count as unset.
-            #[must_use]
-            pub fn from_lookup(
-                lookup: impl Fn(&str) -> Option<OsString>,
-                current_dir: Option<PathBuf>,
-            ) -> Self {
-                let set = |name: &str| lookup(name).filter(|value| !value.is_empty());
-                Self { $($field: set($name),)* current_dir }
-            }
-        }
-    };
+const fn alone(name: &'static str, doc: &'static str) -> Variable {
+    let key = None;
+    Variable { name, key, doc }
 }
 
-variables! {
-    /// Directory that holds everything of this host. Default: `~/.holon`.
-    holon_home = "HOLON_HOME";
-    /// Agent that is meant when none is named. Default: `main`.
-    holon_agent_id = "HOLON_AGENT_ID";
-    /// Address the HTTP control plane listens on. Default: `127.0.0.1:7878`.
-    holon_http_addr = "HOLON_HTTP_ADDR";
-    /// Model that agents ask unless they have their own, as `provider/model`. Default: none.
-    holon_model = "HOLON_MODEL";
-    /// Estimated tokens of one tool result a model reads unless the call says otherwise. Default: 8000.
-    holon_default_tool_output_tokens = "HOLON_DEFAULT_TOOL_OUTPUT_TOKENS";
-    /// The most estimated tokens of one tool result a call may ask for. Default: 64000.
-    holon_max_tool_output_tokens = "HOLON_MAX_TOOL_OUTPUT_TOKENS";
-    /// Which log lines are written, in the syntax of tracing filters. Default: `info`.
-    rust_log = "RUST_LOG";
-    /// The user's home; `~/.holon` is under it.
-    home = "HOME";
-    /// The user's shell, offered to commands that ask for it. Default: `/bin/sh`.
-    shell = "SHELL";
-    /// Any value turns colour off.
-    no_color = "NO_COLOR";
+const fn over(name: &'static str, key: &'static str, doc: &'static str) -> Variable {
+    let key = Some(key);
+    Variable { name, key, doc }
+}
+
+/// Every variable, in the order the documentation lists them. Where two win over the same key, the first counts.
+/// Provider keys and addresses follow from the table of providers and are not repeated here.
+pub const VARIABLES: &[Variable] = &[
+    alone(
+        "HOLON_HOME",
+        "Directory that holds everything of this host. Default: `~/.holon`.",
+    ),
+    over(
+        "HOLON_AGENT_ID",
+        "agent.default_id",
+        "Agent that is meant when none is named.",
+    ),
+    over(
+        "HOLON_HTTP_ADDR",
+        "serve.http_addr",
+        "Address the HTTP control plane listens on.",
+    ),
+    over(
+        "HOLON_MODEL",
+        "model.default",
+        "Model that agents ask unless they have their own, as `provider/model`.",
+    ),
+    over(
+        "HOLON_MODEL_FALLBACKS",
+        "model.fallbacks",
+        "Models to turn to when the first fails, as a list with commas or a JSON list.",
+    ),
+    over(
+        "HOLON_DISABLE_PROVIDER_FALLBACK",
+        "runtime.disable_provider_fallback",
+        "Whether only the chosen model is ever asked: `true` or `false`.",
+    ),
+    over(
+        "HOLON_MAX_OUTPUT_TOKENS",
+        "runtime.max_output_tokens",
+        "Tokens a model may write in one round.",
+    ),
+    over(
+        "HOLON_PROVIDER_HTTP_TIMEOUT_SECS",
+        "runtime.provider_http_timeout_secs",
+        "Seconds a provider may take until its answer begins.",
+    ),
+    over(
+        "HOLON_PROVIDER_STREAM_IDLE_TIMEOUT_MS",
+        "runtime.provider_stream_idle_timeout_ms",
+        "Milliseconds an answer that has begun may be silent.",
+    ),
+    over(
+        "HOLON_DEFAULT_TOOL_OUTPUT_TOKENS",
+        "runtime.default_tool_output_tokens",
+        "Estimated tokens of one tool result a model reads unless the call says otherwise.",
+    ),
+    over(
+        "HOLON_MAX_TOOL_OUTPUT_TOKENS",
+        "runtime.max_tool_output_tokens",
+        "The most estimated tokens of one tool result a call may ask for.",
+    ),
+    over(
+        "HOLON_ANTHROPIC_CONTEXT_MANAGEMENT",
+        "providers.anthropic.context_management.enabled",
+        "Whether Anthropic's servers may drop old tool results: `true` or `false`.",
+    ),
+    over(
+        "HOLON_ANTHROPIC_CONTEXT_MANAGEMENT_TRIGGER_INPUT_TOKENS",
+        "providers.anthropic.context_management.trigger_input_tokens",
+        "From how many input tokens on they do.",
+    ),
+    over(
+        "HOLON_ANTHROPIC_CONTEXT_MANAGEMENT_KEEP_RECENT_TOOL_USES",
+        "providers.anthropic.context_management.keep_recent_tool_uses",
+        "How many of the newest tool uses stay.",
+    ),
+    over(
+        "HOLON_ANTHROPIC_CONTEXT_MANAGEMENT_CLEAR_AT_LEAST_INPUT_TOKENS",
+        "providers.anthropic.context_management.clear_at_least_input_tokens",
+        "How many tokens a clearing must free at least.",
+    ),
+    over(
+        "HOLON_OPENAI_CODEX_REASONING_EFFORT",
+        "providers.openai-codex.reasoning_effort",
+        "How hard models of `openai-codex` think: `low`, `medium`, `high` or `xhigh`.",
+    ),
+    alone(
+        "CODEX_HOME",
+        "Directory of the Codex login that `openai-codex` uses. Default: `~/.codex`.",
+    ),
+    alone(
+        "RUST_LOG",
+        "Which log lines are written, in the syntax of tracing filters. Default: `info`.",
+    ),
+    alone("HOME", "The user's home; `~/.holon` is under it."),
+    alone(
+        "SHELL",
+        "The user's shell, offered to commands that ask for it. Default: `/bin/sh`.",
+    ),
+    alone("NO_COLOR", "Any value turns colour off."),
+];
+
+type Lookup = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
+/// The environment as far as this program looks at it, and where the program was started.
+#[derive(Clone)]
+pub struct Env {
+    lookup: Lookup,
+    current_dir: Option<PathBuf>,
+}
+
+impl fmt::Debug for Env {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Env").finish_non_exhaustive()
+    }
+}
+
+impl Default for Env {
+    /// Nothing is set.
+    fn default() -> Self {
+        Self::from_lookup(|_| None, None)
+    }
 }
 
 impl Env {
+    /// The environment that `lookup` answers for; relative paths count from `current_dir`.
+    #[must_use]
+    pub fn from_lookup(
+        lookup: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static,
+        current_dir: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            lookup: Arc::new(lookup),
+            current_dir,
+        }
+    }
+
     /// The environment of this process, and its current directory.
     #[must_use]
     pub fn from_process() -> Self {
         Self::from_lookup(|name| std::env::var_os(name), std::env::current_dir().ok())
     }
+
+    /// The value of a variable that is no secret; an empty one counts as unset.
+    pub(crate) fn get(&self, name: &str) -> Option<OsString> {
+        (self.lookup)(name).filter(|value| !value.is_empty())
+    }
+
+    /// The value of a variable that is one.
+    ///
+    /// # Errors
+    /// When it is set and is not text; the value is not repeated.
+    pub(crate) fn secret(&self, name: &str) -> Result<Option<SecretString>, NotText> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        let text = value.to_str().ok_or(NotText)?.trim();
+        Ok((!text.is_empty()).then(|| SecretString::from(text)))
+    }
+
+    /// The directory the program was started in.
+    pub(crate) const fn current_dir(&self) -> Option<&PathBuf> {
+        self.current_dir.as_ref()
+    }
 }
+
+/// A variable holds bytes that are not text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotText;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::{self, KeyPath};
 
     #[test]
     fn an_empty_variable_counts_as_unset() {
@@ -84,28 +208,31 @@ mod tests {
             |name| match name {
                 "HOLON_MODEL" => Some(OsString::new()),
                 "HOLON_HOME" => Some("/h".into()),
+                "KEY" => Some("  ".into()),
                 _ => None,
             },
             None,
         );
-        let expected = Env {
-            holon_home: Some("/h".into()),
-            ..Env::default()
-        };
-        assert_eq!(env, expected);
+        assert_eq!(env.get("HOLON_MODEL"), None);
+        assert_eq!(env.get("HOLON_HOME"), Some("/h".into()));
+        assert!(env.secret("KEY").expect("is text").is_none());
     }
 
     #[test]
-    fn every_variable_is_asked_for_by_the_name_it_is_listed_under() {
-        let asked = std::cell::RefCell::new(Vec::new());
-        let _env = Env::from_lookup(
-            |name| {
-                asked.borrow_mut().push(name.to_owned());
-                None
-            },
-            None,
-        );
-        let listed: Vec<&str> = VARIABLES.iter().map(|variable| variable.name).collect();
-        assert_eq!(*asked.borrow(), listed);
+    fn nothing_of_the_environment_shows_in_debug_output() {
+        let env = Env::from_lookup(|_| Some("sk-hidden".into()), Some("/hidden".into()));
+        assert_eq!(format!("{env:?}"), "Env { .. }");
+        let secret = env.secret("OPENAI_API_KEY");
+        assert!(!format!("{secret:?}").contains("hidden"), "{secret:?}");
+    }
+
+    #[test]
+    fn every_variable_is_listed_once_and_wins_over_a_key_that_exists() {
+        let names: std::collections::BTreeSet<_> = VARIABLES.iter().map(|one| one.name).collect();
+        assert_eq!(names.len(), VARIABLES.len());
+        for key in VARIABLES.iter().filter_map(|variable| variable.key) {
+            let path = KeyPath::parse(key).expect("is a key");
+            assert!(key::find(&path).is_some(), "{key}");
+        }
     }
 }

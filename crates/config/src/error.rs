@@ -1,5 +1,11 @@
 //! What can be wrong with settings, always with the place it stands in and what to do about it.
 
+mod credential;
+mod token;
+
+pub use credential::CredentialError;
+pub use token::TokenError;
+
 use std::fmt;
 use std::path::PathBuf;
 
@@ -9,7 +15,9 @@ pub enum Place {
     /// On the command line.
     Flag(&'static str),
     /// In the environment.
-    Variable(&'static str),
+    Variable(String),
+    /// As a value for a key, in a change somebody asked for.
+    Given(String),
     /// In the settings file.
     File {
         /// Which file.
@@ -24,7 +32,8 @@ pub enum Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Flag(name) | Self::Variable(name) => f.write_str(name),
+            Self::Flag(name) => f.write_str(name),
+            Self::Variable(name) | Self::Given(name) => f.write_str(name),
             Self::File { path, line, key } => write!(f, "{}:{line}: {key}", path.display()),
         }
     }
@@ -50,7 +59,7 @@ pub enum Error {
     #[error("{name}: the value is not valid UTF-8; set it again or unset it")]
     NotText {
         /// Which.
-        name: &'static str,
+        name: String,
     },
     /// A value that cannot be used.
     #[error("{place}: {problem}")]
@@ -84,60 +93,48 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// The control token cannot be used.
-    #[error(transparent)]
-    Token(#[from] TokenError),
-}
-
-/// Why there is no control token.
-#[derive(Debug, thiserror::Error)]
-pub enum TokenError {
-    /// There is none yet.
-    #[error("there is no control token at {path}; it is made when a host first starts: holon serve", path = path.display())]
-    Missing {
-        /// Where it would be.
-        path: PathBuf,
-    },
-    /// Others can read it, so it is no secret.
+    /// The settings file is too large to be one.
     #[error(
-        "{path} has mode {mode:04o} and may have been read by others; delete it so that the next start makes a new one",
-        path = path.display()
-    )]
-    Exposed {
-        /// Which file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// It is not ours, or not a plain file.
-    #[error("{path} is not a plain file of this user; move it aside so that the next start makes a new one", path = path.display())]
-    Foreign {
-        /// Which file.
-        path: PathBuf,
-    },
-    /// Its content is no token.
-    #[error(
-        "{path} does not hold a token of {min} to {max} letters, digits, '-' or '_'; delete it so that the next start makes a new one",
+        "{path} has more than {max} bytes; it is not a settings file, move it aside",
         path = path.display(),
-        min = crate::Token::MIN_LEN,
-        max = crate::Token::MAX_LEN
+        max = holon_domain::limits::CONFIG_FILE_BYTES
     )]
-    Malformed {
+    TooLarge {
         /// Which file.
         path: PathBuf,
     },
-    /// The file system said no.
-    #[error("cannot use {path} for the control token: {source}", path = path.display())]
-    Io {
+    /// A key that was asked for does not exist.
+    #[error("{key} is not a setting; {advice}")]
+    NoSuchKey {
+        /// As it was given.
+        key: String,
+        /// What was probably meant.
+        advice: String,
+    },
+    /// A provider that was asked for does not exist.
+    #[error("{message}")]
+    NoSuchProvider {
+        /// What is missing, and what to do.
+        message: String,
+    },
+    /// A change would make the settings unusable.
+    #[error("nothing was changed, because the settings would no longer work: {problem}")]
+    Refused {
+        /// What would be wrong then.
+        problem: Box<Self>,
+    },
+    /// The file cannot be written.
+    #[error("cannot write {path}; check its directory's permissions and the free space: {source}", path = path.display())]
+    Unwritable {
         /// Which file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// The system has no randomness to give.
-    #[error("the system gave no randomness for a control token: {reason}")]
-    Randomness {
-        /// Why.
-        reason: String,
-    },
+    /// A credential cannot be read, used or stored.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    /// The control token cannot be used.
+    #[error(transparent)]
+    Token(#[from] TokenError),
 }

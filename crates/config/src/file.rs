@@ -1,28 +1,29 @@
-//! `config.toml`: reads it, knows its keys and their types, and remembers the line of each value.
+//! `config.toml`: reads it, knows its keys and their kinds, and remembers the line of each value.
 //!
-//! Owns syntax and types only; what a value means is judged in `resolve`. A key nobody knows is an error,
+//! Owns syntax and kinds only; what a value means is judged in `resolve`. A key nobody knows is an error,
 //! because a misspelt setting that is silently ignored is worse than a host that does not start.
 
 use crate::error::{Error, Place};
-use crate::key::{self, KEYS, Key, Kind};
+use crate::key::{self, KeyPath, Value};
 use crate::settings::Settings;
+use holon_domain::limits::CONFIG_FILE_BYTES;
 use holon_domain::text;
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
-/// What the settings file says, unjudged.
+/// What the settings file says, each value of the kind its key takes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileSettings {
     path: PathBuf,
-    entries: BTreeMap<&'static str, Entry>,
+    entries: BTreeMap<KeyPath, Entry>,
 }
 
-/// A value of the file: numbers in decimal, texts as they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
-    text: String,
+    value: Value,
     line: usize,
 }
 
@@ -33,25 +34,16 @@ impl FileSettings {
     /// When it is there and cannot be read, or does not parse.
     pub fn load(home: &Path) -> Result<Option<Self>, Error> {
         let path = Settings::file_path(home);
-        match std::fs::read_to_string(&path) {
-            Ok(content) => Self::parse(&content, &path).map(Some),
-            // Whether the home itself can be used is for whoever opens it to say.
-            Err(source)
-                if matches!(
-                    source.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) =>
-            {
-                Ok(None)
-            }
-            Err(source) => Err(Error::Unreadable { path, source }),
-        }
+        let content = read(&path)?;
+        content
+            .map(|content| Self::parse(&content, &path))
+            .transpose()
     }
 
     /// Reads settings from text; `path` is only named in errors.
     ///
     /// # Errors
-    /// When it is not TOML, has a key nobody knows, or a value of the wrong type.
+    /// When it is not TOML, has a key nobody knows, or a value of the wrong kind.
     pub fn parse(content: &str, path: &Path) -> Result<Self, Error> {
         let root = DeTable::parse(content).map_err(|error| Error::Syntax {
             path: path.to_owned(),
@@ -61,19 +53,24 @@ impl FileSettings {
             path: path.to_owned(),
             entries: BTreeMap::new(),
         };
-        settings.take_table("", root.get_ref(), content)?;
+        settings.take_table(&KeyPath::default(), root.get_ref(), content)?;
         Ok(settings)
     }
 
-    /// Walks one table: a known prefix leads on, a known key is taken, anything else is refused.
-    fn take_table(&mut self, prefix: &str, table: &DeTable<'_>, source: &str) -> Result<(), Error> {
-        for (key, value) in table {
-            let name = format!("{prefix}{}", key.get_ref());
-            let inside = format!("{name}.");
-            let is_prefix = KEYS.iter().any(|known| known.name.starts_with(&inside));
+    /// Walks one table: a known table leads on, a known key is taken, anything else is refused.
+    fn take_table(
+        &mut self,
+        prefix: &KeyPath,
+        table: &DeTable<'_>,
+        source: &str,
+    ) -> Result<(), Error> {
+        for (name, value) in table {
+            let path = prefix.join(name.get_ref());
             match value.get_ref() {
-                DeValue::Table(inner) if is_prefix => self.take_table(&inside, inner, source)?,
-                _ => self.take_value(&name, value, line_of(source, key.span().start))?,
+                DeValue::Table(inner) if key::is_table(&path) => {
+                    self.take_table(&path, inner, source)?;
+                }
+                _ => self.take_value(path, value, line_of(source, name.span().start))?,
             }
         }
         Ok(())
@@ -81,56 +78,104 @@ impl FileSettings {
 
     fn take_value(
         &mut self,
-        name: &str,
+        path: KeyPath,
         value: &Spanned<DeValue<'_>>,
         line: usize,
     ) -> Result<(), Error> {
-        let place = self.place(name, line);
-        let Some(key) = KEYS.iter().find(|key| key.name == name) else {
-            let advice = key::advice(name);
+        let place = self.place(&path, line);
+        let Some(key) = key::find(&path) else {
+            if key::is_table(&path) {
+                let found = value.get_ref().type_str();
+                let problem = format!(
+                    "expected a table, found {found}; write [{path}] and its keys below it"
+                );
+                return Err(Error::Value { place, problem });
+            }
+            let advice = key::advice(&path);
             return Err(Error::UnknownKey { place, advice });
         };
-        let text =
-            value_text(key, value.get_ref()).map_err(|problem| Error::Value { place, problem })?;
-        self.entries.insert(key.name, Entry { text, line });
+        let value = key
+            .kind
+            .take(value.get_ref())
+            .map_err(|problem| Error::Value { place, problem })?;
+        self.entries.insert(path, Entry { value, line });
         Ok(())
     }
 
     /// The value of a key, and where it stands.
-    pub(crate) fn entry(&self, key: &str) -> Option<(&str, Place)> {
-        let entry = self.entries.get(key)?;
-        Some((&entry.text, self.place(key, entry.line)))
+    pub(crate) fn entry(&self, path: &KeyPath) -> Option<(&Value, Place)> {
+        let entry = self.entries.get(path)?;
+        Some((&entry.value, self.place(path, entry.line)))
     }
 
-    fn place(&self, key: &str, line: usize) -> Place {
+    /// Every value, by name.
+    pub fn entries(&self) -> impl Iterator<Item = (&KeyPath, &Value)> {
+        self.entries
+            .iter()
+            .map(|(path, entry)| (path, &entry.value))
+    }
+
+    /// The names that stand where a family of keys leaves the name open, each with the place of its first key.
+    pub(crate) fn names_under(&self, table: &[&str]) -> BTreeMap<&str, Place> {
+        let mut names: BTreeMap<&str, (usize, Place)> = BTreeMap::new();
+        for (path, entry) in &self.entries {
+            let (head, rest) = path
+                .segments()
+                .split_at(table.len().min(path.segments().len()));
+            let Some(name) = rest.first().filter(|_| head.iter().eq(table.iter())) else {
+                continue;
+            };
+            let known = names
+                .get(name.as_str())
+                .is_some_and(|(line, _)| *line <= entry.line);
+            if !known {
+                let place = self.place(&KeyPath::of(table).join(name), entry.line);
+                names.insert(name, (entry.line, place));
+            }
+        }
+        names
+            .into_iter()
+            .map(|(name, (_, place))| (name, place))
+            .collect()
+    }
+
+    fn place(&self, key: &KeyPath, line: usize) -> Place {
         Place::File {
             path: self.path.clone(),
             line,
-            key: key.to_owned(),
+            key: key.to_string(),
         }
     }
 }
 
-/// The value as text, if it is of the type the key takes.
-fn value_text(key: &Key, value: &DeValue<'_>) -> Result<String, String> {
-    let text = match key.kind {
-        Kind::Text => value.as_str().map(str::to_owned),
-        Kind::Number => value.as_integer().and_then(decimal),
+/// The text of a settings file; none when there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, Error> {
+    let failed = |source| Error::Unreadable {
+        path: path.to_owned(),
+        source,
     };
-    text.ok_or_else(|| {
-        let found = match value.as_integer() {
-            Some(integer) => integer.as_str(),
-            None => value.type_str(),
-        };
-        format!("expected {}, found {found}", key.kind.wanted())
-    })
-}
-
-/// TOML also writes numbers in base 2, 8 and 16.
-fn decimal(integer: &DeInteger<'_>) -> Option<String> {
-    u64::from_str_radix(integer.as_str(), integer.radix())
-        .ok()
-        .map(|number| number.to_string())
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        // Whether the home itself can be used is for whoever opens it to say.
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let mut content = String::new();
+    file.take(CONFIG_FILE_BYTES + 1)
+        .read_to_string(&mut content)
+        .map_err(failed)?;
+    if content.len() as u64 > CONFIG_FILE_BYTES {
+        let path = path.to_owned();
+        return Err(Error::TooLarge { path });
+    }
+    Ok(Some(content))
 }
 
 /// The line, from 1, that byte `offset` stands in.

@@ -1,26 +1,46 @@
 //! Settings: file, environment and flags become one resolved value that knows where each part came from.
 //!
-//! Owns the names of every variable and key, their precedence, and the control token's file.
-//! It is the only crate that reads the environment; everything after [`Env::from_process`] is a pure
-//! function of its arguments, apart from reading `config.toml` and the token file.
-//! Deliberately absent: provider credentials and the model catalog, which come with the first provider
-//! that needs a key.
+//! Owns the names of every variable and key, their precedence, the providers and models this build knows, where
+//! credentials come from, and the files they are kept in. It is the only crate that reads the environment;
+//! everything after [`Env::from_process`] is a pure function of its arguments, apart from the files of the home
+//! and of the Codex login. It asks no provider anything and runs no command.
 
+mod atomic;
+mod catalog;
+mod codex;
+mod credential;
+pub mod credentials;
+mod derive;
+mod doctor;
+pub mod edit;
+mod effective;
 mod env;
 mod error;
 mod file;
 mod key;
 mod layer;
+mod provider;
 mod resolve;
 mod secret;
 mod settings;
 mod token;
+mod url;
 
+pub use catalog::{Catalog, CatalogModel, ModelCapability, Price, UsdPerMillion};
+pub use credential::{CredentialState, Found, credential, state};
+pub use doctor::{
+    DoctorReport, ModelAvailability, ProviderReport, RetryPolicy, doctor, model_availability,
+    provider_reports,
+};
+pub use effective::{Effective, SchemaEntry, schema};
 pub use env::{Env, VARIABLES, Variable};
-pub use error::{Error, Place, TokenError};
+pub use error::{CredentialError, Error, Place, TokenError};
 pub use file::FileSettings;
-pub use key::{KEYS, Key, Kind};
+pub use key::{KEYS, Key, KeyPath, Kind, Value};
+pub use provider::{
+    AuthSpec, KeyVariable, ProviderEntry, ProviderSource, Providers, SCRIPTED, base_url_variable,
+};
 pub use resolve::{Flags, resolve};
 pub use secret::SECRET_VARIABLES;
-pub use settings::{Color, Settings, Source, Sourced};
+pub use settings::{Color, HttpSettings, Settings, Source, Sourced};
 pub use token::Token;

@@ -3,16 +3,24 @@
 //! [`resolve`] is pure; [`Settings::load`] is the one place that gathers its arguments from the world.
 //! A value that cannot be used is an error naming where it stands, never silently skipped for the next source.
 
+use crate::catalog;
 use crate::env::Env;
 use crate::error::{Error, Place};
 use crate::file::FileSettings;
-use crate::layer::{decide, flag, key, variable};
-use crate::settings::{Color, Settings, Source, Sourced};
+use crate::key;
+use crate::layer::{Found, Layers, decide, flag, text};
+use crate::provider;
+use crate::settings::{Color, HttpSettings, Settings, Source, Sourced};
 use holon_domain::AgentId;
-use holon_domain::limits::{EVENT_BUDGET_BYTES, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX};
+use holon_domain::limits::{
+    EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
+    TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS,
+    WINDOW_PERCENT,
+};
 use holon_domain::model::ModelRef;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The agent that is meant when nothing names one.
 const DEFAULT_AGENT: &str = "main";
@@ -22,8 +30,6 @@ const DEFAULT_PORT: u16 = 7878;
 const HOME_NAME: &str = ".holon";
 /// What is logged when nothing is said.
 const LOG_FILTER: &str = "info";
-/// A smaller budget would not hold the events retention keeps of even one busy agent.
-const EVENT_BUDGET_MIN: u64 = 1 << 20;
 
 /// What the command line says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,15 +45,23 @@ pub struct Flags {
 }
 
 impl Settings {
-    /// The settings of this process: its flags, its environment, and the home's file.
+    /// The settings of this process: its flags, its environment, and the home's file. No model is derived from
+    /// credentials; that is [`Settings::with_derived_model`].
     ///
     /// # Errors
     /// When any of them holds something that cannot be used.
     pub fn load(flags: &Flags) -> Result<Self, Error> {
-        let env = Env::from_process();
-        let home = resolve_home(&env, flags)?;
+        Self::load_from(&Env::from_process(), flags)
+    }
+
+    /// The same from another environment.
+    ///
+    /// # Errors
+    /// As [`Settings::load`].
+    pub fn load_from(env: &Env, flags: &Flags) -> Result<Self, Error> {
+        let home = resolve_home(env, flags)?;
         let file = FileSettings::load(&home.value)?;
-        resolve(&env, flags, file.as_ref())
+        resolve(env, flags, file.as_ref())
     }
 }
 
@@ -56,66 +70,78 @@ impl Settings {
 /// # Errors
 /// When a value cannot be used; the error names where it stands and what would be right.
 pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<Settings, Error> {
-    let max = resolve_max_tokens(env, file)?;
+    let layers = Layers { env, file };
+    let max = resolve_max_tokens(layers)?;
+    let (providers, mut explicit) = provider::merge(layers)?;
+    let (catalog, figures) = catalog::resolve(layers)?;
+    explicit.extend(figures);
     Ok(Settings {
         home: resolve_home(env, flags)?,
-        default_agent: resolve_agent(env, flags, file)?,
-        http_addr: resolve_http_addr(env, flags, file)?,
-        model: resolve_model(env, flags, file)?,
-        event_budget_bytes: resolve_event_budget(file)?,
-        default_tool_output_tokens: resolve_default_tokens(env, file, max.value)?,
+        default_agent: resolve_agent(layers, flags)?,
+        http_addr: resolve_http_addr(layers, flags)?,
+        model: resolve_model(layers, flags)?,
+        fallbacks: resolve_fallbacks(layers)?,
+        disable_provider_fallback: {
+            let found = layers.find("runtime.disable_provider_fallback")?;
+            decide(found.as_ref(), false, Found::flag)?
+        },
+        max_output_tokens: number(layers, "runtime.max_output_tokens", MAX_OUTPUT_TOKENS)?,
+        http: resolve_http(layers)?,
+        providers,
+        catalog,
+        event_budget_bytes: {
+            let found = layers.find("retention.event_budget_bytes")?;
+            decide(found.as_ref(), EVENT_BUDGET_BYTES, Found::large_number)?
+        },
+        default_tool_output_tokens: resolve_default_tokens(layers, max.value)?,
         max_tool_output_tokens: max,
         log_filter: resolve_log_filter(env)?,
-        shell: env.shell.clone(),
-        color: match env.no_color {
+        shell: env.get("SHELL"),
+        color: match env.get("NO_COLOR") {
             Some(_) => Color::Never,
             None => Color::Auto,
         },
+        explicit,
+        unknown: resolve_unknown(layers)?,
     })
 }
 
 fn resolve_home(env: &Env, flags: &Flags) -> Result<Sourced<PathBuf>, Error> {
-    let absolute = |path: &Path, place: Place, source: Source| match (&env.current_dir, path) {
-        (_, path) if path.is_absolute() => Ok(Sourced {
-            value: path.to_owned(),
-            source,
-        }),
-        (Some(dir), path) => Ok(Sourced {
-            value: dir.join(path),
-            source,
-        }),
-        (None, path) => Err(Error::RelativeHome {
-            place,
-            path: path.to_owned(),
-        }),
+    let absolute = |path: &Path, place: Place, source: Source| {
+        let value = match env.current_dir() {
+            _ if path.is_absolute() => path.to_owned(),
+            Some(dir) => dir.join(path),
+            None => {
+                let path = path.to_owned();
+                return Err(Error::RelativeHome { place, path });
+            }
+        };
+        Ok(Sourced { value, source })
     };
     if let Some(path) = &flags.home {
         return absolute(path, Place::Flag("--home"), Source::Flag);
     }
-    if let Some(path) = &env.holon_home {
-        let place = Place::Variable("HOLON_HOME");
-        return absolute(Path::new(path), place, Source::Environment);
+    if let Some(path) = env.get("HOLON_HOME") {
+        let place = Place::Variable("HOLON_HOME".to_owned());
+        return absolute(Path::new(&path), place, Source::Environment);
     }
-    let user = env.home.as_ref().ok_or(Error::NoHome)?;
-    let path = Path::new(user).join(HOME_NAME);
-    absolute(&path, Place::Variable("HOME"), Source::Builtin)
+    let user = env.get("HOME").ok_or(Error::NoHome)?;
+    let path = Path::new(&user).join(HOME_NAME);
+    absolute(&path, Place::Variable("HOME".to_owned()), Source::Builtin)
 }
 
 #[expect(
     clippy::expect_used,
     reason = "a constant that a test reads on every run"
 )]
-fn resolve_agent(
-    env: &Env,
-    flags: &Flags,
-    file: Option<&FileSettings>,
-) -> Result<Sourced<AgentId>, Error> {
-    let found = flag("--agent", flags.agent.as_ref())
-        .or(variable("HOLON_AGENT_ID", env.holon_agent_id.as_ref())?)
-        .or_else(|| key(file, "agent.default_id"));
+fn resolve_agent(layers: Layers<'_>, flags: &Flags) -> Result<Sourced<AgentId>, Error> {
+    let found = match flag("--agent", flags.agent.as_ref()) {
+        Some(found) => Some(found),
+        None => layers.find("agent.default_id")?,
+    };
     // A command of a temporary agent finds that agent's id in its environment, so minted ids are read too.
     match found {
-        Some(found) => found.judge(AgentId::parse_stored),
+        Some(found) => found.judge_text(AgentId::parse_stored),
         None => Ok(Sourced {
             value: AgentId::parse_stored(DEFAULT_AGENT).expect("the builtin agent id is valid"),
             source: Source::Builtin,
@@ -123,80 +149,117 @@ fn resolve_agent(
     }
 }
 
-fn resolve_http_addr(
-    env: &Env,
-    flags: &Flags,
-    file: Option<&FileSettings>,
-) -> Result<Sourced<SocketAddr>, Error> {
-    let found = flag("--listen", flags.listen.as_ref())
-        .or(variable("HOLON_HTTP_ADDR", env.holon_http_addr.as_ref())?)
-        .or_else(|| key(file, "serve.http_addr"));
+fn resolve_http_addr(layers: Layers<'_>, flags: &Flags) -> Result<Sourced<SocketAddr>, Error> {
+    let found = match flag("--listen", flags.listen.as_ref()) {
+        Some(found) => Some(found),
+        None => layers.find("serve.http_addr")?,
+    };
     let builtin = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT));
-    decide(found, builtin, |text| {
-        text.parse().map_err(|_| {
-            format!("{text:?} is not an address; write it as ADDRESS:PORT, for example {builtin}")
+    decide(found.as_ref(), builtin, |found| {
+        found.judge_text(|text| {
+            text.parse().map_err(|_| {
+                format!(
+                    "{text:?} is not an address; write it as ADDRESS:PORT, for example {builtin}"
+                )
+            })
         })
     })
 }
 
-fn resolve_model(
-    env: &Env,
-    flags: &Flags,
-    file: Option<&FileSettings>,
-) -> Result<Option<Sourced<ModelRef>>, Error> {
-    flag("--model", flags.model.as_ref())
-        .or(variable("HOLON_MODEL", env.holon_model.as_ref())?)
-        .or_else(|| key(file, "model.default"))
-        .map(|found| found.judge(ModelRef::parse))
+fn resolve_model(layers: Layers<'_>, flags: &Flags) -> Result<Option<Sourced<ModelRef>>, Error> {
+    let found = match flag("--model", flags.model.as_ref()) {
+        Some(found) => Some(found),
+        None => layers.find("model.default")?,
+    };
+    found
+        .map(|found| found.judge_text(ModelRef::parse))
         .transpose()
 }
 
-fn resolve_event_budget(file: Option<&FileSettings>) -> Result<Sourced<u64>, Error> {
-    let found = key(file, "retention.event_budget_bytes");
-    decide(found, EVENT_BUDGET_BYTES, |text| {
-        number(text, EVENT_BUDGET_MIN, u64::MAX)
+fn resolve_fallbacks(layers: Layers<'_>) -> Result<Sourced<Vec<ModelRef>>, Error> {
+    let Some(found) = layers.find("model.fallbacks")? else {
+        let (value, source) = (Vec::new(), Source::Builtin);
+        return Ok(Sourced { value, source });
+    };
+    let Sourced { value, source } = found.list()?;
+    if value.len() > FALLBACKS {
+        let problem = format!(
+            "{} models are more than the {FALLBACKS} a turn may turn to; remove some",
+            value.len()
+        );
+        return Err(found.refuse(problem));
+    }
+    let parsed: Result<Vec<ModelRef>, _> = value.iter().map(|text| ModelRef::parse(text)).collect();
+    match parsed {
+        Ok(value) => Ok(Sourced { value, source }),
+        Err(error) => Err(found.refuse(error.to_string())),
+    }
+}
+
+fn resolve_http(layers: Layers<'_>) -> Result<HttpSettings, Error> {
+    let duration = |name: &str, builtin: u64, unit: fn(u64) -> Duration| {
+        let found = layers.find(name)?;
+        decide(found.as_ref(), Duration::from_millis(builtin), |found| {
+            let Sourced { value, source } = found.large_number()?;
+            let value = unit(value);
+            Ok(Sourced { value, source })
+        })
+    };
+    let secs = "runtime.provider_http_timeout_secs";
+    let millis = "runtime.provider_stream_idle_timeout_ms";
+    Ok(HttpSettings {
+        timeout: duration(secs, PROVIDER_FIRST_BYTE_MS, Duration::from_secs)?,
+        stream_idle: duration(millis, PROVIDER_IDLE_MS, Duration::from_millis)?,
     })
 }
 
-fn resolve_max_tokens(env: &Env, file: Option<&FileSettings>) -> Result<Sourced<u32>, Error> {
-    let set = env.holon_max_tool_output_tokens.as_ref();
-    let found = variable("HOLON_MAX_TOOL_OUTPUT_TOKENS", set)?
-        .or_else(|| key(file, "runtime.max_tool_output_tokens"));
-    decide(found, TOOL_OUTPUT_TOKENS_MAX, |text| {
-        number(text, 1, TOOL_OUTPUT_TOKENS_MAX)
-    })
+fn number(layers: Layers<'_>, name: &str, builtin: u32) -> Result<Sourced<u32>, Error> {
+    let found = layers.find(name)?;
+    decide(found.as_ref(), builtin, Found::number)
+}
+
+fn resolve_max_tokens(layers: Layers<'_>) -> Result<Sourced<u32>, Error> {
+    number(
+        layers,
+        "runtime.max_tool_output_tokens",
+        TOOL_OUTPUT_TOKENS_MAX,
+    )
 }
 
 /// The default may not be over the maximum; a builtin default simply follows a lower maximum.
-fn resolve_default_tokens(
-    env: &Env,
-    file: Option<&FileSettings>,
-    max: u32,
-) -> Result<Sourced<u32>, Error> {
-    let set = env.holon_default_tool_output_tokens.as_ref();
-    let found = variable("HOLON_DEFAULT_TOOL_OUTPUT_TOKENS", set)?
-        .or_else(|| key(file, "runtime.default_tool_output_tokens"));
-    decide(found, TOOL_OUTPUT_TOKENS.min(max), |text| {
-        number(text, 1, max)
-    })
+fn resolve_default_tokens(layers: Layers<'_>, max: u32) -> Result<Sourced<u32>, Error> {
+    let name = "runtime.default_tool_output_tokens";
+    let sourced = number(layers, name, TOOL_OUTPUT_TOKENS.min(max))?;
+    match layers.find(name)? {
+        Some(found) if sourced.value > max => Err(found.refuse(format!(
+            "{} is over runtime.max_tool_output_tokens, which is {max}; lower the one or raise the other",
+            sourced.value
+        ))),
+        Some(_) | None => Ok(sourced),
+    }
 }
 
 fn resolve_log_filter(env: &Env) -> Result<Sourced<String>, Error> {
-    let found = variable("RUST_LOG", env.rust_log.as_ref())?;
-    decide(found, LOG_FILTER.to_owned(), |text| {
-        Ok::<_, Error>(text.to_owned())
-    })
+    let Some(raw) = env.get("RUST_LOG") else {
+        let (value, source) = (LOG_FILTER.to_owned(), Source::Builtin);
+        return Ok(Sourced { value, source });
+    };
+    let value = text("RUST_LOG", &raw)?.trim().to_owned();
+    let source = Source::Environment;
+    Ok(Sourced { value, source })
 }
 
-/// A whole number within bounds.
-fn number<T>(text: &str, min: T, max: T) -> Result<T, String>
-where
-    T: std::str::FromStr + PartialOrd + Copy + std::fmt::Display,
-{
-    match text.parse::<T>() {
-        Ok(number) if min <= number && number <= max => Ok(number),
-        Ok(_) | Err(_) => Err(format!(
-            "expected a whole number from {min} to {max}, found {text:?}"
-        )),
-    }
+/// For the list of effective settings; the catalog reads the same keys for its figures.
+fn resolve_unknown(layers: Layers<'_>) -> Result<Vec<(&'static str, Sourced<u32>)>, Error> {
+    let builtin = [
+        UNKNOWN_WINDOW_TOKENS,
+        u32::from(WINDOW_PERCENT),
+        UNKNOWN_MAX_OUTPUT_TOKENS,
+    ];
+    let keys = key::KEYS
+        .iter()
+        .filter(|key| key.name.starts_with("model.unknown_fallback."));
+    keys.zip(builtin)
+        .map(|(key, builtin)| Ok((key.name, number(layers, key.name, builtin)?)))
+        .collect()
 }

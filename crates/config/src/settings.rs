@@ -1,11 +1,14 @@
-//! The resolved settings: one value per question, each with where it came from.
+//! The resolved settings: one value per question, each with where it came from. Nothing secret is in here.
 
+use crate::catalog::Catalog;
+use crate::provider::{Explicit, Providers};
 use crate::secret::SECRET_VARIABLES;
 use holon_domain::AgentId;
 use holon_domain::model::ModelRef;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where a value came from; a later one in this list loses to an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,6 +19,8 @@ pub enum Source {
     Environment,
     /// `config.toml`.
     File,
+    /// The credentials that were found.
+    Credentials,
     /// This build.
     Builtin,
 }
@@ -28,6 +33,7 @@ impl Source {
             Self::Flag => "flag",
             Self::Environment => "environment",
             Self::File => "file",
+            Self::Credentials => "credentials",
             Self::Builtin => "builtin",
         }
     }
@@ -51,6 +57,15 @@ pub enum Color {
     Never,
 }
 
+/// How long providers may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpSettings {
+    /// Until an answer begins.
+    pub timeout: Sourced<Duration>,
+    /// Between two parts of one that has begun.
+    pub stream_idle: Sourced<Duration>,
+}
+
 /// Everything that can be set, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -62,6 +77,18 @@ pub struct Settings {
     pub http_addr: Sourced<SocketAddr>,
     /// Model that agents ask unless they have their own.
     pub model: Option<Sourced<ModelRef>>,
+    /// Models to turn to when that one fails.
+    pub fallbacks: Sourced<Vec<ModelRef>>,
+    /// Whether only the chosen model is ever asked.
+    pub disable_provider_fallback: Sourced<bool>,
+    /// Tokens a model may write in one round, as far as the model allows.
+    pub max_output_tokens: Sourced<u32>,
+    /// How long providers may take.
+    pub http: HttpSettings,
+    /// Every provider.
+    pub providers: Providers,
+    /// What is known about models.
+    pub catalog: Catalog,
     /// Disk the audit events may take.
     pub event_budget_bytes: Sourced<u64>,
     /// Estimated tokens of one tool result a model reads by default; never over the maximum.
@@ -74,6 +101,10 @@ pub struct Settings {
     pub shell: Option<OsString>,
     /// Whether output may be coloured.
     pub color: Color,
+    /// What was set of the families of keys.
+    pub(crate) explicit: Vec<Explicit>,
+    /// What `model.unknown_fallback` says.
+    pub(crate) unknown: Vec<(&'static str, Sourced<u32>)>,
 }
 
 impl Settings {
@@ -83,9 +114,34 @@ impl Settings {
         home.join("config.toml")
     }
 
-    /// Variables that must not reach the commands agents run.
+    /// Variables that must not reach the commands agents run: every key this program knows of, and those that the
+    /// settings name.
     #[must_use]
-    pub const fn child_env_removals(&self) -> &'static [&'static str] {
-        SECRET_VARIABLES
+    pub fn child_env_removals(&self) -> Vec<String> {
+        let mut names: Vec<String> = SECRET_VARIABLES
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect();
+        for variable in self.providers.iter().flat_map(|entry| &entry.auth.env) {
+            if !names.contains(&variable.name) {
+                names.push(variable.name.clone());
+            }
+        }
+        names
+    }
+
+    /// The models a turn may ask, in order, each once. Empty when none is set.
+    #[must_use]
+    pub fn model_chain(&self) -> Vec<ModelRef> {
+        let mut chain: Vec<ModelRef> = self.model.iter().map(|model| model.value.clone()).collect();
+        if self.disable_provider_fallback.value && !chain.is_empty() {
+            return chain;
+        }
+        for model in &self.fallbacks.value {
+            if !chain.contains(model) {
+                chain.push(model.clone());
+            }
+        }
+        chain
     }
 }

@@ -1,6 +1,14 @@
-//! Settings and the control token, from the outside.
+//! Settings, providers, credentials and the control token, from the outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod codex;
+mod credential;
+mod credentials;
+mod doctor;
+mod edit;
+mod effective;
 mod file;
+mod provider;
 mod resolve;
+mod support;
 mod token;

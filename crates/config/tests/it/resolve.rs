@@ -1,18 +1,10 @@
 //! Precedence and judgement, as tables.
 
+use crate::support::env;
 use holon_config::{Color, Env, FileSettings, Flags, SECRET_VARIABLES, Settings, Source, resolve};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-
-fn env(pairs: &[(&str, &str)]) -> Env {
-    let lookup = |name: &str| {
-        let set = pairs.iter().find(|(known, _)| *known == name);
-        set.map(|(_, value)| OsString::from(value))
-            .or_else(|| (name == "HOME").then(|| "/u".into()))
-    };
-    Env::from_lookup(lookup, Some("/here".into()))
-}
 
 fn file(content: &str) -> FileSettings {
     FileSettings::parse(content, Path::new("/u/.holon/config.toml")).expect("parses")
@@ -30,7 +22,7 @@ fn refused(pairs: &[(&str, &str)], flags: &Flags, content: &str) -> String {
 #[test]
 fn with_nothing_set_every_value_is_the_builtin_one() {
     let settings = resolve(&env(&[]), &Flags::default(), None).expect("resolves");
-    assert_eq!(settings.home.value, PathBuf::from("/u/.holon"));
+    assert_eq!(settings.home.value, PathBuf::from("/nowhere/u/.holon"));
     assert_eq!(settings.home.source, Source::Builtin);
     assert_eq!(settings.default_agent.value.as_str(), "main");
     assert_eq!(settings.http_addr.value.to_string(), "127.0.0.1:7878");
@@ -40,6 +32,11 @@ fn with_nothing_set_every_value_is_the_builtin_one() {
     assert_eq!(settings.max_tool_output_tokens.value, 64_000);
     assert_eq!(settings.log_filter.value, "info");
     assert_eq!((settings.shell, settings.color), (None, Color::Auto));
+    assert_eq!(settings.max_output_tokens.value, 8_192);
+    assert!(settings.fallbacks.value.is_empty());
+    assert_eq!(settings.http.timeout.value.as_secs(), 300);
+    assert_eq!(settings.http.stream_idle.value.as_secs(), 300);
+    assert_eq!(settings.providers.iter().count(), 50);
 }
 
 #[test]
@@ -139,11 +136,7 @@ fn a_value_that_cannot_be_used_is_refused_by_name_and_not_skipped() {
                 &none,
                 "runtime.default_tool_output_tokens = 51",
             ),
-            "/u/.holon/config.toml:1: runtime.default_tool_output_tokens: expected a whole number from 1 to 50, found \"51\"",
-        ),
-        (
-            refused(&[], &none, "retention.event_budget_bytes = 1"),
-            "/u/.holon/config.toml:1: retention.event_budget_bytes: expected a whole number from 1048576 to 18446744073709551615, found \"1\"",
+            "/u/.holon/config.toml:1: runtime.default_tool_output_tokens: 51 is over runtime.max_tool_output_tokens, which is 50; lower the one or raise the other",
         ),
         (
             refused(&[], &listen, ""),
@@ -182,10 +175,7 @@ fn a_relative_home_counts_from_the_current_directory() {
         settled(&[], &flags, "").home.value,
         PathBuf::from("/here/h")
     );
-    let lost = Env {
-        current_dir: None,
-        ..env(&[])
-    };
+    let lost = Env::default();
     let said = resolve(&lost, &flags, None)
         .expect_err("is refused")
         .to_string();
@@ -200,26 +190,97 @@ fn without_any_home_the_error_says_how_to_name_one() {
 
 #[test]
 fn a_variable_that_is_not_text_is_refused_by_name() {
-    let broken = Env {
-        holon_model: Some(OsString::from_vec(vec![b'a', 0xff])),
-        ..env(&[])
+    let lookup = |name: &str| match name {
+        "HOME" => Some("/u".into()),
+        "HOLON_MODEL" => Some(OsString::from_vec(vec![b'a', 0xff])),
+        _ => None,
     };
+    let broken = Env::from_lookup(lookup, None);
     let said = resolve(&broken, &Flags::default(), None).expect_err("is refused");
     assert!(said.to_string().starts_with("HOLON_MODEL: "));
 }
 
 #[test]
 fn commands_get_no_keys_and_each_is_listed_once() {
-    let settings = settled(&[], &Flags::default(), "");
-    let listed = settings.child_env_removals();
-    assert_eq!(listed, SECRET_VARIABLES);
-    for name in [
-        "OPENAI_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "HOLON_CONTROL_TOKEN",
-    ] {
-        assert!(listed.contains(&name), "{name}");
+    let content = r#"
+        [providers.mine]
+        transport = "openai_chat_completions"
+        base_url = "https://models.example/v1"
+        auth = { source = "env", env = ["MINE_KEY", "OPENAI_API_KEY"] }
+        "#;
+    let listed = settled(&[], &Flags::default(), content).child_env_removals();
+    for name in SECRET_VARIABLES.iter().chain(&["MINE_KEY"]) {
+        assert!(listed.iter().any(|one| one == name), "{name}");
     }
     let distinct: std::collections::BTreeSet<_> = listed.iter().collect();
     assert_eq!(distinct.len(), listed.len());
+}
+
+#[test]
+fn models_and_deadlines_are_read_from_every_layer() {
+    let content = r#"
+        model.fallbacks = ["a/b", "c/d"]
+        runtime.max_output_tokens = 100
+        runtime.disable_provider_fallback = true
+        runtime.provider_http_timeout_secs = 10
+        runtime.provider_stream_idle_timeout_ms = 2_000
+        "#;
+    let file = settled(&[], &Flags::default(), content);
+    assert_eq!(chain(&file), ["a/b", "c/d"]);
+    assert_eq!(file.fallbacks.source, Source::File);
+    assert_eq!(file.max_output_tokens.value, 100);
+    assert!(file.disable_provider_fallback.value);
+    assert_eq!(file.http.timeout.value.as_secs(), 10);
+    assert_eq!(file.http.stream_idle.value.as_millis(), 2_000);
+    let variables = [
+        ("HOLON_MODEL", "m/n"),
+        ("HOLON_MODEL_FALLBACKS", "[\"x/y\", \"m/n\"]"),
+        ("HOLON_DISABLE_PROVIDER_FALLBACK", "0"),
+        ("HOLON_MAX_OUTPUT_TOKENS", "200"),
+        ("HOLON_PROVIDER_HTTP_TIMEOUT_SECS", "20"),
+        ("HOLON_PROVIDER_STREAM_IDLE_TIMEOUT_MS", "3000"),
+    ];
+    let both = settled(&variables, &Flags::default(), content);
+    assert_eq!(chain(&both), ["m/n", "x/y"], "each once");
+    assert_eq!(both.fallbacks.source, Source::Environment);
+    assert_eq!(both.max_output_tokens.value, 200);
+    assert_eq!(both.http.timeout.value.as_secs(), 20);
+    assert_eq!(both.http.stream_idle.value.as_millis(), 3_000);
+}
+
+fn chain(settings: &Settings) -> Vec<String> {
+    let chain = settings.model_chain();
+    chain.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn with_fallback_off_only_the_chosen_model_is_asked() {
+    let content = "model.default = \"a/b\"\nmodel.fallbacks = \"c/d\"\nruntime.disable_provider_fallback = true";
+    let settings = settled(&[], &Flags::default(), content);
+    assert_eq!(chain(&settings), ["a/b"]);
+}
+
+#[test]
+fn a_list_of_models_with_one_that_is_none_is_refused() {
+    let said = refused(
+        &[("HOLON_MODEL_FALLBACKS", "a/b,gpt")],
+        &Flags::default(),
+        "",
+    );
+    assert!(
+        said.starts_with("HOLON_MODEL_FALLBACKS: \"gpt\" is not a model reference"),
+        "{said}"
+    );
+    let many = vec!["a/b"; 17].join(",");
+    let said = refused(&[("HOLON_MODEL_FALLBACKS", &many)], &Flags::default(), "");
+    assert!(said.contains("17 models are more than the 16"), "{said}");
+    let said = refused(
+        &[("HOLON_DISABLE_PROVIDER_FALLBACK", "maybe")],
+        &Flags::default(),
+        "",
+    );
+    assert_eq!(
+        said,
+        "HOLON_DISABLE_PROVIDER_FALLBACK: expected true or false, found \"maybe\""
+    );
 }

@@ -1,0 +1,219 @@
+//! The model catalog: what is known about models, what the settings say instead, and what is assumed otherwise.
+//!
+//! The table is `data/models.toml`. Figures are facts with a date; a price that is not known is absent, never zero.
+
+mod table;
+
+use crate::error::Error;
+use crate::key::{self, KeyPath};
+use crate::layer::Layers;
+use crate::provider::Explicit;
+use holon_domain::limits::{UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT};
+use holon_domain::model::ModelRef;
+use holon_domain::provider::{ModelPolicy, PolicySource};
+use std::collections::BTreeMap;
+pub use table::{CatalogModel, ModelCapability, Price, UsdPerMillion};
+
+/// What is known about models.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Catalog {
+    overrides: BTreeMap<String, Figures>,
+    unknown: Figures,
+}
+
+/// What the settings say about a model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Figures {
+    display_name: Option<String>,
+    description: Option<String>,
+    window: Option<u32>,
+    percent: Option<u8>,
+    output: Option<u32>,
+    upper: Option<u32>,
+}
+
+impl Catalog {
+    /// The date of the built-in figures, as `YYYY-MM-DD`.
+    #[must_use]
+    pub fn figures_as_of(&self) -> &'static str {
+        table::figures_as_of()
+    }
+
+    /// Every model of the built-in table, in its order; the first of a provider is its default.
+    pub fn models(&self) -> impl Iterator<Item = &'static CatalogModel> {
+        table::all().iter()
+    }
+
+    /// Every model anything is known about: the table's, then those only the settings name.
+    #[must_use]
+    pub fn references(&self) -> Vec<ModelRef> {
+        let known = self.models().map(|model| model.model.clone());
+        let others = self
+            .overrides
+            .keys()
+            .filter_map(|name| ModelRef::parse(name).ok());
+        known
+            .chain(others.filter(|model| table::get(model).is_none()))
+            .collect()
+    }
+
+    /// The built-in entry of a model.
+    #[must_use]
+    pub fn get(&self, model: &ModelRef) -> Option<&'static CatalogModel> {
+        table::get(model)
+    }
+
+    /// What people read for a model.
+    #[must_use]
+    pub fn display_name(&self, model: &ModelRef) -> String {
+        let set = self
+            .overrides
+            .get(&model.to_string())
+            .and_then(|figures| figures.display_name.clone());
+        set.or_else(|| table::get(model).map(|known| known.display_name.clone()))
+            .unwrap_or_else(|| model.model().to_owned())
+    }
+
+    /// What a model is for, if somebody wrote it down.
+    #[must_use]
+    pub fn description(&self, model: &ModelRef) -> Option<&str> {
+        self.overrides
+            .get(&model.to_string())?
+            .description
+            .as_deref()
+    }
+
+    /// The model that is asked when a provider was found and nobody chose a model.
+    #[must_use]
+    pub fn default_of(&self, provider: &str) -> Option<ModelRef> {
+        let mut references = self.references().into_iter();
+        references.find(|model| model.provider() == provider)
+    }
+
+    /// The figures a model is asked by; `max_output` is what the runtime allows.
+    #[must_use]
+    pub fn policy(&self, model: &ModelRef, max_output: u32) -> ModelPolicy {
+        let known = table::get(model);
+        let set = self.overrides.get(&model.to_string());
+        let assumed = &self.unknown;
+        let known_window = known.and_then(|known| known.context_window_tokens);
+        let set_window = set.and_then(|set| set.window);
+        let window = set_window
+            .or(known_window)
+            .or(assumed.window)
+            .unwrap_or(UNKNOWN_WINDOW_TOKENS);
+        let is_known = known_window.or(set_window).is_some();
+        let own_percent = known.map(|known| known.effective_context_window_percent);
+        let usual_percent = if is_known {
+            own_percent
+        } else {
+            assumed.percent
+        };
+        let percent = set.and_then(|set| set.percent).or(usual_percent);
+        let usual = if is_known {
+            max_output
+        } else {
+            assumed
+                .output
+                .unwrap_or_else(|| max_output.min(UNKNOWN_MAX_OUTPUT_TOKENS))
+        };
+        let known_upper = known.and_then(|known| known.max_output_tokens_upper_limit);
+        let upper = set
+            .and_then(|set| set.upper)
+            .or(known_upper)
+            .unwrap_or(u32::MAX);
+        let output = set.and_then(|set| set.output).unwrap_or(usual);
+        ModelPolicy {
+            context_window_tokens: window,
+            effective_context_window_percent: percent.unwrap_or(WINDOW_PERCENT),
+            // An answer that may fill more than half of the window would leave no room for what it answers.
+            max_output_tokens: output.min(upper).min(window / 2).max(1),
+            source: match (is_known, set.is_some_and(Figures::is_policy)) {
+                (true, true) => PolicySource::ConfigOverride,
+                (true, false) => PolicySource::BuiltInCatalog,
+                // The window is still assumed, so a provider's error may teach the real one.
+                (false, _) => PolicySource::UnknownFallback,
+            },
+        }
+    }
+}
+
+impl Figures {
+    const fn is_policy(&self) -> bool {
+        self.window.is_some()
+            || self.percent.is_some()
+            || self.output.is_some()
+            || self.upper.is_some()
+    }
+
+    /// Reads the figures below a table of the settings; `set` collects what was found.
+    fn read(
+        layers: Layers<'_>,
+        family: &str,
+        at: &KeyPath,
+        set: &mut Vec<Explicit>,
+    ) -> Result<Self, Error> {
+        let mut figures = Self::default();
+        for key in key::KEYS {
+            let Some(field) = key.name.strip_prefix(family) else {
+                continue;
+            };
+            let path = at.join(field);
+            let Some(found) = layers.find_at(key, &path)? else {
+                continue;
+            };
+            match field {
+                "display_name" => figures.display_name = Some(found.value.to_string()),
+                "description" => figures.description = Some(found.value.to_string()),
+                "context_window_tokens" => figures.window = Some(found.number()?.value),
+                "effective_context_window_percent" => {
+                    figures.percent = u8::try_from(found.number()?.value).ok();
+                }
+                "runtime_max_output_tokens" => figures.output = Some(found.number()?.value),
+                "max_output_tokens_upper_limit" => figures.upper = Some(found.number()?.value),
+                other => return Err(found.refuse(format!("{other} has no meaning yet"))),
+            }
+            set.push(Explicit {
+                path,
+                source: found.source(),
+                value: found.value,
+            });
+        }
+        Ok(figures)
+    }
+}
+
+/// The catalog, and what was set about single models.
+///
+/// # Errors
+/// When something set cannot be used.
+pub(crate) fn resolve(layers: Layers<'_>) -> Result<(Catalog, Vec<Explicit>), Error> {
+    let mut explicit = Vec::new();
+    let table = ["models", "catalog"];
+    let names = layers
+        .file
+        .map(|file| file.names_under(&table))
+        .unwrap_or_default();
+    let mut overrides = BTreeMap::new();
+    for (name, place) in names {
+        let model = ModelRef::parse(name).map_err(|error| Error::Value {
+            place,
+            problem: error.to_string(),
+        })?;
+        let at = KeyPath::of(&table).join(name);
+        let figures = Figures::read(
+            layers,
+            "models.catalog.<provider/model>.",
+            &at,
+            &mut explicit,
+        )?;
+        overrides.insert(model.to_string(), figures);
+    }
+    let at = KeyPath::of(&["model", "unknown_fallback"]);
+    // The three single keys are listed with the other single keys.
+    let unknown = Figures::read(layers, "model.unknown_fallback.", &at, &mut Vec::new())?;
+    Ok((Catalog { overrides, unknown }, explicit))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! The login that the Codex program keeps, `$CODEX_HOME/auth.json`: read, never written, never renewed.
+//!
+//! Its tokens are opaque to us but for one claim, when they end, which is read without being verified: the provider
+//! verifies it. A link is followed, since people keep such files in a directory of their own.
+
+use crate::env::Env;
+use holon_domain::limits::CREDENTIAL_FILE_BYTES;
+use holon_domain::time::Timestamp;
+use secrecy::SecretString;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// A login that was found.
+#[derive(Debug)]
+pub(crate) struct Login {
+    pub(crate) secret: SecretString,
+    pub(crate) account_id: Option<String>,
+    pub(crate) ends: Option<Timestamp>,
+    pub(crate) kind: LoginKind,
+}
+
+/// How somebody logged in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoginKind {
+    /// With a ChatGPT account.
+    Account,
+    /// With a key of the API, which the ChatGPT address does not take.
+    ApiKey,
+}
+
+/// Why there is no login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// Nobody has logged in.
+    Missing,
+    /// What is there cannot be used: what is wrong, and what to do.
+    Unusable(String, String),
+}
+
+#[derive(Deserialize)]
+struct AuthFile {
+    #[serde(rename = "OPENAI_API_KEY")]
+    api_key: Option<String>,
+    tokens: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    access_token: Option<String>,
+    account_id: Option<String>,
+}
+
+/// The login of this user.
+pub(crate) fn login(env: &Env) -> Result<Login, Problem> {
+    let path = path(env).ok_or(Problem::Missing)?;
+    let content = read(&path)?;
+    let unusable = |problem: &str| {
+        let problem = format!("{} {problem}", path.display());
+        Problem::Unusable(problem, "run: codex login".to_owned())
+    };
+    // The parser's own words could repeat a secret.
+    let file: AuthFile =
+        serde_json::from_str(&content).map_err(|_| unusable("is not what codex login writes"))?;
+    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    if let Some(tokens) = file.tokens
+        && let Some(token) = given(tokens.access_token)
+    {
+        let claims = claims(&token);
+        return Ok(Login {
+            account_id: given(tokens.account_id).or_else(|| claims.as_ref().and_then(account_of)),
+            ends: claims.as_ref().and_then(end_of),
+            secret: SecretString::from(token.trim()),
+            kind: LoginKind::Account,
+        });
+    }
+    let key = given(file.api_key).ok_or_else(|| unusable("holds no login"))?;
+    Ok(Login {
+        secret: SecretString::from(key.trim()),
+        account_id: None,
+        ends: None,
+        kind: LoginKind::ApiKey,
+    })
+}
+
+/// Where the login is kept.
+fn path(env: &Env) -> Option<PathBuf> {
+    let dir = match env.get("CODEX_HOME") {
+        Some(dir) => PathBuf::from(dir),
+        None => PathBuf::from(env.get("HOME")?).join(".codex"),
+    };
+    Some(dir.join("auth.json"))
+}
+
+fn read(path: &Path) -> Result<String, Problem> {
+    let shown = path.display();
+    let unusable = |problem: String, next: String| Problem::Unusable(problem, next);
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Problem::Missing,
+        _ => unusable(
+            format!("{shown} cannot be read: {error}"),
+            "check its permissions, or run: codex login".to_owned(),
+        ),
+    };
+    let flags =
+        rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC | rustix::fs::OFlags::NONBLOCK;
+    let opened = rustix::fs::open(path, flags, rustix::fs::Mode::empty());
+    let file = File::from(opened.map_err(|error| failed(error.into()))?);
+    let facts = file.metadata().map_err(failed)?;
+    if !facts.is_file() || facts.uid() != rustix::process::geteuid().as_raw() {
+        return Err(unusable(
+            format!("{shown} is not a file of this user"),
+            "run: codex login".to_owned(),
+        ));
+    }
+    if facts.mode() & 0o077 != 0 {
+        let mode = facts.mode() & 0o7777;
+        return Err(unusable(
+            format!("{shown} has mode {mode:04o}, so others may have read it"),
+            format!("run: chmod 600 {shown}"),
+        ));
+    }
+    let mut content = String::new();
+    let read = file
+        .take(CREDENTIAL_FILE_BYTES + 1)
+        .read_to_string(&mut content);
+    read.map_err(failed)?;
+    if content.len() as u64 > CREDENTIAL_FILE_BYTES {
+        return Err(unusable(
+            format!("{shown} is too large for a login"),
+            "run: codex login".to_owned(),
+        ));
+    }
+    Ok(content)
+}
+
+/// The claims of a token, unverified; none when it is no token of that form.
+fn claims(token: &str) -> Option<serde_json::Value> {
+    let body = token.split('.').nth(1)?;
+    serde_json::from_slice(&decode_base64url(body)?).ok()
+}
+
+fn end_of(claims: &serde_json::Value) -> Option<Timestamp> {
+    let seconds = claims.get("exp")?.as_i64()?;
+    Some(Timestamp::from_millis(seconds.checked_mul(1_000)?))
+}
+
+fn account_of(claims: &serde_json::Value) -> Option<String> {
+    let account = claims
+        .get("https://api.openai.com/auth")?
+        .get("chatgpt_account_id")?;
+    account.as_str().map(str::to_owned)
+}
+
+/// Base64 in its URL alphabet, with or without padding.
+fn decode_base64url(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
+    let (mut buffer, mut bits) = (0_u32, 0_u32);
+    for c in text.trim_end_matches('=').bytes() {
+        let six = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'-' => 62,
+            b'_' => 63,
+            _ => return None,
+        };
+        buffer = buffer << 6 | u32::from(six);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(buffer >> bits & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_every_length_is_decoded() {
+        for (text, bytes) in [
+            ("", &b""[..]),
+            ("Zg", b"f"),
+            ("Zg==", b"f"),
+            ("Zm8", b"fo"),
+            ("Zm9v", b"foo"),
+            ("Zm9vYmFy", b"foobar"),
+            ("-_-_", &[0xfb, 0xff, 0xbf]),
+        ] {
+            assert_eq!(decode_base64url(text).as_deref(), Some(bytes), "{text}");
+        }
+        assert_eq!(decode_base64url("a b"), None);
+    }
+
+    #[test]
+    fn what_is_no_token_has_no_claims() {
+        for token in ["", "a", "a.b", "a.!!.c", "a.Zm9v.c"] {
+            assert_eq!(claims(token), None, "{token}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The credential of one provider: where it is looked for, in which order, and what is said when there is none.
+//!
+//! Nothing is kept: each call looks again, so a key that was stored or a login that was renewed counts at once.
+//! A command that prints a credential is only named here; running it is not this crate's business.
+
+use crate::codex::{self, LoginKind, Problem};
+use crate::credentials;
+use crate::env::Env;
+use crate::error::CredentialError;
+use crate::provider::ProviderEntry;
+use holon_domain::provider::{AuthKind, AuthSource};
+use holon_domain::time::Timestamp;
+use secrecy::SecretString;
+use std::path::Path;
+
+/// A credential, or how to get it.
+#[derive(Debug)]
+pub enum Found {
+    /// The provider asks for none.
+    NotNeeded,
+    /// Here it is.
+    Secret {
+        /// What it is.
+        kind: AuthKind,
+        /// The secret itself.
+        secret: SecretString,
+        /// The account it belongs to, where a provider wants to know.
+        account_id: Option<String>,
+    },
+    /// A command prints it.
+    Command {
+        /// Program and arguments.
+        argv: Vec<String>,
+        /// What it prints.
+        kind: AuthKind,
+    },
+}
+
+/// Whether a provider has a credential, and if not, what to do. Nothing secret is in here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CredentialState {
+    /// It asks for none.
+    NotNeeded,
+    /// It has one. Whether the provider takes it only a call can tell.
+    Configured,
+    /// It has none.
+    Missing {
+        /// What is wrong.
+        problem: String,
+        /// What to do.
+        next_step: String,
+    },
+    /// It has one that is no longer good.
+    Expired {
+        /// What is wrong.
+        problem: String,
+        /// What to do.
+        next_step: String,
+    },
+    /// It has one that cannot be used.
+    Unusable {
+        /// What is wrong.
+        problem: String,
+        /// What to do.
+        next_step: String,
+    },
+}
+
+impl CredentialState {
+    /// One word for people and JSON.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotNeeded => "not_needed",
+            Self::Configured => "configured",
+            Self::Missing { .. } => "missing",
+            Self::Expired { .. } => "expired",
+            Self::Unusable { .. } => "unusable",
+        }
+    }
+
+    /// Whether the provider can be asked.
+    #[must_use]
+    pub const fn is_usable(&self) -> bool {
+        matches!(self, Self::NotNeeded | Self::Configured)
+    }
+
+    /// What is wrong and what to do about it, if anything is.
+    #[must_use]
+    pub fn trouble(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::NotNeeded | Self::Configured => None,
+            Self::Missing { problem, next_step }
+            | Self::Expired { problem, next_step }
+            | Self::Unusable { problem, next_step } => Some((problem, next_step)),
+        }
+    }
+}
+
+/// Whether a provider has a credential at `now`.
+#[must_use]
+pub fn state(entry: &ProviderEntry, env: &Env, home: &Path, now: Timestamp) -> CredentialState {
+    let error = match credential(entry, env, home, now) {
+        Ok(Found::NotNeeded) => return CredentialState::NotNeeded,
+        Ok(Found::Secret { .. } | Found::Command { .. }) => return CredentialState::Configured,
+        Err(error) => error,
+    };
+    let (problem, next_step) = (error.to_string(), error.next_step());
+    match error {
+        CredentialError::Missing { .. } => CredentialState::Missing { problem, next_step },
+        CredentialError::Expired { .. } => CredentialState::Expired { problem, next_step },
+        CredentialError::Unusable { .. }
+        | CredentialError::Exposed { .. }
+        | CredentialError::Foreign { .. }
+        | CredentialError::Broken { .. }
+        | CredentialError::Io { .. }
+        | CredentialError::Invalid { .. } => CredentialState::Unusable { problem, next_step },
+    }
+}
+
+/// The credential of a provider at `now`.
+///
+/// # Errors
+/// When it has none that can be used; the error says what to do and holds nothing secret.
+pub fn credential(
+    entry: &ProviderEntry,
+    env: &Env,
+    home: &Path,
+    now: Timestamp,
+) -> Result<Found, CredentialError> {
+    match entry.auth.source {
+        AuthSource::None => Ok(Found::NotNeeded),
+        AuthSource::Env => from_variables(entry, env, home),
+        AuthSource::ExternalCli => from_login(entry, env, now),
+        AuthSource::CredentialProfile => from_profile(entry, home),
+        AuthSource::CredentialProcess => Ok(Found::Command {
+            argv: entry.auth.command.clone(),
+            kind: entry.auth.kind,
+        }),
+    }
+}
+
+/// The variables in their order, then the stored profile named like the provider.
+fn from_variables(entry: &ProviderEntry, env: &Env, home: &Path) -> Result<Found, CredentialError> {
+    let id = &entry.spec.id;
+    for variable in &entry.auth.env {
+        let name = &variable.name;
+        let next = || format!("set {name} again, or unset it");
+        let secret = env
+            .secret(name)
+            .map_err(|_| unusable(id, format!("{name} is not text"), next()))?;
+        if let Some(secret) = secret {
+            credentials::check_material(&secret)
+                .map_err(|problem| unusable(id, format!("{name}: {problem}"), next()))?;
+            return Ok(found(variable.kind, secret));
+        }
+    }
+    match credentials::get(home, id) {
+        Ok(Some((kind, secret))) => Ok(found(kind, secret)),
+        // A server on this machine often has no lock on its door.
+        Ok(None) | Err(_) if entry.loopback => Ok(Found::NotNeeded),
+        Ok(None) => {
+            let names: Vec<&str> = entry
+                .auth
+                .env
+                .iter()
+                .map(|variable| variable.name.as_str())
+                .collect();
+            Err(CredentialError::Missing {
+                provider: id.clone(),
+                next: format!(
+                    "set {}, or store a key: holon config credentials set {id}",
+                    names.join(" or ")
+                ),
+            })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn from_profile(entry: &ProviderEntry, home: &Path) -> Result<Found, CredentialError> {
+    let id = &entry.spec.id;
+    let profile = entry.auth.profile.as_deref().unwrap_or(id);
+    let Some((kind, secret)) = credentials::get(home, profile)? else {
+        return Err(CredentialError::Missing {
+            provider: id.clone(),
+            next: format!(
+                "store it: holon config credentials set {profile} --kind {}",
+                entry.auth.kind
+            ),
+        });
+    };
+    if kind != entry.auth.kind {
+        let problem = format!(
+            "profile {profile} holds a {kind}, and the provider is set up for a {}",
+            entry.auth.kind
+        );
+        let next = format!("run: holon config set providers.{id}.auth.kind {kind}");
+        return Err(unusable(id, problem, next));
+    }
+    Ok(found(kind, secret))
+}
+
+/// The address that takes a ChatGPT login and nothing else.
+const CHATGPT: &str = "https://chatgpt.com/";
+
+fn from_login(entry: &ProviderEntry, env: &Env, now: Timestamp) -> Result<Found, CredentialError> {
+    let id = &entry.spec.id;
+    let login = codex::login(env).map_err(|problem| match problem {
+        Problem::Missing => CredentialError::Missing {
+            provider: id.clone(),
+            next: "install the Codex program and run: codex login".to_owned(),
+        },
+        Problem::Unusable(problem, next) => unusable(id, problem, next),
+    })?;
+    if login.ends.is_some_and(|ends| ends <= now) {
+        return Err(CredentialError::Expired {
+            provider: id.clone(),
+            next: "run: codex login".to_owned(),
+        });
+    }
+    let kind = match login.kind {
+        LoginKind::Account => AuthKind::SessionToken,
+        LoginKind::ApiKey if entry.spec.base_url.starts_with(CHATGPT) => {
+            let problem =
+                "Codex is logged in with an API key, which works for openai/* only".to_owned();
+            let next =
+                "log in with ChatGPT: codex login, or set OPENAI_API_KEY and use a model of openai"
+                    .to_owned();
+            return Err(unusable(id, problem, next));
+        }
+        LoginKind::ApiKey => AuthKind::ApiKey,
+    };
+    credentials::check_material(&login.secret)
+        .map_err(|problem| unusable(id, problem, "run: codex login".to_owned()))?;
+    Ok(Found::Secret {
+        kind,
+        secret: login.secret,
+        account_id: login.account_id,
+    })
+}
+
+const fn found(kind: AuthKind, secret: SecretString) -> Found {
+    Found::Secret {
+        kind,
+        secret,
+        account_id: None,
+    }
+}
+
+fn unusable(provider: &str, problem: String, next: String) -> CredentialError {
+    CredentialError::Unusable {
+        provider: provider.to_owned(),
+        problem,
+        next,
+    }
+}

@@ -1,0 +1,268 @@
+//! Changes of `config.toml` that keep comments, order and everything they do not touch.
+//!
+//! A change is made on the text, the whole result is read and resolved as at a start, and only then does it replace
+//! the file. One change at a time; a file that is a link is changed where it points.
+
+use crate::atomic;
+use crate::env::Env;
+use crate::error::{Error, Place};
+use crate::file::{self, FileSettings};
+use crate::key::{self, KeyPath, Value};
+use crate::provider;
+use crate::resolve::{Flags, resolve};
+use crate::settings::Settings;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use toml_edit::DocumentMut;
+
+mod document;
+
+/// What to change about a provider. What is not named stays; naming a source replaces everything about the credential.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProviderChange {
+    /// How it is spoken to.
+    pub transport: Option<String>,
+    /// Where.
+    pub base_url: Option<String>,
+    /// How hard its models think.
+    pub reasoning_effort: Option<String>,
+    /// Where the credential comes from.
+    pub auth_source: Option<String>,
+    /// What it is.
+    pub auth_kind: Option<String>,
+    /// Variables, with commas between them.
+    pub auth_env: Option<String>,
+    /// The stored profile.
+    pub auth_profile: Option<String>,
+    /// The program whose login is used.
+    pub auth_external: Option<String>,
+    /// Program and arguments of the command that prints it.
+    pub auth_command: Option<Vec<String>>,
+}
+
+/// What the file says about a key, or about every key of a table, by name. Nothing when it says nothing.
+///
+/// # Errors
+/// When there is no such key, or the file cannot be read.
+pub fn get(home: &Path, name: &str) -> Result<Vec<(KeyPath, Value)>, Error> {
+    let path = known(name)?;
+    let inside = |key: &KeyPath| key.segments().starts_with(path.segments());
+    Ok(list(home)?
+        .into_iter()
+        .filter(|(key, _)| inside(key))
+        .collect())
+}
+
+/// Everything the file says, by name.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn list(home: &Path) -> Result<Vec<(KeyPath, Value)>, Error> {
+    let file = FileSettings::load(home)?.unwrap_or_default();
+    let entries = file.entries();
+    Ok(entries
+        .map(|(path, value)| (path.clone(), value.clone()))
+        .collect())
+}
+
+/// Sets a key to a value written as bare text; a list has commas between its items or is a JSON list.
+///
+/// # Errors
+/// When there is no such key, it does not take the value, or the settings would no longer work. Nothing changes then.
+pub fn set(home: &Path, name: &str, value: &str) -> Result<(), Error> {
+    let (path, value) = judged(known(name)?, value)?;
+    change(home, |document| document::put(document, &path, &value)).map(drop)
+}
+
+/// Removes a key; says whether it was there. A key nobody knows can be removed too, so that a file can be put right.
+///
+/// # Errors
+/// When the name is none, or the settings would no longer work. Nothing changes then.
+pub fn unset(home: &Path, name: &str) -> Result<bool, Error> {
+    let path = parse(name)?;
+    let mut removed = false;
+    change(home, |document| {
+        removed = document::remove(document.as_table_mut(), path.segments());
+        Ok(())
+    })?;
+    if !removed && key::find(&path).is_none() && !key::is_table(&path) {
+        return Err(no_such_key(&path));
+    }
+    Ok(removed)
+}
+
+/// Adds a provider or changes one.
+///
+/// # Errors
+/// When something of it cannot be used, or the settings would no longer work. Nothing changes then.
+pub fn set_provider(home: &Path, id: &str, wanted: &ProviderChange) -> Result<(), Error> {
+    let command = wanted
+        .auth_command
+        .as_ref()
+        .map(|argv| Value::List(argv.clone()).to_string());
+    let fields = [
+        ("transport", &wanted.transport),
+        ("base_url", &wanted.base_url),
+        ("reasoning_effort", &wanted.reasoning_effort),
+        ("auth.source", &wanted.auth_source),
+        ("auth.kind", &wanted.auth_kind),
+        ("auth.env", &wanted.auth_env),
+        ("auth.profile", &wanted.auth_profile),
+        ("auth.external", &wanted.auth_external),
+        ("auth.command", &command),
+    ];
+    let table = KeyPath::of(&["providers", id]);
+    let mut changes = Vec::new();
+    for (field, value) in fields {
+        if let Some(value) = value {
+            let path = field
+                .split('.')
+                .fold(table.clone(), |path, segment| path.join(segment));
+            changes.push(judged(path, value)?);
+        }
+    }
+    change(home, |document| {
+        if wanted.auth_source.is_some() {
+            document::remove(document.as_table_mut(), table.join("auth").segments());
+        }
+        changes
+            .iter()
+            .try_for_each(|(path, value)| document::put(document, path, value))
+    })
+    .map(drop)
+}
+
+/// Removes what the file says about a provider. One of this build is then as it was built in.
+///
+/// # Errors
+/// When the file says nothing about it, or the settings would no longer work.
+pub fn remove_provider(home: &Path, id: &str) -> Result<(), Error> {
+    let path = KeyPath::of(&["providers", id]);
+    let mut removed = false;
+    change(home, |document| {
+        removed = document::remove(document.as_table_mut(), path.segments());
+        Ok(())
+    })?;
+    if removed {
+        return Ok(());
+    }
+    let builtin = provider::builtin_all().iter().any(|row| row.id == id);
+    let message = if builtin {
+        format!(
+            "{id} is built in and not changed, so there is nothing to remove; unset its key to stop using it"
+        )
+    } else {
+        format!(
+            "there is no provider {id:?} in the settings; run `holon config providers list` to see them all"
+        )
+    };
+    Err(Error::NoSuchProvider { message })
+}
+
+fn parse(name: &str) -> Result<KeyPath, Error> {
+    KeyPath::parse(name).map_err(|problem| Error::Value {
+        place: Place::Given("the key".to_owned()),
+        problem,
+    })
+}
+
+fn known(name: &str) -> Result<KeyPath, Error> {
+    let path = parse(name)?;
+    if key::find(&path).is_some() || key::is_table(&path) {
+        return Ok(path);
+    }
+    Err(no_such_key(&path))
+}
+
+fn no_such_key(path: &KeyPath) -> Error {
+    Error::NoSuchKey {
+        key: path.to_string(),
+        advice: key::advice(path),
+    }
+}
+
+/// A value of the kind the key takes.
+fn judged(path: KeyPath, text: &str) -> Result<(KeyPath, Value), Error> {
+    let place = || Place::Given(path.to_string());
+    let Some(key) = key::find(&path) else {
+        let problem = format!(
+            "is a table; set one of its keys, which `holon config schema` lists under {path}"
+        );
+        return Err(Error::Value {
+            place: place(),
+            problem,
+        });
+    };
+    match key.kind.read(text) {
+        Ok(value) => Ok((path, value)),
+        Err(problem) => Err(Error::Value {
+            place: place(),
+            problem,
+        }),
+    }
+}
+
+/// Makes one change; says whether the text is another now.
+fn change(
+    home: &Path,
+    edit: impl FnOnce(&mut DocumentMut) -> Result<(), Error>,
+) -> Result<bool, Error> {
+    let path = Settings::file_path(home);
+    let failed = |source| Error::Unwritable {
+        path: path.clone(),
+        source,
+    };
+    let _lock = atomic::lock(home).map_err(failed)?;
+    let before = file::read(&path)?;
+    let text = before.clone().unwrap_or_default();
+    let mut document: DocumentMut =
+        text.parse()
+            .map_err(|error: toml_edit::TomlError| Error::Syntax {
+                path: path.clone(),
+                message: error.to_string().trim_end().to_owned(),
+            })?;
+    edit(&mut document)?;
+    let after = document.to_string();
+    if after == text {
+        return Ok(false);
+    }
+    check(&after, &path)?;
+    let target = target(&path).map_err(failed)?;
+    let mode = match before {
+        Some(_) => {
+            std::fs::metadata(&target)
+                .map_err(failed)?
+                .permissions()
+                .mode()
+                & 0o7777
+        }
+        None => 0o600,
+    };
+    atomic::replace(&target, after.as_bytes(), mode).map_err(failed)?;
+    Ok(true)
+}
+
+/// Reads and resolves a text as a start would, with nothing set in the environment: the file must stand by itself.
+fn check(text: &str, path: &Path) -> Result<(), Error> {
+    let refused = |error| Error::Refused {
+        problem: Box::new(error),
+    };
+    let file = FileSettings::parse(text, path).map_err(refused)?;
+    let flags = Flags {
+        home: Some("/".into()),
+        ..Flags::default()
+    };
+    resolve(&Env::default(), &flags, Some(&file))
+        .map_err(refused)
+        .map(drop)
+}
+
+/// Where the file is: the end of a link, or the path itself.
+fn target(path: &Path) -> std::io::Result<PathBuf> {
+    match std::fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_symlink() => std::fs::canonicalize(path),
+        Ok(_) => Ok(path.to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(path.to_owned()),
+        Err(error) => Err(error),
+    }
+}

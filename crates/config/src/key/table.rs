@@ -1,0 +1,305 @@
+//! The table of keys, each once: name, kind, bounds, default and documentation.
+
+use super::{Key, Kind};
+use holon_domain::provider::{AuthKind, AuthSource, ReasoningEffort, Transport};
+
+const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    let default = None;
+    Key {
+        name,
+        kind,
+        default,
+        doc,
+    }
+}
+
+const fn with_default(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    doc: &'static str,
+) -> Key {
+    let default = Some(default);
+    Key {
+        name,
+        kind,
+        default,
+        doc,
+    }
+}
+
+const TOKENS: Kind = Kind::Number {
+    min: 1,
+    max: 100_000_000,
+};
+const WINDOW: Kind = Kind::Number {
+    min: 1_000,
+    max: 100_000_000,
+};
+const PERCENT: Kind = Kind::Number { min: 1, max: 100 };
+const TOOL_TOKENS: Kind = Kind::Number {
+    min: 1,
+    max: 64_000,
+};
+/// A smaller budget would not hold the events retention keeps of even one busy agent.
+const EVENT_BYTES: Kind = Kind::Number {
+    min: 1 << 20,
+    max: i64::MAX as u64,
+};
+/// A day: whoever waits longer for one answer waits for nothing.
+const SECONDS: Kind = Kind::Number {
+    min: 1,
+    max: 86_400,
+};
+const MILLISECONDS: Kind = Kind::Number {
+    min: 1_000,
+    max: 86_400_000,
+};
+const COUNT: Kind = Kind::Number {
+    min: 0,
+    max: 10_000,
+};
+
+const TRANSPORTS: Kind = Kind::Choice(&[
+    Transport::OpenaiResponses.as_str(),
+    Transport::AnthropicMessages.as_str(),
+    Transport::OpenaiCodexResponses.as_str(),
+    Transport::OpenaiChatCompletions.as_str(),
+]);
+const EFFORTS: Kind = Kind::Choice(&[
+    ReasoningEffort::Low.as_str(),
+    ReasoningEffort::Medium.as_str(),
+    ReasoningEffort::High.as_str(),
+    ReasoningEffort::Xhigh.as_str(),
+]);
+const SOURCES: Kind = Kind::Choice(&[
+    AuthSource::Env.as_str(),
+    AuthSource::ExternalCli.as_str(),
+    AuthSource::CredentialProfile.as_str(),
+    AuthSource::CredentialProcess.as_str(),
+    AuthSource::None.as_str(),
+]);
+const KINDS: Kind = Kind::Choice(&[
+    AuthKind::ApiKey.as_str(),
+    AuthKind::BearerToken.as_str(),
+    AuthKind::Oauth.as_str(),
+    AuthKind::SessionToken.as_str(),
+    AuthKind::None.as_str(),
+]);
+/// Programs whose login can be used.
+const PROGRAMS: Kind = Kind::Choice(&["codex_cli"]);
+
+/// Every key, in the order the documentation lists them.
+pub const KEYS: &[Key] = &[
+    key(
+        "model.default",
+        Kind::Text,
+        "Model that agents ask unless they have their own, as `provider/model`. Without it, the first model of the first provider that has a credential.",
+    ),
+    with_default(
+        "model.fallbacks",
+        Kind::List,
+        "[]",
+        "Models to turn to, in this order, when the first one fails.",
+    ),
+    with_default(
+        "model.unknown_fallback.context_window_tokens",
+        WINDOW,
+        "32000",
+        "Window assumed for a model nobody knows.",
+    ),
+    with_default(
+        "model.unknown_fallback.effective_context_window_percent",
+        PERCENT,
+        "90",
+        "How much of that window a prompt may take.",
+    ),
+    with_default(
+        "model.unknown_fallback.runtime_max_output_tokens",
+        TOKENS,
+        "4096",
+        "Tokens such a model may write in one round.",
+    ),
+    key(
+        "models.catalog.<provider/model>.display_name",
+        Kind::Text,
+        "What people read for the model.",
+    ),
+    key(
+        "models.catalog.<provider/model>.description",
+        Kind::Text,
+        "What the model is for.",
+    ),
+    key(
+        "models.catalog.<provider/model>.context_window_tokens",
+        WINDOW,
+        "Tokens of request and answer together.",
+    ),
+    key(
+        "models.catalog.<provider/model>.effective_context_window_percent",
+        PERCENT,
+        "How much of the window a prompt may take.",
+    ),
+    key(
+        "models.catalog.<provider/model>.runtime_max_output_tokens",
+        TOKENS,
+        "Tokens the model may write in one round; wins over `runtime.max_output_tokens`.",
+    ),
+    key(
+        "models.catalog.<provider/model>.max_output_tokens_upper_limit",
+        TOKENS,
+        "The most the provider lets it write.",
+    ),
+    with_default(
+        "runtime.max_output_tokens",
+        TOKENS,
+        "8192",
+        "Tokens a model may write in one round, as far as the model allows.",
+    ),
+    with_default(
+        "runtime.disable_provider_fallback",
+        Kind::Flag,
+        "false",
+        "Whether only the chosen model is ever asked.",
+    ),
+    with_default(
+        "runtime.provider_http_timeout_secs",
+        SECONDS,
+        "300",
+        "Seconds a provider may take until its answer begins. Where answers come in one piece, that is how long a model may think.",
+    ),
+    with_default(
+        "runtime.provider_stream_idle_timeout_ms",
+        MILLISECONDS,
+        "300000",
+        "Milliseconds an answer that has begun may be silent.",
+    ),
+    with_default(
+        "runtime.default_tool_output_tokens",
+        TOOL_TOKENS,
+        "8000",
+        "Estimated tokens of one tool result a model reads unless the call says otherwise. Not over the maximum.",
+    ),
+    with_default(
+        "runtime.max_tool_output_tokens",
+        TOOL_TOKENS,
+        "64000",
+        "The most estimated tokens of one tool result a call may ask for.",
+    ),
+    key(
+        "providers.<id>.transport",
+        TRANSPORTS,
+        "How the provider is spoken to. A provider of your own needs it.",
+    ),
+    key(
+        "providers.<id>.base_url",
+        Kind::Text,
+        "Where: an `https://` address without a query, or `http://` on this machine. A provider of your own needs it.",
+    ),
+    key(
+        "providers.<id>.reasoning_effort",
+        EFFORTS,
+        "How hard its models think unless an agent says otherwise.",
+    ),
+    with_default(
+        "providers.<id>.store_responses",
+        Kind::Flag,
+        "false",
+        "Whether the provider may keep responses, so that a later request can go on from one (`openai_responses` only).",
+    ),
+    with_default(
+        "providers.<id>.context_management.enabled",
+        Kind::Flag,
+        "false",
+        "Whether the provider may drop old tool results by itself (`anthropic_messages` only).",
+    ),
+    with_default(
+        "providers.<id>.context_management.trigger_input_tokens",
+        TOKENS,
+        "100000",
+        "From how many input tokens on it does.",
+    ),
+    with_default(
+        "providers.<id>.context_management.keep_recent_tool_uses",
+        COUNT,
+        "3",
+        "How many of the newest tool uses stay.",
+    ),
+    key(
+        "providers.<id>.context_management.clear_at_least_input_tokens",
+        TOKENS,
+        "How many tokens a clearing must free at least.",
+    ),
+    key(
+        "providers.<id>.auth.source",
+        SOURCES,
+        "Where the credential comes from. A provider of your own that is not on this machine needs it.",
+    ),
+    key(
+        "providers.<id>.auth.kind",
+        KINDS,
+        "What the credential is, which decides the header it is sent in. Default: `api_key`, or `session_token` with `external_cli`.",
+    ),
+    key(
+        "providers.<id>.auth.env",
+        Kind::List,
+        "With `env`: the variables to look at; the first that is set counts.",
+    ),
+    key(
+        "providers.<id>.auth.profile",
+        Kind::Text,
+        "With `credential_profile`: the profile that `holon config credentials set` stored.",
+    ),
+    key(
+        "providers.<id>.auth.external",
+        PROGRAMS,
+        "With `external_cli`: the program whose login is used.",
+    ),
+    key(
+        "providers.<id>.auth.command",
+        Kind::List,
+        "With `credential_process`: program and arguments of a command that prints the credential, for instance `secret-tool`, which reads the desktop's keyring.",
+    ),
+    with_default(
+        "serve.http_addr",
+        Kind::Text,
+        "127.0.0.1:7878",
+        "Address the HTTP control plane listens on.",
+    ),
+    with_default(
+        "agent.default_id",
+        Kind::Text,
+        "main",
+        "Agent that is meant when none is named.",
+    ),
+    with_default(
+        "retention.event_budget_bytes",
+        EVENT_BYTES,
+        "1073741824",
+        "Disk the audit events of all agents may take together.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choices_are_all_there_are() {
+        let listed = |kind: Kind| match kind {
+            Kind::Choice(all) => all.to_vec(),
+            Kind::Text | Kind::Number { .. } | Kind::Flag | Kind::List => Vec::new(),
+        };
+        let names: Vec<&str> = Transport::ALL.iter().map(|one| one.as_str()).collect();
+        assert_eq!(listed(TRANSPORTS), names);
+        let names: Vec<&str> = ReasoningEffort::ALL
+            .iter()
+            .map(|one| one.as_str())
+            .collect();
+        assert_eq!(listed(EFFORTS), names);
+        let names: Vec<&str> = AuthSource::ALL.iter().map(|one| one.as_str()).collect();
+        assert_eq!(listed(SOURCES), names);
+        let names: Vec<&str> = AuthKind::ALL.iter().map(|one| one.as_str()).collect();
+        assert_eq!(listed(KINDS), names);
+    }
+}

@@ -1,0 +1,148 @@
+//! Providers: those this build knows merged with those of the settings, each with how to prove who is calling.
+//!
+//! Owns addresses, protocols and where credentials come from; the credentials themselves are in `credential`.
+//! No file of a workspace is ever looked at here: whoever could change an address would be sent the key.
+
+mod builtin;
+mod merge;
+
+pub(crate) use builtin::{Builtin, all as builtin_all};
+pub(crate) use merge::{Explicit, merge};
+
+use holon_domain::provider::{AuthKind, AuthSource, ProviderSpec};
+use std::collections::BTreeMap;
+
+/// The provider that plays answers from a file; it is no entry here because it has no address.
+pub const SCRIPTED: &str = "scripted";
+
+/// Providers tried first when no model is chosen; the others follow by name.
+pub(crate) const PREFERRED: &[&str] = &["openai-codex", "openai", "anthropic"];
+
+/// Every provider there is, by id.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Providers(BTreeMap<String, ProviderEntry>);
+
+/// A provider, and how to prove who is calling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderEntry {
+    /// What a transport needs.
+    pub spec: ProviderSpec,
+    /// Where the credential comes from.
+    pub auth: AuthSpec,
+    /// Who says so.
+    pub source: ProviderSource,
+    /// Whether its address can only mean this machine.
+    pub loopback: bool,
+}
+
+/// Where a credential comes from. Nothing here is secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthSpec {
+    /// From where.
+    pub source: AuthSource,
+    /// What it is, unless a variable says otherwise.
+    pub kind: AuthKind,
+    /// Variables to look at, in this order.
+    pub env: Vec<KeyVariable>,
+    /// The stored profile.
+    pub profile: Option<String>,
+    /// The program whose login is used.
+    pub external: Option<String>,
+    /// Program and arguments of the command that prints it.
+    pub command: Vec<String>,
+}
+
+/// A variable that holds a credential.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyVariable {
+    /// Its name.
+    pub name: String,
+    /// What its value is.
+    pub kind: AuthKind,
+}
+
+/// Who says what a provider is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProviderSource {
+    /// This build.
+    BuiltIn,
+    /// This build, changed by the settings.
+    Changed,
+    /// The settings alone.
+    Config,
+}
+
+impl ProviderSource {
+    /// One word for people and JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built_in",
+            Self::Changed => "built_in_changed",
+            Self::Config => "config",
+        }
+    }
+}
+
+impl AuthSpec {
+    /// The provider asks for nothing.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            source: AuthSource::None,
+            kind: AuthKind::None,
+            env: Vec::new(),
+            profile: None,
+            external: None,
+            command: Vec::new(),
+        }
+    }
+}
+
+impl Providers {
+    /// The provider of this id.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&ProviderEntry> {
+        self.0.get(id)
+    }
+
+    /// Every provider, by id.
+    pub fn iter(&self) -> impl Iterator<Item = &ProviderEntry> {
+        self.0.values()
+    }
+
+    /// What transports need, by id.
+    #[must_use]
+    pub fn specs(&self) -> Vec<ProviderSpec> {
+        self.iter().map(|entry| entry.spec.clone()).collect()
+    }
+
+    /// Every provider in the order in which one is chosen when nobody chose a model.
+    pub fn by_preference(&self) -> impl Iterator<Item = &ProviderEntry> {
+        let first = PREFERRED.iter().filter_map(|id| self.get(id));
+        let rest = self
+            .iter()
+            .filter(|entry| !PREFERRED.contains(&entry.spec.id.as_str()));
+        first.chain(rest)
+    }
+
+    /// What to say about a provider nobody knows.
+    #[must_use]
+    pub fn unknown(&self, id: &str) -> String {
+        let advice = match crate::key::nearest(id, self.0.keys().map(String::as_str)) {
+            Some(name) => format!("did you mean {name}?"),
+            None => "run `holon config providers list` to see them all, or add it with `holon config providers set`".to_owned(),
+        };
+        format!("there is no provider {id:?}; {advice}")
+    }
+}
+
+/// The variable that changes a provider's address.
+#[must_use]
+pub fn base_url_variable(id: &str) -> String {
+    format!(
+        "HOLON_{}_BASE_URL",
+        id.to_ascii_uppercase().replace('-', "_")
+    )
+}

@@ -1,0 +1,265 @@
+//! How settings and variables change the providers of this build and add others.
+
+use super::{AuthSpec, Builtin, ProviderEntry, ProviderSource, Providers, SCRIPTED, builtin_all};
+use crate::error::{Error, Place};
+use crate::key::{self, KeyPath, Value};
+use crate::layer::{Found, Layers};
+use crate::provider::base_url_variable;
+use crate::settings::Source;
+use crate::url;
+use holon_domain::provider::{
+    AuthSource, ContextManagement, ProviderSpec, ReasoningEffort, Transport,
+};
+use std::collections::BTreeMap;
+
+mod auth;
+
+/// A key of a family that somebody set, for the list of effective settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Explicit {
+    pub(crate) path: KeyPath,
+    pub(crate) value: Value,
+    pub(crate) source: Source,
+}
+
+/// The providers, and what was set about them.
+///
+/// # Errors
+/// When something set cannot be used; the error names where it stands.
+pub(crate) fn merge(layers: Layers<'_>) -> Result<(Providers, Vec<Explicit>), Error> {
+    let mut asked = layers
+        .file
+        .map(|file| file.names_under(&["providers"]))
+        .unwrap_or_default();
+    let mut providers = BTreeMap::new();
+    let mut explicit = Vec::new();
+    for builtin in builtin_all() {
+        asked.remove(builtin.id.as_str());
+        let fields = Fields::gather(layers, &builtin.id, &builtin.base_url_env)?;
+        let entry = fields.change(builtin)?;
+        explicit.extend(fields.explicit());
+        providers.insert(builtin.id.clone(), entry);
+    }
+    for (id, place) in asked {
+        check_id(id, &place)?;
+        let fields = Fields::gather(layers, id, &[])?;
+        let entry = fields.create(id, &place)?;
+        explicit.extend(fields.explicit());
+        providers.insert(id.to_owned(), entry);
+    }
+    Ok((Providers(providers), explicit))
+}
+
+fn check_id(id: &str, place: &Place) -> Result<(), Error> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let fits = (1..=64).contains(&id.len()) && id.chars().all(plain) && !id.starts_with('-');
+    let problem = match id {
+        SCRIPTED | "none" => format!("{id:?} is taken by this program; choose another id"),
+        _ if !fits => "a provider's id has 1 to 64 lower-case letters, digits and '-', and does not begin with '-'".to_owned(),
+        _ => return Ok(()),
+    };
+    let place = place.clone();
+    Err(Error::Value { place, problem })
+}
+
+/// What is set about one provider, by the part of the key after its id.
+#[derive(Debug)]
+pub(super) struct Fields<'a> {
+    id: &'a str,
+    found: BTreeMap<&'static str, Found>,
+}
+
+impl<'a> Fields<'a> {
+    fn gather(
+        layers: Layers<'_>,
+        id: &'a str,
+        address_variables: &[String],
+    ) -> Result<Self, Error> {
+        const FAMILY: &str = "providers.<id>.";
+        let mut found = BTreeMap::new();
+        for key in key::KEYS {
+            let Some(field) = key.name.strip_prefix(FAMILY) else {
+                continue;
+            };
+            if let Some(value) = layers.find_at(key, &path(id, field))? {
+                found.insert(field, value);
+            }
+        }
+        let key = key::named("providers.<id>.base_url");
+        let own = base_url_variable(id);
+        for name in std::iter::once(&own).chain(address_variables) {
+            if let Some(value) = layers.variable(name, key)? {
+                found.insert("base_url", value);
+                break;
+            }
+        }
+        Ok(Self { id, found })
+    }
+
+    pub(super) fn get(&self, field: &str) -> Option<&Found> {
+        self.found.get(field)
+    }
+
+    /// A text that the table of keys has checked to be one of a choice.
+    pub(super) fn choice<T>(
+        &self,
+        field: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let judged = self.get(field).map(|found| {
+            found.judge_text(|text| parse(text).ok_or_else(|| format!("{text:?} is not known")))
+        });
+        Ok(judged.transpose()?.map(|sourced| sourced.value))
+    }
+
+    /// The provider of this build, changed.
+    fn change(&self, builtin: &Builtin) -> Result<ProviderEntry, Error> {
+        let mut entry = builtin.entry();
+        if self.found.is_empty() {
+            return Ok(entry);
+        }
+        entry.source = ProviderSource::Changed;
+        self.apply(&mut entry)?;
+        if let Some(auth) = self.auth()? {
+            entry.auth = auth;
+        }
+        Ok(entry)
+    }
+
+    /// A provider of the settings alone.
+    fn create(&self, id: &str, place: &Place) -> Result<ProviderEntry, Error> {
+        let refuse = |problem: String| Error::Value {
+            place: place.clone(),
+            problem,
+        };
+        let Some(transport) = self.choice("transport", Transport::parse)? else {
+            let problem = format!(
+                "a provider of your own needs a transport; add providers.{id}.transport, one of {}",
+                key::named("providers.<id>.transport")
+                    .kind
+                    .wanted()
+                    .trim_start_matches("one of ")
+            );
+            return Err(refuse(problem));
+        };
+        if self.get("base_url").is_none() {
+            let problem =
+                format!("a provider of your own needs an address; add providers.{id}.base_url");
+            return Err(refuse(problem));
+        }
+        let mut entry = ProviderEntry {
+            spec: ProviderSpec {
+                id: id.to_owned(),
+                transport,
+                base_url: String::new(),
+                store_responses: false,
+                context_management: None,
+                reasoning_effort: None,
+            },
+            auth: AuthSpec::none(),
+            source: ProviderSource::Config,
+            loopback: false,
+        };
+        self.apply(&mut entry)?;
+        match self.auth()? {
+            Some(auth) => entry.auth = auth,
+            None if entry.loopback => {}
+            None => {
+                return Err(refuse(format!(
+                    "a provider that is not on this machine needs a credential; store one with `holon config credentials set {id}` and add providers.{id}.auth.source = \"credential_profile\" and providers.{id}.auth.profile = \"{id}\", or name a variable with source \"env\", or say source \"none\" and kind \"none\""
+                )));
+            }
+        }
+        Ok(entry)
+    }
+
+    fn apply(&self, entry: &mut ProviderEntry) -> Result<(), Error> {
+        if let Some(transport) = self.choice("transport", Transport::parse)? {
+            entry.spec.transport = transport;
+        }
+        if let Some(found) = self.get("base_url") {
+            let url = found.judge_text(url::judge)?.value;
+            entry.spec.base_url = url.text;
+            entry.loopback = url.loopback;
+        }
+        if let Some(effort) = self.choice("reasoning_effort", ReasoningEffort::parse)? {
+            entry.spec.reasoning_effort = Some(effort);
+        }
+        if let Some(found) = self.get("store_responses") {
+            entry.spec.store_responses = found.flag()?.value;
+            let fits = entry.spec.transport == Transport::OpenaiResponses;
+            if entry.spec.store_responses && !fits {
+                return Err(found.refuse(format!("only openai_responses can go on from a stored response, and {} speaks {}; remove the key", self.id, entry.spec.transport)));
+            }
+        }
+        entry.spec.context_management = self.context_management(entry.spec.transport)?;
+        Ok(())
+    }
+
+    fn context_management(&self, transport: Transport) -> Result<Option<ContextManagement>, Error> {
+        let enabled = self
+            .get("context_management.enabled")
+            .map(|found| (found, found.flag()));
+        let Some((found, flag)) = enabled else {
+            return Ok(None);
+        };
+        if !flag?.value {
+            return Ok(None);
+        }
+        if transport != Transport::AnthropicMessages {
+            return Err(found.refuse(format!("only anthropic_messages can drop old tool results, and {} speaks {transport}; remove the key", self.id)));
+        }
+        let number = |field: &str, usual: Option<u32>| match self.get(field) {
+            Some(found) => found.number().map(|sourced| Some(sourced.value)),
+            None => Ok(usual),
+        };
+        Ok(Some(ContextManagement {
+            trigger_input_tokens: number("context_management.trigger_input_tokens", None)?
+                .unwrap_or(TRIGGER_INPUT_TOKENS),
+            keep_recent_tool_uses: number("context_management.keep_recent_tool_uses", None)?
+                .unwrap_or(KEEP_RECENT_TOOL_USES),
+            clear_at_least_input_tokens: number(
+                "context_management.clear_at_least_input_tokens",
+                None,
+            )?,
+        }))
+    }
+
+    fn auth(&self) -> Result<Option<AuthSpec>, Error> {
+        auth::read(self)
+    }
+
+    pub(super) const fn id(&self) -> &str {
+        self.id
+    }
+
+    fn explicit(&self) -> Vec<Explicit> {
+        let row = |(field, found): (&&str, &Found)| Explicit {
+            path: path(self.id, field),
+            value: found.value.clone(),
+            source: found.source(),
+        };
+        self.found.iter().map(row).collect()
+    }
+}
+
+/// From how many input tokens on old tool results are dropped, if they are.
+const TRIGGER_INPUT_TOKENS: u32 = 100_000;
+/// How many of the newest tool uses stay then.
+const KEEP_RECENT_TOOL_USES: u32 = 3;
+
+fn path(id: &str, field: &str) -> KeyPath {
+    let segments = ["providers", id].into_iter().chain(field.split('.'));
+    KeyPath::of(&segments.collect::<Vec<_>>())
+}
+
+/// Whether a source can give such a credential, and how a source is spelled out.
+pub(super) fn fields_of(source: AuthSource) -> &'static str {
+    match source {
+        AuthSource::Env => "auth.env",
+        AuthSource::ExternalCli => "auth.external",
+        AuthSource::CredentialProfile => "auth.profile",
+        AuthSource::CredentialProcess => "auth.command",
+        AuthSource::None => "",
+    }
+}

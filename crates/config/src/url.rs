@@ -1,0 +1,167 @@
+//! The address of a provider: what may be written, and whether it is on this machine.
+//!
+//! Only what every URL parser understands in the same way is let through, so that what was judged here is what is
+//! connected to later.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Longest address.
+const LONGEST: usize = 2_048;
+
+/// An address that was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BaseUrl {
+    /// Without a slash at the end.
+    pub(crate) text: String,
+    /// Whether it can only mean this machine.
+    pub(crate) loopback: bool,
+}
+
+/// Judges an address.
+///
+/// # Errors
+/// What is wrong with it and what would be right. The address is repeated only where it cannot hold a password.
+pub(crate) fn judge(text: &str) -> Result<BaseUrl, String> {
+    let (tls, rest) = match text.split_once("://") {
+        Some(("https", rest)) => (true, rest),
+        Some(("http", rest)) => (false, rest),
+        Some(_) | None => {
+            return Err(
+                "an address begins with https://, or with http:// on this machine".to_owned(),
+            );
+        }
+    };
+    if rest.contains('@') {
+        return Err("an address holds no user name or password; store the credential with `holon config credentials set` and write the address without it".to_owned());
+    }
+    if rest.contains(['?', '#']) {
+        return Err(
+            "an address ends with its path; leave out what begins with '?' or '#'".to_owned(),
+        );
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/[]%".contains(c);
+    if !rest.chars().all(plain) || text.len() > LONGEST {
+        return Err(format!(
+            "{text:?} is not an address; write it as https://host/path"
+        ));
+    }
+    let authority = rest.split('/').next().unwrap_or_default();
+    let host = host(authority)
+        .ok_or_else(|| format!("{text:?} names no host; write it as https://host/path"))?;
+    let loopback = is_loopback(host);
+    if !tls && !loopback {
+        return Err(format!(
+            "http:// would send the credential to {host} unencrypted; write https://"
+        ));
+    }
+    Ok(BaseUrl {
+        text: text.trim_end_matches('/').to_owned(),
+        loopback,
+    })
+}
+
+/// The host of `host`, `host:port`, `[v6]` or `[v6]:port`.
+fn host(authority: &str) -> Option<&str> {
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (inside, after) = rest.split_once(']')?;
+        inside.parse::<Ipv6Addr>().ok()?;
+        (
+            inside,
+            after
+                .strip_prefix(':')
+                .or_else(|| after.is_empty().then_some(""))?,
+        )
+    } else {
+        let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
+        let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        (host.chars().all(name).then_some(host)?, port)
+    };
+    let has_port = authority.ends_with(':') || !port.is_empty();
+    let port_fits = !has_port || port.parse::<u16>().is_ok_and(|port| port != 0);
+    (!host.is_empty() && port_fits).then_some(host)
+}
+
+/// Whether a host can only mean this machine.
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<Ipv4Addr>()
+            .is_ok_and(|address| address.is_loopback())
+        || host
+            .parse::<Ipv6Addr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_are_taken_and_whether_they_are_on_this_machine() {
+        for (text, kept, loopback) in [
+            (
+                "https://api.openai.com/v1",
+                "https://api.openai.com/v1",
+                false,
+            ),
+            ("https://host.example/", "https://host.example", false),
+            (
+                "https://10.0.0.1:8443/v1//",
+                "https://10.0.0.1:8443/v1",
+                false,
+            ),
+            ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1", true),
+            ("http://127.9.9.9", "http://127.9.9.9", true),
+            ("http://LOCALHOST:4000", "http://LOCALHOST:4000", true),
+            ("http://[::1]:8080/v1", "http://[::1]:8080/v1", true),
+            ("https://[2001:db8::1]/x", "https://[2001:db8::1]/x", false),
+        ] {
+            let expected = BaseUrl {
+                text: kept.to_owned(),
+                loopback,
+            };
+            assert_eq!(judge(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_that_are_refused_and_what_is_said() {
+        for (text, said) in [
+            ("", "begins with https://"),
+            ("api.openai.com", "begins with https://"),
+            ("ftp://x", "begins with https://"),
+            ("HTTPS://x", "begins with https://"),
+            ("https://", "names no host"),
+            ("https:///v1", "names no host"),
+            ("https://:80", "names no host"),
+            ("https://x:", "names no host"),
+            ("https://x:0", "names no host"),
+            ("https://x:99999", "names no host"),
+            ("https://x:8:9", "names no host"),
+            ("https://[::1", "names no host"),
+            ("https://[nine]/", "names no host"),
+            ("https://[::1]x", "names no host"),
+            ("https://me:pw@host/v1", "no user name or password"),
+            (
+                "https://host/v1?key=sk-secret",
+                "leave out what begins with '?'",
+            ),
+            ("https://host/v1#x", "leave out what begins with '?'"),
+            ("https://host\\evil", "is not an address"),
+            ("https://ho st", "is not an address"),
+            ("https://höst", "is not an address"),
+            ("http://example.com/v1", "unencrypted"),
+            ("http://127.0.0.1.example.com", "unencrypted"),
+            ("http://127.1", "unencrypted"),
+            ("http://localhost.example.com", "unencrypted"),
+            ("http://[::ffff:10.0.0.1]", "unencrypted"),
+        ] {
+            let problem = judge(text).expect_err(text);
+            assert!(problem.contains(said), "{text}: {problem}");
+            assert!(
+                !problem.contains("sk-secret") && !problem.contains("pw"),
+                "{problem}"
+            );
+        }
+    }
+}
