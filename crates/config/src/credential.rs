@@ -105,7 +105,7 @@ pub fn state(entry: &ProviderEntry, env: &Env, home: &Path, now: Timestamp) -> C
         Ok(Found::Secret { .. } | Found::Command { .. }) => return CredentialState::Configured,
         Err(error) => error,
     };
-    let (problem, next_step) = (error.to_string(), error.next_step());
+    let (problem, next_step) = (error.problem(), error.next_step());
     match error {
         CredentialError::Missing { .. } => CredentialState::Missing { problem, next_step },
         CredentialError::Expired { .. } => CredentialState::Expired { problem, next_step },

@@ -76,6 +76,30 @@ pub enum CredentialError {
 }
 
 impl CredentialError {
+    /// What is wrong, without what to do about it.
+    #[must_use]
+    pub fn problem(&self) -> String {
+        match self {
+            Self::Missing { provider, .. } => format!("{provider} has no credential"),
+            Self::Expired { provider, .. } => format!("the login {provider} uses has expired"),
+            Self::Unusable {
+                provider, problem, ..
+            } => format!("the credential of {provider} cannot be used: {problem}"),
+            Self::Exposed { path, mode } => {
+                let path = path.display();
+                format!("{path} has mode {mode:04o}, so others may have read the secrets in it")
+            }
+            Self::Foreign { path } => {
+                format!("{} is not a plain file of this user", path.display())
+            }
+            Self::Broken { path, problem } => {
+                format!("{} does not hold credentials ({problem})", path.display())
+            }
+            Self::Io { path, source } => format!("cannot use {}: {source}", path.display()),
+            Self::Invalid { problem } => problem.clone(),
+        }
+    }
+
     /// What the operator should do next.
     #[must_use]
     pub fn next_step(&self) -> String {

@@ -48,7 +48,7 @@ fn each_situation_has_its_next_step() {
             &[][..],
             "model.default = \"openai/gpt-5.4\"",
             false,
-            "openai/gpt-5.4 cannot be asked (openai has no credential; set OPENAI_API_KEY, or store a key: holon config credentials set openai); set OPENAI_API_KEY, or store a key: holon config credentials set openai",
+            "openai/gpt-5.4 cannot be asked (openai has no credential); set OPENAI_API_KEY, or store a key: holon config credentials set openai",
         ),
         (
             &[][..],
@@ -60,7 +60,7 @@ fn each_situation_has_its_next_step() {
             &[key][..],
             "model.default = \"xai/grok-4.5\"\nmodel.fallbacks = \"openai/gpt-5.4\"",
             true,
-            "agents work with openai/gpt-5.4, because xai/grok-4.5 cannot be asked (xai has no credential; set XAI_API_KEY, or store a key: holon config credentials set xai); set XAI_API_KEY, or store a key: holon config credentials set xai",
+            "agents work with openai/gpt-5.4, because xai/grok-4.5 cannot be asked (xai has no credential); set XAI_API_KEY, or store a key: holon config credentials set xai",
         ),
         (
             &[][..],

@@ -8,6 +8,7 @@ mod doctor;
 mod edit;
 mod effective;
 mod file;
+mod properties;
 mod provider;
 mod resolve;
 mod support;
