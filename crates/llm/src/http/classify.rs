@@ -179,5 +179,4 @@ fn quota(headers: &HeaderMap, said: &Said) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "classify_tests.rs"]
 mod tests;

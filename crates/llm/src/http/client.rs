@@ -1,7 +1,7 @@
-//! The HTTP clients: one that may go through a proxy and one for this machine that never does.
+//! The HTTP clients: one that may go through a proxy, and those for this machine, which never do.
 //!
-//! Both are built when first needed, so a host that speaks to no provider loads no certificates. No redirect is
-//! followed and nothing is sent twice: another try is the caller's decision, and it is counted.
+//! Each is built when first needed, so a host that speaks to no provider loads no certificates, and one that speaks
+//! only to a server of its own without encryption needs none. No redirect is followed and nothing is sent twice: another try is the caller's decision, and it is counted.
 
 use super::HttpLimits;
 use holon_domain::limits::{PROVIDER_IDLE_CONNECTIONS, PROVIDER_KEEP_ALIVE_MS};
@@ -19,6 +19,7 @@ pub(super) struct Clients {
     connect: Duration,
     proxied: OnceLock<Client>,
     local: OnceLock<Client>,
+    local_plain: OnceLock<Client>,
 }
 
 impl Clients {
@@ -27,15 +28,17 @@ impl Clients {
             connect: limits.connect,
             proxied: OnceLock::new(),
             local: OnceLock::new(),
+            local_plain: OnceLock::new(),
         }
     }
 
     /// The client for an address.
     pub(super) fn of(&self, url: &Url) -> Result<&Client, reqwest::Error> {
-        if is_loopback(url) {
-            built(&self.local, || base(self.connect).no_proxy())
-        } else {
-            built(&self.proxied, || base(self.connect))
+        let base = || base(self.connect);
+        match (is_loopback(url), url.scheme()) {
+            (true, "http") => built(&self.local_plain, || base().no_proxy().tls_certs_only([])),
+            (true, _) => built(&self.local, || base().no_proxy()),
+            (false, _) => built(&self.proxied, base),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod address;
 mod cause;
 mod classify;
+mod clean;
 mod client;
 mod deadline;
 mod exchange;

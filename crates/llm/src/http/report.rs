@@ -5,6 +5,7 @@
 
 use super::cause;
 use super::classify::{Verdict, refusal, reported};
+use super::clean::clean;
 use super::client::is_loopback;
 use super::deadline::Late;
 use super::said::Said;
@@ -13,15 +14,12 @@ use holon_domain::attempt::TransportDiagnostics;
 use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES, SOURCE_CHAIN};
 use holon_domain::model::{ModelFailure, ModelFailureKind as Kind, ModelRef};
 use holon_domain::provider::{ProviderSpec, Transport};
-use holon_domain::text;
 use reqwest::header::HeaderMap;
 use reqwest::{StatusCode, Url};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 /// Bytes of a provider's own words; the sentence around them and the next step fit beside it.
 const WORDS_BYTES: usize = 320;
-/// Stands where the secret stood.
-const SECRET: &str = "[secret]";
 
 /// Where an attempt was when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,10 +169,7 @@ impl Asked<'_> {
 
     /// A time limit passed.
     pub(super) fn late(&self, stage: Stage, late: Late) -> ModelFailure {
-        let limit = match late {
-            Late::Step(limit) => limit,
-            Late::Attempt(limit) => limit,
-        };
+        let (Late::Step(limit) | Late::Attempt(limit)) = late;
         let sentence = format!(
             "{} did not finish within {limit:?} (while {})",
             self.provider.id,
@@ -308,20 +303,8 @@ impl Asked<'_> {
         causes
     }
 
-    /// Text without the secret and without control characters, cut to `bytes`; the secret goes before the cut, so no
-    /// part of it can stay.
     fn clean(&self, text: &str, bytes: usize) -> String {
-        let secret = self.secret.map(ExposeSecret::expose_secret);
-        let text = match secret.map(str::trim).filter(|secret| !secret.is_empty()) {
-            Some(secret) => text.replace(secret, SECRET),
-            None => text.to_owned(),
-        };
-        let visible: String = text
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
-        let words: Vec<&str> = visible.split_whitespace().collect();
-        text::preview(&words.join(" "), bytes)
+        clean(text, self.secret, bytes)
     }
 }
 
@@ -352,5 +335,4 @@ fn wait_in_words(millis: u64) -> String {
 }
 
 #[cfg(test)]
-#[path = "report_tests.rs"]
 mod tests;

@@ -6,8 +6,6 @@ use holon_domain::block::Block;
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock};
 use holon_llm::Router;
 use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
-use serde_json::{Value, json};
-use std::collections::VecDeque;
 use tokio_util::sync::CancellationToken;
 
 fn storing(provider: &Provider) -> Router {
@@ -45,43 +43,8 @@ fn is_short(asked: &Recorded) -> bool {
     asked.body.get("previous_response_id").is_some()
 }
 
-/// What a server does with a request.
-enum Step {
-    Say(&'static str),
-    Fail(Fault),
-}
-
-/// These steps, answered with documents that tell whether they are kept, as the vendor's do.
-fn script(steps: impl IntoIterator<Item = Step>) -> Script {
-    let mut steps: VecDeque<Step> = steps.into_iter().collect();
-    Script::choose(move |asked| {
-        Round::fault(match steps.pop_front() {
-            Some(Step::Say(words)) => Fault::Status {
-                code: 200,
-                headers: Vec::new(),
-                body: kept(asked, words).to_string(),
-            },
-            Some(Step::Fail(fault)) => fault,
-            None => panic!("one request too many"),
-        })
-    })
-}
-
-fn texts(rounds: &[&'static str]) -> Script {
-    script(rounds.iter().copied().map(Step::Say).collect::<Vec<_>>())
-}
-
-fn kept(asked: &Recorded, words: &str) -> Value {
-    let port = asked.header("host").unwrap().split(':').nth(1).unwrap();
-    json!({
-        "id": format!("fk{port}_r{}", asked.index), "object": "response", "status": "completed",
-        "store": asked.body["store"], "model": asked.model(),
-        "output": [{
-            "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
-            "content": [{ "type": "output_text", "text": words, "annotations": [] }],
-        }],
-        "usage": { "input_tokens": 1, "output_tokens": 1, "total_tokens": 2 },
-    })
+fn texts(rounds: &[&str]) -> Script {
+    Script::of(rounds.iter().copied().map(Round::text).collect::<Vec<_>>())
 }
 
 #[tokio::test]
@@ -134,11 +97,11 @@ async fn without_leave_to_store_every_request_is_whole() {
 
 #[tokio::test]
 async fn a_provider_that_forgot_is_asked_once_more_with_everything() {
-    let provider = Provider::start(script([
-        Step::Say("one"),
-        Step::Fail(Fault::UnknownPrevious),
-        Step::Say("two"),
-        Step::Say("three"),
+    let provider = Provider::start(Script::of([
+        Round::text("one"),
+        Round::fault(Fault::UnknownPrevious),
+        Round::text("two"),
+        Round::text("three"),
     ]));
     let (router, mut request) = (storing(&provider), asking());
     for words in ["one", "two", "three"] {
@@ -154,7 +117,7 @@ async fn a_provider_that_forgot_is_asked_once_more_with_everything() {
 
 #[tokio::test]
 async fn a_whole_request_is_not_sent_twice() {
-    let provider = Provider::start(script([Step::Fail(Fault::UnknownPrevious)]));
+    let provider = Provider::start(Script::of([Round::fault(Fault::UnknownPrevious)]));
     let failed = storing(&provider)
         .call(&asking(), &CancellationToken::new())
         .await;
@@ -164,10 +127,10 @@ async fn a_whole_request_is_not_sent_twice() {
 
 #[tokio::test]
 async fn a_failed_attempt_does_not_make_the_next_one_longer() {
-    let provider = Provider::start(script([
-        Step::Say("one"),
-        Step::Fail(Fault::ServerError),
-        Step::Say("two"),
+    let provider = Provider::start(Script::of([
+        Round::text("one"),
+        Round::fault(Fault::ServerError),
+        Round::text("two"),
     ]));
     let (router, mut request) = (storing(&provider), asking());
     ask_and_go_on(&router, &mut request).await;

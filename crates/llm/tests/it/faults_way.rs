@@ -186,6 +186,31 @@ async fn odd_ends_and_odd_beginnings_have_their_class() {
 }
 
 #[tokio::test]
+async fn a_server_that_does_not_speak_tls_is_a_failed_connection() {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let base = format!("https://{}", listener.local_addr().unwrap());
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut hello = [0; 5];
+        stream.read_exact(&mut hello).unwrap();
+        stream
+            .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            .unwrap();
+        hello
+    });
+    let router = router(spec(Protocol::Chat, &base), patient());
+    let failure = ask(&router).await.unwrap_err();
+    assert_eq!(failure.kind, Kind::Connection, "{failure:?}");
+    assert_eq!(failure.diagnostics.unwrap().stage, "connect");
+    let handshake = 22;
+    assert_eq!(
+        serving.join().unwrap()[0],
+        handshake,
+        "what was sent was encrypted"
+    );
+}
+
+#[tokio::test]
 async fn a_total_limit_holds_while_a_credential_is_fetched() {
     #[derive(Debug)]
     struct Stuck;

@@ -89,6 +89,20 @@ fn the_secret_is_cut_out_before_anything_is_shortened() {
     assert!(message(400, "bad key sk-canary-0123456789 given").contains("bad key [secret] given"));
 }
 
+proptest::proptest! {
+    #[test]
+    fn no_body_with_any_status_leaks_the_key_or_breaks_the_bound(
+        before in "\\PC{0,400}", after in "\\PC{0,400}", status in 300_u16..600, json in proptest::bool::ANY,
+    ) {
+        let words = format!("{before}sk-canary-0123456789{after}");
+        let body = if json { serde_json::json!({ "error": { "message": words } }).to_string() } else { words };
+        let failure = told(Transport::OpenaiResponses, status, &body);
+        let everything = format!("{failure:?}");
+        proptest::prop_assert!(!everything.contains("sk-canary"));
+        proptest::prop_assert!(failure.message.len() <= FAILURE_SUMMARY_BYTES);
+    }
+}
+
 #[test]
 fn words_without_end_and_control_characters_are_tamed() {
     let long = message(401, &"é".repeat(100_000));

@@ -36,128 +36,131 @@ fn each_status_without_words_has_its_class() {
     }
 }
 
+/// A status, a body, and what they mean together.
+const REFUSALS: &[(u16, &str, Kind)] = &[
+    (
+        400,
+        r#"{"error":{"message":"Unknown parameter: 'foo'.","type":"invalid_request_error"}}"#,
+        Kind::InvalidRequest,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"x does not support tools"}}"#,
+        Kind::InvalidRequest,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"bad","code":"context_length_exceeded"}}"#,
+        Kind::ContextLengthExceeded,
+    ),
+    (
+        413,
+        r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+        Kind::ContextLengthExceeded,
+    ),
+    (
+        413,
+        r#"{"error":{"message":"Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 8000","code":"rate_limit_exceeded"}}"#,
+        Kind::ContextLengthExceeded,
+    ),
+    (
+        413,
+        "<html><title>413 Request Entity Too Large</title>",
+        Kind::InvalidRequest,
+    ),
+    (
+        422,
+        r#"{"detail":[{"msg":"field required"}]}"#,
+        Kind::InvalidRequest,
+    ),
+    (
+        500,
+        r#"{"error":{"message":"the request exceeds the available context size (4096 tokens)"}}"#,
+        Kind::ContextLengthExceeded,
+    ),
+    (
+        400,
+        r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#,
+        Kind::Quota,
+    ),
+    (
+        400,
+        r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]"#,
+        Kind::Auth,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"foo/bar is not a valid model ID","code":400}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Model Not Exist","type":"invalid_request_error"}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        400,
+        r#"{"detail":"The 'x' model is not supported when using Codex with this account."}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        402,
+        r#"{"error":{"message":"Insufficient Balance"}}"#,
+        Kind::Quota,
+    ),
+    (
+        403,
+        r#"{"error":{"message":"Key limit exceeded (total limit)"}}"#,
+        Kind::Quota,
+    ),
+    (
+        403,
+        r#"{"error":{"message":"Project does not have access to model m","code":"model_not_found"}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (403, "<html><title>Attention Required!</title>", Kind::Auth),
+    (
+        404,
+        r#"{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        404,
+        r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-x"}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        404,
+        r#"{"error":{"message":"model \"x\" not found, try pulling it first"}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (404, "404 page not found", Kind::InvalidRequest),
+    (
+        429,
+        r#"{"error":{"message":"Rate limit reached for m. Add a payment method at https://x/account/billing","code":"rate_limit_exceeded"}}"#,
+        Kind::RateLimited,
+    ),
+    (
+        429,
+        r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","code":"insufficient_quota"}}"#,
+        Kind::Quota,
+    ),
+    (
+        429,
+        r#"{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached"}}"#,
+        Kind::Quota,
+    ),
+    (
+        529,
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+        Kind::ServerError,
+    ),
+];
+
 #[test]
 fn words_refine_what_a_status_says() {
-    for (status, body, expected) in [
-        (
-            400,
-            r#"{"error":{"message":"Unknown parameter: 'foo'.","type":"invalid_request_error"}}"#,
-            Kind::InvalidRequest,
-        ),
-        (
-            400,
-            r#"{"error":{"message":"x does not support tools"}}"#,
-            Kind::InvalidRequest,
-        ),
-        (
-            400,
-            r#"{"error":{"message":"bad","code":"context_length_exceeded"}}"#,
-            Kind::ContextLengthExceeded,
-        ),
-        (
-            413,
-            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
-            Kind::ContextLengthExceeded,
-        ),
-        (
-            413,
-            r#"{"error":{"message":"Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 8000","code":"rate_limit_exceeded"}}"#,
-            Kind::ContextLengthExceeded,
-        ),
-        (
-            413,
-            "<html><title>413 Request Entity Too Large</title>",
-            Kind::InvalidRequest,
-        ),
-        (
-            422,
-            r#"{"detail":[{"msg":"field required"}]}"#,
-            Kind::InvalidRequest,
-        ),
-        (
-            500,
-            r#"{"error":{"message":"the request exceeds the available context size (4096 tokens)"}}"#,
-            Kind::ContextLengthExceeded,
-        ),
-        (
-            400,
-            r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#,
-            Kind::Quota,
-        ),
-        (
-            400,
-            r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]"#,
-            Kind::Auth,
-        ),
-        (
-            400,
-            r#"{"error":{"message":"foo/bar is not a valid model ID","code":400}}"#,
-            Kind::ModelUnavailable,
-        ),
-        (
-            400,
-            r#"{"error":{"message":"Model Not Exist","type":"invalid_request_error"}}"#,
-            Kind::ModelUnavailable,
-        ),
-        (
-            400,
-            r#"{"detail":"The 'x' model is not supported when using Codex with this account."}"#,
-            Kind::ModelUnavailable,
-        ),
-        (
-            402,
-            r#"{"error":{"message":"Insufficient Balance"}}"#,
-            Kind::Quota,
-        ),
-        (
-            403,
-            r#"{"error":{"message":"Key limit exceeded (total limit)"}}"#,
-            Kind::Quota,
-        ),
-        (
-            403,
-            r#"{"error":{"message":"Project does not have access to model m","code":"model_not_found"}}"#,
-            Kind::ModelUnavailable,
-        ),
-        (403, "<html><title>Attention Required!</title>", Kind::Auth),
-        (
-            404,
-            r#"{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}"#,
-            Kind::ModelUnavailable,
-        ),
-        (
-            404,
-            r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-x"}}"#,
-            Kind::ModelUnavailable,
-        ),
-        (
-            404,
-            r#"{"error":{"message":"model \"x\" not found, try pulling it first"}}"#,
-            Kind::ModelUnavailable,
-        ),
-        (404, "404 page not found", Kind::InvalidRequest),
-        (
-            429,
-            r#"{"error":{"message":"Rate limit reached for m. Add a payment method at https://x/account/billing","code":"rate_limit_exceeded"}}"#,
-            Kind::RateLimited,
-        ),
-        (
-            429,
-            r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","code":"insufficient_quota"}}"#,
-            Kind::Quota,
-        ),
-        (
-            429,
-            r#"{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached"}}"#,
-            Kind::Quota,
-        ),
-        (
-            529,
-            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-            Kind::ServerError,
-        ),
-    ] {
-        assert_eq!(kind(status, body), expected, "{status} {body}");
+    for (status, body, expected) in REFUSALS {
+        assert_eq!(kind(*status, body), *expected, "{status} {body}");
     }
 }
 
