@@ -19,7 +19,7 @@ Arguments that are not listed are refused; an optional argument may also be `nul
 ";
 
 fn section(spec: &ToolSpec) -> String {
-    let parameters = emit(spec, SchemaMode::Relaxed)["parameters"].clone();
+    let parameters = emit(spec, SchemaMode::Relaxed).parameters;
     let rows: String = parameters["properties"]
         .as_object()
         .into_iter()
