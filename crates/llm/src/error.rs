@@ -12,17 +12,12 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Nobody chose a model.
-    #[error(
-        "no model is chosen; choose one as provider/model, for example scripted/hello.json (providers: {known})"
-    )]
-    NoModel {
-        /// The providers there are, joined.
-        known: String,
-    },
+    #[error("no model is chosen; run `holon init`, or choose one with --model PROVIDER/MODEL")]
+    NoModel,
     /// The provider part of the model reference names nothing this build can speak to.
     #[error(
-        "provider {provider:?} is not known here; {}known providers: {known}; choose a model of one of them, or \
-        describe it with `holon config providers set`",
+        "provider {provider:?} is not known here; {}see them all with `holon config providers list --all`, or describe \
+        it with `holon config providers set`",
         nearest.as_ref().map(|name| format!("did you mean {name}? ")).unwrap_or_default()
     )]
     UnknownProvider {
@@ -30,8 +25,6 @@ pub enum Error {
         provider: String,
         /// The one that was probably meant.
         nearest: Option<String>,
-        /// The ones there are, joined.
-        known: String,
     },
     /// The provider is known and its address is of no use. The address is not repeated: it may hold a secret.
     #[error(
@@ -163,7 +156,7 @@ impl Error {
             Self::UnknownProvider { .. }
             | Self::BadAddress { .. }
             | Self::DuplicateProvider { .. } => ModelFailureKind::UnsupportedTransport,
-            Self::NoModel { .. }
+            Self::NoModel
             | Self::Missing { .. }
             | Self::NotAFile { .. }
             | Self::Unreadable { .. }
@@ -181,7 +174,7 @@ impl Error {
 
     const fn stage(&self) -> &'static str {
         match self {
-            Self::NoModel { .. }
+            Self::NoModel
             | Self::UnknownProvider { .. }
             | Self::BadAddress { .. }
             | Self::DuplicateProvider { .. } => "route",

@@ -116,9 +116,7 @@ impl Router {
 
     fn served(&self, model: &ModelRef) -> Result<Served<'_>, Error> {
         if model.is_none() {
-            return Err(Error::NoModel {
-                known: self.providers().join(", "),
-            });
+            return Err(Error::NoModel);
         }
         self.provider(model.provider())
     }
@@ -136,7 +134,6 @@ impl Router {
             None => Err(Error::UnknownProvider {
                 provider: text::preview(id, NAME_BYTES),
                 nearest: text::nearest(id, self.providers()).map(str::to_owned),
-                known: self.providers().join(", "),
             }),
         }
     }

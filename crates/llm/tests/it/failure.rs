@@ -149,20 +149,25 @@ async fn unplayable_scripts_fail_the_check_and_the_call_with_the_same_words() {
 }
 
 #[tokio::test]
-async fn an_unknown_provider_and_no_choice_at_all_name_the_known_providers() {
+async fn an_unknown_provider_and_no_choice_at_all_name_the_next_step() {
     let stage = Stage::empty();
-    for (model, kind) in [
+    for (model, kind, next) in [
         (
             ModelRef::parse("openai/gpt").unwrap(),
             ModelFailureKind::UnsupportedTransport,
+            "holon config providers list --all",
         ),
-        (ModelRef::none(), ModelFailureKind::ModelUnavailable),
+        (
+            ModelRef::none(),
+            ModelFailureKind::ModelUnavailable,
+            "holon init",
+        ),
     ] {
         let mut asked = request(0, 1);
         asked.model = model;
         let failed = stage.call(&asked).await.unwrap_err();
         assert_eq!(failed.kind, kind);
-        assert!(failed.message.contains("scripted"), "{}", failed.message);
+        assert!(failed.message.contains(next), "{}", failed.message);
         assert!(stage.router.check(&asked.model).await.is_err());
     }
     assert_eq!(stage.router.providers(), ["scripted"]);
