@@ -156,6 +156,8 @@ fn from_variables(entry: &ProviderEntry, env: &Env, home: &Path) -> Result<Found
         }
     }
     match credentials::get(home, id) {
+        // A key is sent the way this provider wants keys; whoever stored something else said so.
+        Ok(Some((AuthKind::ApiKey, secret))) => Ok(found(entry.auth.kind, secret)),
         Ok(Some((kind, secret))) => Ok(found(kind, secret)),
         // A server on this machine often has no lock on its door.
         Ok(None) | Err(_) if entry.loopback => Ok(Found::NotNeeded),

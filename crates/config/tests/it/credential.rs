@@ -45,6 +45,23 @@ fn the_first_variable_that_is_set_counts_then_the_profile_of_the_providers_name(
 }
 
 #[test]
+fn a_stored_key_is_sent_the_way_its_provider_wants_keys() {
+    let home = Home::new();
+    for (id, kind) in [
+        ("anthropic", AuthKind::ApiKey),
+        ("zai", AuthKind::BearerToken),
+        ("mistral", AuthKind::ApiKey),
+    ] {
+        stored(&home, id, AuthKind::ApiKey);
+        let entry = home.provider(id, "");
+        assert_eq!(
+            found(&home, &entry, &env(&[])),
+            (kind, format!("stored-{id}"))
+        );
+    }
+}
+
+#[test]
 fn without_any_the_next_step_names_the_variables_and_the_command() {
     let home = Home::new();
     let CredentialState::Missing { problem, next_step } =
