@@ -18,7 +18,7 @@ pub use error::ErrorBody;
 pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
 pub use model::{
-    AgentModelResponse, ClearModelRequest, ModelAvailability, ModelMetadata, ModelPrices,
+    AgentModelResponse, ClearModelRequest, ModelAvailability, ModelMetadata, ModelPrice,
     ModelsResponse, SetModelRequest,
 };
 pub use provenance::Provenance;

@@ -2,9 +2,7 @@
 
 use crate::message::Supplied;
 use holon_domain::AgentId;
-use holon_domain::provider::{
-    AuthKind, AuthSource, ModelPolicy, PolicySource, PromptCapability, ReasoningEffort, Transport,
-};
+use holon_domain::provider::{ModelPolicy, ReasoningEffort};
 use holon_domain::summary::AgentModelState;
 use serde::{Deserialize, Serialize};
 
@@ -46,38 +44,42 @@ pub struct AgentModelResponse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelMetadata {
     /// The model, as `provider/model`.
-    pub model_ref: String,
+    pub model: String,
     /// Its name for people.
     pub display_name: String,
-    /// What it can do, by the name of the ability.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub capabilities: Vec<String>,
-    /// The figures it is asked by.
-    pub policy: ModelPolicy,
-    /// What it costs, where that is publicly known; absent means unknown, not free.
+    /// Tokens of request and answer together, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prices: Option<ModelPrices>,
+    pub context_window_tokens: Option<u32>,
+    /// How much of it a prompt may take.
+    pub effective_context_window_percent: u8,
+    /// The most its provider lets it write, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens_upper_limit: Option<u32>,
+    /// What it can do beside text and tools.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+    /// What it costs; absent means that nobody knows, not that it is free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<ModelPrice>,
 }
 
-/// Dollars for a million tokens.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModelPrices {
-    /// Read.
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ModelPrice {
+    /// Of a request.
     pub input: f64,
-    /// Written.
+    /// Of an answer.
     pub output: f64,
-    /// Read from the provider's cache.
+    /// Of what the provider had cached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
-    /// Put into the provider's cache.
+    /// Of what it puts into its cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
-    /// The day the figures are of.
-    pub as_of: String,
 }
 
 /// Whether a model can be asked, and why not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelAvailability {
     /// The model, as `provider/model`.
     pub model: String,
@@ -85,29 +87,41 @@ pub struct ModelAvailability {
     pub provider: String,
     /// Its name for people.
     pub display_name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Where its figures come from.
-    pub metadata_source: PolicySource,
+    pub metadata_source: String,
     /// Whether this host knows the provider.
     pub provider_configured: bool,
+    /// Who says what the provider is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_source: Option<String>,
     /// How the provider is spoken to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transport: Option<Transport>,
-    /// What the lowering of a prompt may use with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub prompt_capabilities: Vec<PromptCapability>,
+    pub transport: Option<String>,
     /// Where its credential comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub credential_source: Option<AuthSource>,
+    pub credential_source: Option<String>,
     /// What its credential is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub credential_kind: Option<AuthKind>,
+    pub credential_kind: Option<String>,
     /// Whether there is one, or none is needed.
     pub credential_configured: bool,
     /// Whether the model can be asked.
     pub available: bool,
-    /// Why not, with the next step.
+    /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable_reason: Option<String>,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
+    /// What it can do beside text and tools.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+    /// What it costs; absent means that nobody knows, not that it is free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_usd_per_million_tokens: Option<ModelPrice>,
     /// The figures it is asked by.
     pub policy: ModelPolicy,
 }

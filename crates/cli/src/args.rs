@@ -2,7 +2,10 @@
 
 mod config;
 
-pub(crate) use config::AgentModelCommand;
+pub(crate) use config::{
+    AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
+    ProvidersCommand,
+};
 
 use crate::exit;
 use crate::output::Format;
@@ -38,6 +41,8 @@ impl Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Find a model on this machine, test it and set it up.
+    Init(InitArgs),
     /// Run a host in the foreground until it is told to go down.
     Serve(ServeArgs),
     /// Ask one question and wait for the answer, through the host if one is running.
@@ -55,6 +60,11 @@ pub(crate) enum Command {
     Agent {
         #[command(subcommand)]
         command: Option<AgentCommand>,
+    },
+    /// Look at settings, providers, credentials and models, and change them.
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
     },
     /// Watch an agent at work and see it survive a crash; needs no key and no host.
     Demo(DemoArgs),

@@ -1,7 +1,7 @@
 //! Exit codes and the one shape of failure every command ends in.
 
 use holon_api::ErrorBody;
-use holon_config::Place;
+use holon_config::{CredentialError, Place};
 use std::process::ExitCode;
 
 /// What the exit code tells a script.
@@ -78,20 +78,47 @@ impl Failure {
 impl From<holon_config::Error> for Failure {
     fn from(error: holon_config::Error) -> Self {
         use holon_config::Error;
-        let typed = match &error {
+        let (typed, code) = match &error {
             Error::Value { place, .. } | Error::RelativeHome { place, .. } => {
-                matches!(place, Place::Flag(_))
+                let typed = matches!(place, Place::Flag(_) | Place::Given(_));
+                (typed, "invalid_settings")
             }
+            Error::NoSuchKey { .. } => (true, "no_such_setting"),
+            Error::NoSuchProvider { .. } => (false, "provider_not_found"),
+            Error::Refused { .. } => (false, "settings_refused"),
+            Error::Credential(error) => return credential(error),
             Error::NoHome
             | Error::NotText { .. }
             | Error::UnknownKey { .. }
             | Error::Syntax { .. }
             | Error::Unreadable { .. }
-            | Error::Token(_) => false,
+            | Error::TooLarge { .. }
+            | Error::Unwritable { .. }
+            | Error::Token(_) => (false, "invalid_settings"),
         };
         let exit = if typed { Exit::Usage } else { Exit::Failed };
-        Self::new(exit, "invalid_settings", error.to_string())
+        Self::new(exit, code, error.to_string())
     }
+}
+
+impl From<CredentialError> for Failure {
+    fn from(error: CredentialError) -> Self {
+        credential(&error)
+    }
+}
+
+fn credential(error: &CredentialError) -> Failure {
+    let exit = match error {
+        CredentialError::Invalid { .. } => Exit::Usage,
+        CredentialError::Missing { .. }
+        | CredentialError::Expired { .. }
+        | CredentialError::Unusable { .. }
+        | CredentialError::Exposed { .. }
+        | CredentialError::Foreign { .. }
+        | CredentialError::Broken { .. }
+        | CredentialError::Io { .. } => Exit::Failed,
+    };
+    Failure::new(exit, "credential_unusable", error.to_string())
 }
 
 impl From<holon_daemon::Error> for Failure {

@@ -28,11 +28,15 @@ impl Host {
         let agent = match settings.default_agent.source {
             // The host may have another default than this build has.
             Source::Builtin => None,
-            Source::Flag | Source::Environment | Source::File => Some(settings.default_agent.value),
+            Source::Flag | Source::Environment | Source::File | Source::Credentials => {
+                Some(settings.default_agent.value)
+            }
         };
         let start = match settings.home.source {
             Source::Flag => format!("holon serve --home {}", settings.home.value.display()),
-            Source::Environment | Source::File | Source::Builtin => "holon serve".to_owned(),
+            Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
+                "holon serve".to_owned()
+            }
         };
         Ok(Self {
             client: client(&settings.home.value),

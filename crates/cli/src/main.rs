@@ -7,6 +7,8 @@ mod host;
 mod output;
 mod path;
 mod render;
+mod secret;
+mod settings;
 
 use crate::args::Args;
 use crate::exit::Exit;

@@ -1,5 +1,7 @@
 //! Words for people, made from what the host answered. Pure: nothing here prints.
 
+pub(crate) mod config;
+pub(crate) mod init;
 pub(crate) mod model;
 
 use holon_domain::AgentId;

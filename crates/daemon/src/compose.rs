@@ -10,17 +10,14 @@ use holon_engine::{Conduct, Host, HostConfig, Scope};
 use holon_store::{Db, Home};
 use std::sync::Arc;
 
-/// Where relative scripts of the scripted provider are looked up, under the home.
-const SCRIPTS: &str = "scripts";
-
 /// Starts the host of an opened home: what the last process left open is settled when this returns.
 ///
 /// # Errors
 /// When the store cannot be read or written.
 pub(crate) async fn start(
     settings: &Settings,
-    home: &Home,
-    db: Db,
+    models: Arc<Models>,
+    (home, db): (&Home, Db),
     scope: Scope,
 ) -> Result<Host, Error> {
     let config = HostConfig {
@@ -37,29 +34,31 @@ pub(crate) async fn start(
             scope,
         },
     };
-    Ok(Host::start(config, ports(settings, home), db).await?)
+    Ok(Host::start(config, ports(settings, models, home), db).await?)
 }
 
 /// A model somebody has just typed must be usable. One from the environment or a file is only worth a warning:
 /// agents with a model of their own must come up all the same. Asked before anything is opened.
-pub(crate) async fn check_default_model(settings: &Settings) -> Result<(), Error> {
+pub(crate) async fn check_default_model(settings: &Settings, models: &Models) -> Result<(), Error> {
     let Some(model) = &settings.model else {
         return Ok(());
     };
-    let models = Models::new(settings.home.value.join(SCRIPTS));
     match (models.check(&model.value).await, model.source) {
         (Ok(()), _) => Ok(()),
         (Err(failure), Source::Flag) => Err(holon_engine::Error::Model(failure).into()),
-        (Err(failure), Source::Environment | Source::File | Source::Builtin) => {
+        (
+            Err(failure),
+            Source::Environment | Source::File | Source::Credentials | Source::Builtin,
+        ) => {
             tracing::warn!(model = %model.value, %failure, "the default model cannot be asked");
             Ok(())
         }
     }
 }
 
-fn ports(settings: &Settings, home: &Home) -> Ports {
+fn ports(settings: &Settings, models: Arc<Models>, home: &Home) -> Ports {
     Ports {
-        model: Arc::new(Models::new(home.root().join(SCRIPTS))),
+        model: models,
         command: Arc::new(Commands::new(
             settings.shell.as_deref(),
             settings.child_env_removals(),

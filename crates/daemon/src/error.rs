@@ -53,6 +53,9 @@ pub enum Error {
     /// The engine refused or failed.
     #[error(transparent)]
     Engine(#[from] holon_engine::Error),
+    /// The providers of the settings cannot be set up.
+    #[error(transparent)]
+    Providers(#[from] holon_llm::Error),
     /// The model is no model reference.
     #[error(transparent)]
     Model(#[from] holon_domain::model::ModelRefError),
@@ -94,6 +97,7 @@ impl Error {
             Self::Bind { .. } => "address_unavailable",
             Self::Server(_) => "server_failed",
             Self::Engine(error) => error.code(),
+            Self::Providers(_) => "providers_unusable",
             Self::Model(_) => "invalid_model",
             Self::File { .. } => "file_failed",
             Self::System { .. } => "system_failed",
@@ -127,6 +131,7 @@ impl Error {
             | Self::SocketPathTooLong { .. }
             | Self::NotLoopback { .. }
             | Self::Server(_)
+            | Self::Providers(_)
             | Self::Model(_)
             | Self::File { .. }
             | Self::System { .. } => None,

@@ -20,7 +20,9 @@ pub fn start_logging(settings: &Settings, unasked: LogLevel) {
     };
     let asked = match settings.log_filter.source {
         Source::Builtin => usual,
-        Source::Flag | Source::Environment | Source::File => settings.log_filter.value.as_str(),
+        Source::Flag | Source::Environment | Source::File | Source::Credentials => {
+            settings.log_filter.value.as_str()
+        }
     };
     let (filter, unreadable) = match EnvFilter::try_new(asked) {
         Ok(filter) => (filter, None),

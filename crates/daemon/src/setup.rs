@@ -3,11 +3,15 @@
 //! A reload takes everything or nothing: new settings count only when all of them could be read and bound. What only
 //! a start can change is left for the next one.
 
+use crate::port::{Bound, Models, limits, wall_clock};
 use async_trait::async_trait;
 use holon_api::{ErrorBody, ModelsResponse, ReloadResponse};
-use holon_config::Settings;
+use holon_config::{Env, Settings};
 use holon_domain::model::{ModelChain, ModelRef};
 use holon_engine::Host;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -15,11 +19,21 @@ use tokio_util::sync::CancellationToken;
 /// Reads the settings again as this process read them at its start: the same flags, the same environment.
 pub type Reread = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
+/// Settings that only a start can put in force.
+const AT_START: [&str; 5] = [
+    "agent.default_id",
+    "serve.http_addr",
+    "retention.event_budget_bytes",
+    "runtime.default_tool_output_tokens",
+    "runtime.max_tool_output_tokens",
+];
+
 /// The doors to a running host's setup.
 pub(crate) struct HostSetup {
     settings: RwLock<Arc<Settings>>,
     reread: Reread,
     host: Arc<Host>,
+    models: Arc<Models>,
     shutdown: CancellationToken,
     /// One reload at a time.
     reloading: Mutex<()>,
@@ -27,12 +41,29 @@ pub(crate) struct HostSetup {
 
 /// Whom agents ask, as the settings have it.
 pub(crate) fn chain(settings: &Settings) -> ModelChain {
-    ModelChain::only(
-        settings
+    ModelChain {
+        default: settings
             .model
             .as_ref()
             .map_or_else(ModelRef::none, |model| model.value.clone()),
-    )
+        fallbacks: settings.fallbacks.value.clone(),
+        fallback_disabled: settings.disable_provider_fallback.value,
+    }
+}
+
+/// The keys whose value is another: those that count at once, and those that count from the next start on.
+fn changes(before: &Settings, now: &Settings) -> (Vec<String>, Vec<String>) {
+    let values = |settings: &Settings| -> BTreeMap<String, Option<String>> {
+        let all = settings.effective().into_iter();
+        all.map(|setting| (setting.key, setting.value)).collect()
+    };
+    let (before, now) = (values(before), values(now));
+    let keys: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let changed = keys
+        .into_iter()
+        .filter(|key| before.get(*key) != now.get(*key))
+        .cloned();
+    changed.partition(|key| !AT_START.contains(&key.as_str()))
 }
 
 impl HostSetup {
@@ -40,13 +71,14 @@ impl HostSetup {
     pub(crate) fn new(
         settings: Settings,
         reread: Reread,
-        host: Arc<Host>,
+        (host, models): (Arc<Host>, Arc<Models>),
         shutdown: CancellationToken,
     ) -> Self {
         Self {
             settings: RwLock::new(Arc::new(settings)),
             reread,
             host,
+            models,
             shutdown,
             reloading: Mutex::new(()),
         }
@@ -63,26 +95,27 @@ impl HostSetup {
     pub(crate) async fn read_again(&self) -> Result<ReloadResponse, ErrorBody> {
         let _one = self.reloading.lock().await;
         let reread = Arc::clone(&self.reread);
-        let read = tokio::task::spawn_blocking(move || reread()).await;
-        let read = read.unwrap_or_else(|stopped| Err(stopped.to_string()));
-        let settings = read.map_err(refused)?;
-        let before = chain(&self.settings());
+        // Reads files, so it happens off the async threads.
+        let read = tokio::task::spawn_blocking(move || {
+            let settings = reread()?;
+            let bound = Bound::new(&settings, limits(&settings));
+            Ok((settings, bound.map_err(|error| error.to_string())?))
+        });
+        let read = read.await.unwrap_or_else(|ended| Err(ended.to_string()));
+        let (settings, bound) = read.map_err(refused)?;
+        let (changed, restart_needed) = changes(&self.settings(), &settings);
         let now = chain(&settings);
+        self.models.swap(bound);
         self.host.set_models(now.clone());
         *self
             .settings
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
-        let changed = if before == now {
-            Vec::new()
-        } else {
-            vec!["model.default".to_owned()]
-        };
-        tracing::info!(?changed, "settings were read again");
+        tracing::info!(?changed, ?restart_needed, "settings were read again");
         Ok(ReloadResponse {
             ok: true,
             changed,
-            restart_needed: Vec::new(),
+            restart_needed,
             default_model: (!now.default.is_none()).then(|| now.default.to_string()),
             fallback_models: now.fallbacks.iter().map(ToString::to_string).collect(),
         })
@@ -95,12 +128,27 @@ fn refused(reason: String) -> ErrorBody {
         .hint("the host goes on with the settings it has; correct this and reload again")
 }
 
+/// A row as it is sent. Both sides have the same names; a row that did not fit would be left out and noted.
+fn sent<T: DeserializeOwned>(row: &impl Serialize) -> Option<T> {
+    let made = serde_json::to_value(row).and_then(serde_json::from_value);
+    if let Err(error) = &made {
+        tracing::error!(%error, "a row of the catalog cannot be sent");
+    }
+    made.ok()
+}
+
 #[async_trait]
 impl holon_server::Setup for HostSetup {
     async fn models(&self) -> ModelsResponse {
+        let settings = self.settings();
+        // Looks at files for credentials, so it happens off the async threads.
+        let looked = tokio::task::spawn_blocking(move || {
+            holon_config::model_availability(&settings, &Env::from_process(), wall_clock())
+        });
+        let found = looked.await.unwrap_or_default();
         ModelsResponse {
-            available_models: Vec::new(),
-            model_availability: Vec::new(),
+            available_models: self.settings().catalog.models().filter_map(sent).collect(),
+            model_availability: found.iter().filter_map(sent).collect(),
         }
     }
 }
@@ -113,5 +161,56 @@ impl holon_server::Manage for HostSetup {
 
     fn go_down(&self) {
         self.shutdown.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_config::{FileSettings, Flags, resolve};
+    use std::path::Path;
+
+    fn settings(text: &str) -> Settings {
+        let file = FileSettings::parse(text, Path::new("/h/config.toml")).unwrap();
+        let flags = Flags {
+            home: Some("/h".into()),
+            ..Flags::default()
+        };
+        resolve(&Env::default(), &flags, Some(&file)).unwrap()
+    }
+
+    #[test]
+    fn every_row_of_the_catalog_can_be_sent() {
+        let settings = settings("");
+        let rows: Vec<holon_api::ModelMetadata> =
+            settings.catalog.models().filter_map(sent).collect();
+        assert_eq!(rows.len(), settings.catalog.models().count());
+        let found = holon_config::model_availability(&settings, &Env::default(), wall_clock());
+        let rows: Vec<holon_api::ModelAvailability> = found.iter().filter_map(sent).collect();
+        assert_eq!(rows.len(), found.len());
+        assert!(
+            rows.iter()
+                .any(|row| !row.available && row.next_step.is_some())
+        );
+    }
+
+    #[test]
+    fn a_change_counts_at_once_or_from_the_next_start_on() {
+        let before = settings("[model]\ndefault = \"a/1\"\n");
+        let now = settings(
+            "[model]\ndefault = \"b/1\"\n[serve]\nhttp_addr = \"127.0.0.1:1\"\n\
+             [providers.work]\ntransport = \"openai_responses\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
+        );
+        let (changed, restart_needed) = changes(&before, &now);
+        assert_eq!(
+            changed,
+            [
+                "model.default",
+                "providers.work.base_url",
+                "providers.work.transport"
+            ]
+        );
+        assert_eq!(restart_needed, ["serve.http_addr"]);
+        assert_eq!(changes(&now, &now), (Vec::new(), Vec::new()));
     }
 }

@@ -21,5 +21,7 @@ pub use acts::Acts;
 pub use conduct::{Conduct, Scope};
 pub use error::Error;
 pub use facts::SharedFacts;
+/// The rules by which failed attempts are tried again, for those who explain them.
+pub use holon_core::attempt;
 pub use host::{Host, HostConfig};
 pub use reads::Reads;

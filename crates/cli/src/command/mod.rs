@@ -2,7 +2,9 @@
 
 mod agent;
 mod agent_model;
+pub(crate) mod config;
 mod demo;
+pub(crate) mod init;
 mod prompt;
 mod run;
 mod serve;
@@ -19,6 +21,7 @@ use std::future::Future;
 pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
     let home = args.home;
     match args.command {
+        Command::Init(init) => block_on(init::run(home, init, output)),
         Command::Serve(serve) => serve::run(home, serve, output),
         Command::Run(args) => run::run(home, args, output),
         Command::Prompt(prompt) => block_on(prompt::run(home, prompt, output)),
@@ -26,6 +29,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Tail(tail) => block_on(view::tail(home, tail, output)),
         Command::Transcript(transcript) => block_on(view::transcript(home, transcript, output)),
         Command::Agent { command } => block_on(agent::run(home, command, output)),
+        Command::Config { command } => block_on(config::run(home, command, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -5,9 +5,9 @@ use super::text;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
-use crate::{host, path, render};
+use crate::{host, path, render, settings};
 use holon_api::RunRequest;
-use holon_config::{Flags, Settings, Source};
+use holon_config::{Settings, Source};
 use holon_daemon::LogLevel;
 use holon_domain::AgentId;
 use holon_domain::run::{RunOnceResponse, RunStatus};
@@ -16,11 +16,7 @@ use std::path::PathBuf;
 /// Asks and prints.
 pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
     let mut request = request(args)?;
-    let flags = Flags {
-        home,
-        ..Flags::default()
-    };
-    let settings = super::serve::with_absolute_model(Settings::load(&flags)?)?;
+    let settings = settings::of(home)?;
     holon_daemon::start_logging(&settings, LogLevel::Warn);
     let response = super::block_on(async {
         let client = host::client(&settings.home.value);

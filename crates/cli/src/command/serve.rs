@@ -3,10 +3,9 @@
 use crate::args::ServeArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
-use crate::path;
-use holon_config::{Flags, Settings, Source};
+use crate::{path, settings};
+use holon_config::Flags;
 use holon_daemon::{Endpoints, LogLevel, Reread};
-use holon_domain::model::ModelRef;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,12 +26,10 @@ pub(super) fn run(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let flags = flags(home, args)?;
-    let settings = with_absolute_model(Settings::load(&flags)?)?;
+    let settings = settings::load(&flags)?;
     holon_daemon::start_logging(&settings, LogLevel::Info);
-    let reread: Reread = Arc::new(move || {
-        let settings = Settings::load(&flags).map_err(|error| error.to_string())?;
-        with_absolute_model(settings).map_err(|failure| failure.body.error)
-    });
+    let reread: Reread =
+        Arc::new(move || settings::load(&flags).map_err(|failure| failure.body.error));
     let runtime = holon_daemon::serve_runtime()?;
     let served = runtime.block_on(holon_daemon::serve(&settings, reread, |endpoints| {
         announce(endpoints, output)
@@ -54,17 +51,6 @@ fn flags(home: Option<PathBuf>, args: ServeArgs) -> Result<Flags, Failure> {
             .map(|model| path::model("--model", &model))
             .transpose()?,
     })
-}
-
-/// A relative script in the environment is seen from where the command was started, as on the command line.
-pub(super) fn with_absolute_model(mut settings: Settings) -> Result<Settings, Failure> {
-    if let Some(model) = &mut settings.model
-        && model.source == Source::Environment
-    {
-        let text = path::model("HOLON_MODEL", &model.value.to_string())?;
-        model.value = ModelRef::parse(&text).map_err(|error| Failure::usage(error.to_string()))?;
-    }
-    Ok(settings)
 }
 
 fn announce(endpoints: &Endpoints, output: &Output) {

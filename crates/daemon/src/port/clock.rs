@@ -24,7 +24,8 @@ impl SystemClock {
 }
 
 /// What the wall clock says.
-pub(crate) fn wall_clock() -> Timestamp {
+#[must_use]
+pub fn wall_clock() -> Timestamp {
     let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
         Err(before) => {

@@ -26,10 +26,10 @@ pub(crate) struct Commands {
 
 impl Commands {
     /// With the user's shell and the variables commands must not see.
-    pub(crate) fn new(shell: Option<&OsStr>, remove_env: &[&str]) -> Self {
+    pub(crate) fn new(shell: Option<&OsStr>, remove_env: Vec<String>) -> Self {
         Self {
             shell: shell.and_then(usable_shell),
-            remove_env: remove_env.iter().map(|name| (*name).to_owned()).collect(),
+            remove_env,
         }
     }
 }
@@ -135,7 +135,7 @@ mod tests {
             "echo $HOLON_RUNTIME $HOLON_AGENT_ID $HOLON_AGENT_HOME",
             None,
         );
-        let said = run(&Commands::new(None, &[]), root.path(), cmd).await;
+        let said = run(&Commands::new(None, Vec::new()), root.path(), cmd).await;
         assert_eq!(said.unwrap(), "1 scout /homes/scout\n");
     }
 
@@ -144,10 +144,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         // Set by cargo for every test it runs.
         let cmd = || command("echo [$CARGO_MANIFEST_DIR]", None);
-        let open = Commands::new(None, &[]);
+        let open = Commands::new(None, Vec::new());
         let said = run(&open, root.path(), cmd()).await.unwrap();
         assert!(said.contains("daemon"), "{said}");
-        let guarded = Commands::new(None, &["CARGO_MANIFEST_DIR"]);
+        let guarded = Commands::new(None, vec!["CARGO_MANIFEST_DIR".to_owned()]);
         assert_eq!(run(&guarded, root.path(), cmd()).await.unwrap(), "[]\n");
     }
 
@@ -155,7 +155,7 @@ mod tests {
     async fn a_command_starts_inside_the_execution_root_only() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("sub")).unwrap();
-        let commands = Commands::new(None, &[]);
+        let commands = Commands::new(None, Vec::new());
         let said = run(&commands, root.path(), command("pwd", Some("sub"))).await;
         let said = said.unwrap();
         assert!(said.ends_with("/sub\n"), "{said}");

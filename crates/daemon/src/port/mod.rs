@@ -2,12 +2,14 @@
 
 mod clock;
 mod command;
+mod credential;
 mod entropy;
 mod home;
 mod model;
 
-pub(crate) use clock::{SystemClock, wall_clock};
+pub(crate) use clock::SystemClock;
+pub use clock::wall_clock;
 pub(crate) use command::Commands;
 pub(crate) use entropy::OsEntropy;
 pub(crate) use home::Homes;
-pub(crate) use model::Models;
+pub(crate) use model::{Bound, Models, limits};

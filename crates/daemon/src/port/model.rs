@@ -1,23 +1,107 @@
-//! Models through the router of providers.
+//! Models through the router of providers, as the settings have it now; other settings take their place as a whole.
 
+use super::credential::Keys;
+use crate::error::Error;
 use async_trait::async_trait;
-use holon_domain::limits::{MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT};
+use holon_config::{Catalog, Env, Settings};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::provider::ModelPolicy;
 use holon_engine::ports::ModelClient;
-use holon_llm::Router;
-use std::path::PathBuf;
-use std::sync::Arc;
+use holon_llm::{HttpLimits, Router};
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio_util::sync::CancellationToken;
 
-/// Every provider of this build.
+/// Where relative scripts of the scripted provider are looked up, under the home.
+const SCRIPTS: &str = "scripts";
+
+/// Every provider of the settings.
 #[derive(Debug)]
-pub(crate) struct Models(Arc<Router>);
+pub(crate) struct Models(RwLock<Arc<Bound>>);
+
+/// The providers of one reading of the settings. A call that has begun keeps the one it began with.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    router: Router,
+    keys: Arc<Keys>,
+    catalog: Catalog,
+    max_output_tokens: u32,
+}
+
+impl Bound {
+    /// Binds what the settings say.
+    ///
+    /// # Errors
+    /// When a provider cannot be spoken to at all, such as one with a malformed address.
+    pub(crate) fn new(settings: &Settings, limits: HttpLimits) -> Result<Self, Error> {
+        let home = &settings.home.value;
+        let keys = Arc::new(Keys::new(
+            settings.providers.clone(),
+            Env::from_process(),
+            home.clone(),
+        ));
+        let specs = settings.providers.specs();
+        let credentials = Arc::clone(&keys) as Arc<dyn holon_llm::Credentials>;
+        Ok(Self {
+            router: Router::new(home.join(SCRIPTS), specs, credentials, limits)?,
+            keys,
+            catalog: settings.catalog.clone(),
+            max_output_tokens: settings.max_output_tokens.value,
+        })
+    }
+
+    /// One attempt at one round.
+    ///
+    /// # Errors
+    /// The provider's failure, classified.
+    pub(crate) async fn call(
+        &self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ModelReply, ModelFailure> {
+        let answer = self.router.call(request, cancel).await;
+        if let Err(failure) = &answer
+            && failure.kind == ModelFailureKind::Auth
+        {
+            self.keys.forget(request.model.provider());
+        }
+        answer
+    }
+
+    /// The models a provider lists.
+    ///
+    /// # Errors
+    /// The provider's failure, classified.
+    pub(crate) async fn list(
+        &self,
+        provider: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<String>, ModelFailure> {
+        self.router.models(provider, cancel).await
+    }
+}
+
+/// The deadlines and bounds of calls, as the settings have them.
+pub(crate) fn limits(settings: &Settings) -> HttpLimits {
+    HttpLimits::with_times(settings.http.timeout.value, settings.http.stream_idle.value)
+}
 
 impl Models {
-    /// Relative scripts are looked up under `script_base`.
-    pub(crate) fn new(script_base: PathBuf) -> Self {
-        Self(Arc::new(Router::new(script_base)))
+    /// Binds what the settings say.
+    ///
+    /// # Errors
+    /// When a provider cannot be spoken to at all.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
+        let bound = Bound::new(settings, limits(settings))?;
+        Ok(Self(RwLock::new(Arc::new(bound))))
+    }
+
+    /// Puts other settings in the place of these, for calls that begin from now on.
+    pub(crate) fn swap(&self, bound: Bound) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(bound);
+    }
+
+    fn now(&self) -> Arc<Bound> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -28,27 +112,15 @@ impl ModelClient for Models {
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        self.0.call(&request, &cancel).await
+        self.now().call(&request, &cancel).await
     }
 
     async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
-        let (router, model) = (Arc::clone(&self.0), model.clone());
-        // Reads a file, so it happens off the async threads.
-        let checked = tokio::task::spawn_blocking(move || router.check(&model)).await;
-        checked.unwrap_or_else(|stopped| {
-            Err(ModelFailure::new(
-                ModelFailureKind::ModelUnavailable,
-                format!("the model could not be checked: {stopped}"),
-            ))
-        })
+        self.now().router.check(model).await
     }
 
-    fn policy(&self, _model: &ModelRef) -> ModelPolicy {
-        ModelPolicy {
-            context_window_tokens: UNKNOWN_WINDOW_TOKENS,
-            effective_context_window_percent: WINDOW_PERCENT,
-            max_output_tokens: MAX_OUTPUT_TOKENS,
-            source: PolicySource::UnknownFallback,
-        }
+    fn policy(&self, model: &ModelRef) -> ModelPolicy {
+        let bound = self.now();
+        bound.catalog.policy(model, bound.max_output_tokens)
     }
 }

@@ -1,0 +1,108 @@
+//! `holon config credentials`: names and kinds are shown, values never.
+
+use super::tell;
+use crate::args::CredentialsCommand;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::secret::{self, From};
+use crate::settings;
+use holon_config::credentials;
+use holon_domain::provider::AuthKind;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// A stored credential without what it holds.
+#[derive(Serialize)]
+struct Stored {
+    profile: String,
+    kind: AuthKind,
+    configured: bool,
+}
+
+#[derive(Serialize)]
+struct Set {
+    credential: Stored,
+}
+
+#[derive(Serialize)]
+struct Removed {
+    profile: String,
+    status: &'static str,
+}
+
+/// Carries out one of them.
+pub(super) async fn run(
+    home: Option<PathBuf>,
+    command: CredentialsCommand,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let home = settings::home(home)?;
+    match command {
+        CredentialsCommand::Set {
+            profile,
+            kind,
+            stdin,
+        } => {
+            // A name that is none is refused before anybody types a secret for it.
+            credentials::check_id(&profile).map_err(Failure::usage)?;
+            let from = if stdin { From::Stdin } else { From::Prompt };
+            let what = format!("the {kind} to store as {profile}");
+            let secret = secret::read(from, &what, output)?;
+            credentials::set(&home, &profile, kind, &secret)?;
+            let credential = Stored {
+                profile,
+                kind,
+                configured: true,
+            };
+            let words = |set: &Set| {
+                format!(
+                    "{} is stored ({})",
+                    set.credential.profile, set.credential.kind
+                )
+            };
+            Ok(tell(&home, Set { credential }, words, output).await)
+        }
+        CredentialsCommand::List => {
+            let stored: Vec<Stored> = credentials::list(&home)?
+                .into_iter()
+                .map(|profile| Stored {
+                    profile: profile.id,
+                    kind: profile.kind,
+                    configured: true,
+                })
+                .collect();
+            output.answer(&stored, |stored| words(stored));
+            Ok(Exit::Done)
+        }
+        CredentialsCommand::Remove { profile } => {
+            if !credentials::remove(&home, &profile)? {
+                let message = format!("there is no stored credential {profile}");
+                return Err(Failure::new(Exit::Failed, "not_configured", message)
+                    .hint("see what is stored with: holon config credentials list"));
+            }
+            let removed = Removed {
+                profile,
+                status: "removed",
+            };
+            let words = |removed: &Removed| format!("{} is removed", removed.profile);
+            Ok(tell(&home, removed, words, output).await)
+        }
+    }
+}
+
+fn words(stored: &[Stored]) -> String {
+    if stored.is_empty() {
+        return "nothing is stored; store a key with: holon config credentials set PROVIDER"
+            .to_owned();
+    }
+    let width = stored
+        .iter()
+        .map(|one| one.profile.len())
+        .max()
+        .unwrap_or(0);
+    let lines: Vec<String> = stored
+        .iter()
+        .map(|one| format!("{:width$}  {}", one.profile, one.kind))
+        .collect();
+    lines.join("\n")
+}

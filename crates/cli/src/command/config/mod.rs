@@ -1,0 +1,95 @@
+//! `holon config`: settings, providers, credentials and models of a home. Works with and without a host; a running
+//! one is told about every change.
+
+mod credentials;
+mod doctor;
+mod keys;
+mod providers;
+
+pub(crate) use doctor::{Diagnosis, Probed, probe};
+pub(crate) use keys::Setting;
+
+use crate::args::{ConfigCommand, ModelsCommand};
+use crate::exit::{Exit, Failure};
+use crate::output::{Format, Output};
+use crate::render;
+use crate::settings::{self, Applied};
+use holon_config::Env;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Carries out one of them.
+pub(super) async fn run(
+    home: Option<PathBuf>,
+    command: ConfigCommand,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    match command {
+        ConfigCommand::Get { key } => keys::get(home, &key, output),
+        ConfigCommand::Set { key, value } => keys::set(home, &key, &value, output).await,
+        ConfigCommand::Unset { key } => keys::unset(home, &key, output).await,
+        ConfigCommand::List { effective: false } => keys::list(home, output),
+        ConfigCommand::List { effective: true } => keys::list_effective(home, output),
+        ConfigCommand::Schema => Ok(keys::schema(output)),
+        ConfigCommand::Doctor { probe } => {
+            doctor::run(home, doctor::Depth::of(probe), output).await
+        }
+        ConfigCommand::Providers { command } => providers::run(home, command, output).await,
+        ConfigCommand::Credentials { command } => credentials::run(home, command, output).await,
+        ConfigCommand::Models {
+            command: ModelsCommand::List { all },
+        } => models(home, all, output),
+    }
+}
+
+/// Which models can be asked.
+fn models(home: Option<PathBuf>, all: bool, output: &Output) -> Result<Exit, Failure> {
+    let settings = settings::of(home)?;
+    let mut models = holon_config::model_availability(
+        &settings,
+        &Env::from_process(),
+        holon_daemon::wall_clock(),
+    );
+    let known = models.len();
+    if !all {
+        // A local server that is not asked may not be running; its models are shown with the others it could have.
+        models.retain(|model| model.available);
+    }
+    output.answer(&models, |models| render::config::models(models));
+    if !all {
+        output.aside(&format!(
+            "{} more are known; see them with --all",
+            known - models.len()
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+/// What changed, and how it became known.
+#[derive(Serialize)]
+struct Changed<T: Serialize> {
+    #[serde(flatten)]
+    applied: Applied,
+    #[serde(flatten)]
+    what: T,
+}
+
+/// Tells a running host about a change on disk, and the caller about both.
+async fn tell<T: Serialize>(
+    home: &Path,
+    what: T,
+    words: impl FnOnce(&T) -> String,
+    output: &Output,
+) -> Exit {
+    let applied = settings::apply(home).await;
+    let exit = match &applied.host_refused {
+        Some(_) => Exit::Failed,
+        None => Exit::Done,
+    };
+    let changed = Changed { applied, what };
+    output.answer(&changed, |changed| words(&changed.what));
+    if let (Format::Text, Some(remark)) = (output.format(), changed.applied.remark()) {
+        output.note(&remark);
+    }
+    exit
+}

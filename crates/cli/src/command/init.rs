@@ -1,0 +1,203 @@
+//! `holon init`: finds a model on this machine, tries it, sets it as the default and says what to type next.
+//!
+//! It never asks anything and never replaces a choice that was made already unless it is told to.
+
+mod find;
+
+use crate::args::InitArgs;
+use crate::command::config::{Probed, probe};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::settings::{self, Applied};
+use crate::{path, render};
+use find::Candidate;
+use holon_config::{Settings, Source, edit};
+use holon_domain::model::ModelRef;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What was found, tried and set.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) ok: bool,
+    /// The model that is set now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Whether this command set it.
+    pub(crate) set: bool,
+    /// What there is, in the order it was looked at.
+    pub(crate) found: Vec<Candidate>,
+    /// What came of asking.
+    pub(crate) probes: Vec<Probed>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(crate) applied: Option<Applied>,
+    /// How to get a model, when there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ways: Vec<String>,
+    /// What to do next.
+    pub(crate) next: Vec<String>,
+}
+
+/// Whether models are asked before one is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Test {
+    Ask,
+    Trust,
+}
+
+/// Finds, tries, sets.
+pub(super) async fn run(
+    home: Option<PathBuf>,
+    args: InitArgs,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let InitArgs {
+        model,
+        force,
+        no_probe,
+    } = args;
+    let wanted = model.map(|text| reference(&text)).transpose()?;
+    let settings = settings::of(home)?;
+    if !force && let Some(set) = set_already(&settings) {
+        return already(set, wanted.as_ref(), output);
+    }
+    let found = match wanted {
+        Some(model) => vec![Candidate::named(&model)],
+        None => find::candidates(&settings).await?,
+    };
+    let test = if no_probe { Test::Trust } else { Test::Ask };
+    let report = choose(&settings, found, test).await?;
+    let exit = match (&report.model, &report.applied) {
+        (Some(_), Some(applied)) if applied.host_refused.is_none() => Exit::Done,
+        (Some(_) | None, Some(_) | None) => Exit::Failed,
+    };
+    output.answer(&report, render::init::report);
+    Ok(exit)
+}
+
+fn reference(text: &str) -> Result<ModelRef, Failure> {
+    let text = path::model("--model", text)?;
+    ModelRef::parse(&text).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The model the settings file names.
+fn set_already(settings: &Settings) -> Option<&ModelRef> {
+    let model = settings.model.as_ref()?;
+    match model.source {
+        Source::File => Some(&model.value),
+        Source::Flag | Source::Environment | Source::Credentials | Source::Builtin => None,
+    }
+}
+
+/// A choice that was made stays; to be told so is an answer, unless something else was asked for.
+fn already(set: &ModelRef, wanted: Option<&ModelRef>, output: &Output) -> Result<Exit, Failure> {
+    let change =
+        "replace it with: holon init --force, or: holon config set model.default PROVIDER/MODEL";
+    if wanted.is_some_and(|wanted| wanted != set) {
+        let message = format!("model.default is {set} already; nothing was changed");
+        return Err(Failure::new(Exit::Failed, "already_set", message).hint(change));
+    }
+    let report = Report {
+        ok: true,
+        model: Some(set.to_string()),
+        set: false,
+        found: Vec::new(),
+        probes: Vec::new(),
+        applied: None,
+        ways: Vec::new(),
+        next: vec![
+            change.to_owned(),
+            "try it with: holon config doctor --probe".to_owned(),
+        ],
+    };
+    output.answer(&report, render::init::report);
+    Ok(Exit::Done)
+}
+
+/// Asks one after the other until one answers, and sets that one.
+async fn choose(settings: &Settings, found: Vec<Candidate>, test: Test) -> Result<Report, Failure> {
+    let mut probes = Vec::new();
+    let mut chosen = None;
+    for candidate in &found {
+        let model = reference(&candidate.model)?;
+        let answered = match test {
+            Test::Trust => true,
+            Test::Ask => {
+                let asked = probe(settings, std::slice::from_ref(&model)).await?;
+                let answered = asked.iter().all(|probe| probe.ok);
+                probes.extend(asked);
+                answered
+            }
+        };
+        if answered {
+            chosen = Some(model);
+            break;
+        }
+    }
+    let Some(model) = chosen else {
+        return Ok(nothing(found, probes));
+    };
+    let home = &settings.home.value;
+    edit::set(home, "model.default", &model.to_string())?;
+    let applied = settings::apply(home).await;
+    Ok(Report {
+        ok: true,
+        model: Some(model.to_string()),
+        set: true,
+        found,
+        probes,
+        applied: Some(applied),
+        ways: Vec::new(),
+        next: next(settings),
+    })
+}
+
+fn next(settings: &Settings) -> Vec<String> {
+    let mut next = vec![
+        "ask something: holon run \"What is in this directory?\" --workspace-root .".to_owned(),
+        "or run a host: holon serve".to_owned(),
+    ];
+    if let Some(model) = &settings.model
+        && model.source == Source::Environment
+    {
+        next.insert(
+            0,
+            format!(
+                "HOLON_MODEL is set to {} and goes before it; unset it first",
+                model.value
+            ),
+        );
+    }
+    next
+}
+
+fn nothing(found: Vec<Candidate>, probes: Vec<Probed>) -> Report {
+    let (ways, next) = if found.is_empty() {
+        (
+            WAYS.as_slice(),
+            "then run: holon init; to see Holon at work without any of them: holon demo",
+        )
+    } else {
+        (
+            [].as_slice(),
+            "correct that and run: holon init; add --no-probe to set a model without asking it; without a model: holon demo",
+        )
+    };
+    Report {
+        ok: false,
+        model: None,
+        set: false,
+        found,
+        probes,
+        applied: None,
+        ways: ways.iter().map(|way| (*way).to_owned()).collect(),
+        next: vec![next.to_owned()],
+    }
+}
+
+/// How to get a model.
+const WAYS: [&str; 3] = [
+    "a key: export OPENAI_API_KEY or ANTHROPIC_API_KEY, or store one: holon config credentials set openai",
+    "a login: install the Codex program and run: codex login",
+    "a local server: start Ollama, LM Studio, llama.cpp or vLLM with a model that can use tools",
+];

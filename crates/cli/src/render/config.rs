@@ -1,0 +1,252 @@
+//! Words about settings, providers and models.
+
+use crate::command::config::{Diagnosis, Probed, Setting};
+use holon_config::{ModelAvailability, ProviderReport, RetryPolicy, SchemaEntry};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A value as it can be written again.
+pub(crate) fn value(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "(not set)".to_owned(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+/// What the file says, one key a line.
+pub(crate) fn stored(stored: &BTreeMap<String, Value>) -> String {
+    if stored.is_empty() {
+        return "nothing is set; see what counts with: holon config list --effective".to_owned();
+    }
+    let lines: Vec<String> = stored
+        .iter()
+        .map(|(key, set)| format!("{key} = {}", value(set)))
+        .collect();
+    lines.join("\n")
+}
+
+/// What counts, one key a line.
+pub(crate) fn effective(settings: &[Setting]) -> String {
+    let line = |setting: &Setting| {
+        let (key, set) = (&setting.key, value(&setting.value));
+        format!("{key} = {set}  [{}]", setting.source)
+    };
+    let lines: Vec<String> = settings.iter().map(line).collect();
+    lines.join("\n")
+}
+
+/// What can be set.
+pub(crate) fn schema(schema: &[SchemaEntry]) -> String {
+    let blocks: Vec<String> = schema.iter().map(schema_entry).collect();
+    blocks.join("\n")
+}
+
+fn schema_entry(entry: &SchemaEntry) -> String {
+    let mut facts = vec![match (entry.allowed, entry.min, entry.max) {
+        ([], Some(min), Some(max)) => format!("{} from {min} to {max}", entry.kind),
+        ([], _, _) => entry.kind.to_owned(),
+        (allowed, _, _) => allowed.join(" | "),
+    }];
+    facts.extend(entry.default.map(|default| format!("default {default}")));
+    if !entry.variables.is_empty() {
+        facts.push(format!("or {}", entry.variables.join(", ")));
+    }
+    format!("{}  ({})\n    {}", entry.key, facts.join("; "), entry.doc)
+}
+
+/// One provider, one fact a line.
+pub(crate) fn provider(provider: &ProviderReport) -> String {
+    let mut lines = vec![
+        format!("provider    {} ({})", provider.provider, provider.source),
+        format!("speaks      {}", provider.transport),
+        format!("at          {}", provider.base_url),
+        format!("prompts     {}", provider.prompt_capabilities.join(", ")),
+        format!("credential  {}", credential(provider)),
+    ];
+    if let Some(model) = &provider.default_model {
+        lines.push(format!("model       {model}"));
+    }
+    if let Some(problem) = &provider.problem {
+        lines.push(format!("problem     {problem}"));
+    }
+    lines.join("\n")
+}
+
+/// Whether there is one, and from where.
+fn credential(provider: &ProviderReport) -> String {
+    let from = match (
+        provider.credential_env.as_slice(),
+        &provider.credential_profile,
+    ) {
+        (_, Some(profile)) => format!("profile {profile}"),
+        ([], None) => provider.credential_source.to_owned(),
+        (names, None) => names.join(" or "),
+    };
+    match provider.credential {
+        "not_needed" => "not needed".to_owned(),
+        state => format!("{state} ({from})"),
+    }
+}
+
+/// Providers, one a line.
+pub(crate) fn providers(providers: &[ProviderReport]) -> String {
+    if providers.is_empty() {
+        return "no provider has a credential; run: holon init".to_owned();
+    }
+    let width = |of: fn(&ProviderReport) -> &str| {
+        let widths = providers.iter().map(|one| of(one).len());
+        widths.max().unwrap_or(0)
+    };
+    let (ids, transports) = (width(|one| &one.provider), width(|one| one.transport));
+    let lines: Vec<String> = providers
+        .iter()
+        .map(|one| {
+            format!(
+                "{:ids$}  {:transports$}  {}  {}",
+                one.provider,
+                one.transport,
+                one.base_url,
+                credential(one)
+            )
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Models, one a line.
+pub(crate) fn models(models: &[ModelAvailability]) -> String {
+    if models.is_empty() {
+        return "no model can be asked; run: holon init".to_owned();
+    }
+    let width = models.iter().map(|one| one.model.len()).max().unwrap_or(0);
+    let lines: Vec<String> = models
+        .iter()
+        .map(|one| format!("{:width$}  {}", one.model, model(one)))
+        .collect();
+    lines.join("\n")
+}
+
+fn model(model: &ModelAvailability) -> String {
+    let window = format!("{} tokens", model.policy.context_window_tokens);
+    let price = match &model.price_usd_per_million_tokens {
+        Some(price) => format!(
+            "${}/${} per million",
+            dollars(price.input.micros()),
+            dollars(price.output.micros())
+        ),
+        None => "price not known".to_owned(),
+    };
+    match &model.unavailable_reason {
+        Some(reason) => format!("{window}  {price}  not available: {reason}"),
+        None => format!("{window}  {price}"),
+    }
+}
+
+/// Millionths of a dollar, without zeros nobody needs.
+fn dollars(micros: u64) -> String {
+    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What came of asking one model.
+pub(crate) fn probed(probe: &Probed) -> String {
+    let Probed {
+        model, latency_ms, ..
+    } = probe;
+    match (probe.failure_kind, &probe.error) {
+        (Some(kind), Some(error)) => {
+            format!("asked       {model}: {kind} after {latency_ms} ms: {error}")
+        }
+        (_, _) => format!("asked       {model}: answered in {latency_ms} ms"),
+    }
+}
+
+/// The whole report.
+pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
+    let Diagnosis {
+        report,
+        waiting_failure_kinds,
+        probes,
+    } = diagnosis;
+    let mut lines = Vec::new();
+    for (number, model) in report.model_availability.iter().enumerate() {
+        let head = if number == 0 { "models" } else { "" };
+        let state = match &model.unavailable_reason {
+            Some(reason) => format!("cannot be asked: {reason}"),
+            None => "can be asked".to_owned(),
+        };
+        let at = number + 1;
+        lines.push(format!("{head:10}  {at}. {}: {state}", model.model));
+    }
+    if report.model_availability.is_empty() {
+        lines.push("models      none is chosen".to_owned());
+    }
+    if let Some(source) = report.default_model_source {
+        lines.push(format!("chosen by   {source}"));
+    }
+    if report.disable_provider_fallback {
+        lines.push("fallback    turned off: only the first is asked".to_owned());
+    }
+    lines.extend(probes.iter().map(probed));
+    lines.extend(retry(&report.retry_policy));
+    lines.push(format!("waits for   {}", waiting_failure_kinds.join(", ")));
+    lines.extend(ready(&report.providers));
+    lines.push(format!("next        {}", report.next_step));
+    lines.join("\n")
+}
+
+fn retry(policy: &RetryPolicy) -> [String; 2] {
+    [
+        format!(
+            "retries     {} per model, after {} ms and twice that, at most {} ms: {}",
+            policy.max_retries_per_provider,
+            policy.base_backoff_ms,
+            policy.max_backoff_ms,
+            policy.retryable_failure_kinds.join(", ")
+        ),
+        format!("no retry    {}", policy.fail_fast_failure_kinds.join(", ")),
+    ]
+}
+
+/// Every provider: those that can be asked one a line, the others by name.
+fn ready(providers: &[ProviderReport]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (usable, others): (Vec<_>, Vec<_>) =
+        providers.iter().partition(|one| one.problem.is_none());
+    for (number, one) in usable.into_iter().enumerate() {
+        let head = if number == 0 { "providers" } else { "" };
+        let capabilities = one.prompt_capabilities.join(", ");
+        lines.push(format!(
+            "{head:10}  {}: {} at {}, credential {}, {capabilities}",
+            one.provider,
+            one.transport,
+            one.base_url,
+            credential(one)
+        ));
+    }
+    let (missing, troubled): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|one| one.credential == "missing");
+    for one in troubled {
+        let problem = one.problem.as_deref().unwrap_or_default();
+        lines.push(format!("problem     {}: {problem}", one.provider));
+    }
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|one| one.provider.as_str()).collect();
+        lines.push(format!("no key for  {}", names.join(", ")));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_shown_without_zeros_nobody_needs() {
+        assert_eq!(dollars(3_000_000), "3");
+        assert_eq!(dollars(250_000), "0.25");
+        assert_eq!(dollars(1), "0.000001");
+    }
+}

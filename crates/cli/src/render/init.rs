@@ -1,0 +1,42 @@
+//! Words about the first setup.
+
+use super::config::probed;
+use crate::command::init::Report;
+
+/// What was found, tried and set, and what to type next.
+pub(crate) fn report(report: &Report) -> String {
+    let mut lines = Vec::new();
+    for (number, candidate) in report.found.iter().enumerate() {
+        let head = if number == 0 { "found" } else { "" };
+        lines.push(format!(
+            "{head:10}  {}, by {}",
+            candidate.model, candidate.from
+        ));
+    }
+    lines.extend(report.probes.iter().map(probed));
+    match (&report.model, report.set) {
+        (Some(model), true) => lines.push(format!("set         model.default = {model}")),
+        (Some(model), false) => {
+            lines.push(format!(
+                "model.default is {model} already; nothing was changed"
+            ));
+        }
+        (None, _) if report.found.is_empty() => {
+            lines.push(
+                "no model was found on this machine; there are three ways to get one:".to_owned(),
+            );
+        }
+        (None, _) => lines.push("no model answered; nothing was set".to_owned()),
+    }
+    for (number, way) in report.ways.iter().enumerate() {
+        lines.push(format!("  {}. {way}", number + 1));
+    }
+    if let Some(remark) = report.applied.as_ref().and_then(|applied| applied.remark()) {
+        lines.push(format!("host        {remark}"));
+    }
+    for (number, step) in report.next.iter().enumerate() {
+        let head = if number == 0 { "next" } else { "" };
+        lines.push(format!("{head:10}  {step}"));
+    }
+    lines.join("\n")
+}

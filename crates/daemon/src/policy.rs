@@ -1,0 +1,62 @@
+//! What is done about a provider's failure, in the words of the doctor. The rules themselves are the core's.
+
+use holon_config::RetryPolicy;
+use holon_domain::limits::{BACKOFF_BASE_MS, BACKOFF_MAX_MS, PROVIDER_RETRIES};
+use holon_domain::model::ModelFailureKind;
+use holon_engine::attempt::{MAX_ATTEMPTS, Remedy, remedy};
+
+/// Kinds of failure with such a remedy.
+fn kinds(wanted: fn(Remedy) -> bool) -> Vec<String> {
+    let all = ModelFailureKind::ALL.into_iter();
+    all.filter(|kind| wanted(remedy(*kind)))
+        .map(|kind| kind.as_str().to_owned())
+        .collect()
+}
+
+/// Kinds of failure that are waited out rather than retried.
+#[must_use]
+pub fn waiting_failure_kinds() -> Vec<String> {
+    kinds(|remedy| match remedy {
+        Remedy::Network | Remedy::Allowance => true,
+        Remedy::Retry | Remedy::OtherModel | Remedy::None => false,
+    })
+}
+
+/// The policy every host follows.
+#[must_use]
+pub fn retry_policy() -> RetryPolicy {
+    RetryPolicy {
+        max_retries_per_provider: PROVIDER_RETRIES,
+        max_attempts_per_provider: MAX_ATTEMPTS,
+        base_backoff_ms: BACKOFF_BASE_MS,
+        max_backoff_ms: BACKOFF_MAX_MS,
+        retryable_failure_kinds: kinds(|remedy| match remedy {
+            Remedy::Retry => true,
+            Remedy::Network | Remedy::Allowance | Remedy::OtherModel | Remedy::None => false,
+        }),
+        fail_fast_failure_kinds: kinds(|remedy| match remedy {
+            Remedy::OtherModel | Remedy::None => true,
+            Remedy::Retry | Remedy::Network | Remedy::Allowance => false,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_failure_is_retried_waited_out_or_given_up_and_only_one_of_these() {
+        let policy = retry_policy();
+        let mut named = waiting_failure_kinds();
+        named.extend(policy.retryable_failure_kinds);
+        named.extend(policy.fail_fast_failure_kinds);
+        let mut all: Vec<String> = ModelFailureKind::ALL
+            .iter()
+            .map(|kind| kind.as_str().to_owned())
+            .collect();
+        named.sort();
+        all.sort();
+        assert_eq!(named, all);
+    }
+}
