@@ -157,8 +157,15 @@ impl World {
     /// Starts a host on any free port and waits until it is ready.
     #[must_use]
     pub fn serve(&self, args: &[&str]) -> Served {
+        self.serve_with(args, &[])
+    }
+
+    /// Starts a host with these variables in its environment, and waits until it is ready.
+    #[must_use]
+    pub fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Served {
         let mut command = self.command();
         command.args(["serve", "--port", "0"]).args(args);
+        command.envs(variables.iter().copied());
         Served::start(command)
     }
 }
