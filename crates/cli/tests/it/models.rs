@@ -1,0 +1,313 @@
+//! Turns over real connections to scripted providers: rounds, tools, retries, fallbacks and limits learned.
+
+use crate::looking::follow;
+use crate::support::world;
+use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
+use holon_testkit::{Ran, World};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+/// A provider of the settings file.
+pub(crate) struct Entry {
+    pub(crate) id: String,
+    pub(crate) protocol: Protocol,
+    pub(crate) base_url: String,
+    /// Where its key comes from, as the settings write it; it asks for none without.
+    pub(crate) auth: Option<String>,
+}
+
+impl Entry {
+    pub(crate) fn new(id: &str, protocol: Protocol, base_url: String) -> Self {
+        Self {
+            id: id.to_owned(),
+            protocol,
+            base_url,
+            auth: None,
+        }
+    }
+}
+
+/// A key in a variable of the host's environment, as the settings write it.
+pub(crate) fn key_in(variable: &str) -> Option<String> {
+    Some(format!(
+        "{{ source = \"env\", kind = \"api_key\", env = {variable:?} }}"
+    ))
+}
+
+/// Writes the settings of a home: what is said here, and these providers.
+pub(crate) fn configure(world: &World, settings: &str, providers: &[Entry]) {
+    let mut file = settings.to_owned();
+    for entry in providers {
+        let (transport, base_url) = (entry.protocol.transport(), &entry.base_url);
+        writeln!(file, "[providers.{}]", entry.id).unwrap();
+        writeln!(file, "transport = {transport:?}\nbase_url = {base_url:?}").unwrap();
+        if let Some(auth) = &entry.auth {
+            writeln!(file, "auth = {auth}").unwrap();
+        }
+    }
+    world.write("holon/config.toml", &file);
+    let private = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(world.home(), private).unwrap();
+}
+
+/// The tries of a run in short: model, number, how it failed, how it ended.
+pub(crate) fn tries(answer: &Value) -> Vec<String> {
+    let tries = answer["provider_attempt_timeline"]["attempts"].as_array();
+    let short = |attempt: &Value| {
+        let words = ["model_ref", "failure_kind", "outcome"]
+            .iter()
+            .filter_map(|name| attempt[*name].as_str());
+        let fallback = attempt["advanced_to_fallback"] == true;
+        let next = fallback.then_some("next model");
+        words.chain(next).collect::<Vec<_>>().join(" ")
+    };
+    tries.unwrap().iter().map(short).collect()
+}
+
+/// A command that leaves a line in a file of the world, so that it is seen how often it ran.
+pub(crate) fn marking(world: &World, file: &str) -> Value {
+    let path = world.path().join(file);
+    json!({ "cmd": format!("echo mark >> {}", path.display()) })
+}
+
+/// How often the command above ran.
+pub(crate) fn marks(world: &World, file: &str) -> usize {
+    let text = std::fs::read_to_string(world.path().join(file)).unwrap_or_default();
+    text.lines().count()
+}
+
+/// Runs each in a thread of its own, and all at the same time.
+pub(crate) fn together<T: Sync>(cases: &[T], run: impl Fn(&T) + Sync) {
+    std::thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(|| run(case));
+        }
+    });
+}
+
+fn run_with_keys(world: &World, args: &[&str], keys: &[(&str, &str)]) -> Ran {
+    let mut command = world.command();
+    command.args(args).envs(keys.iter().copied());
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A try that the first provider answers late, a tool, a key it no longer takes; the second provider goes on from
+/// there with another tool and has the last word.
+fn turn_over_two_providers(first: Protocol, second: Protocol) {
+    let world = world();
+    let a = Provider::start(
+        Script::of([
+            Round::fault(Fault::RateLimited {
+                retry_after: Some(Duration::ZERO),
+            }),
+            Round::empty()
+                .reasoning("I should look first.")
+                .say("I look.")
+                .call("ExecCommand", marking(&world, "first.marks"))
+                .usage(1_000, 10, 900),
+            Round::fault(Fault::Unauthorized),
+        ])
+        .key("sk-canary-of-the-first"),
+    );
+    let b = Provider::start(
+        Script::of([
+            Round::text("And again.").call("ExecCommand", marking(&world, "second.marks")),
+            Round::text("All done."),
+        ])
+        .key("sk-canary-of-the-second"),
+    );
+    let mut entries = [
+        Entry::new("first", first, a.base_url()),
+        Entry::new("second", second, b.base_url()),
+    ];
+    entries[0].auth = key_in("FIRST_KEY");
+    entries[1].auth = key_in("SECOND_KEY");
+    let chain = "model.default = \"first/one\"\nmodel.fallbacks = [\"second/two\"]\n";
+    configure(&world, chain, &entries);
+    let ran = run_with_keys(
+        &world,
+        &["run", "look twice", "--json"],
+        &[
+            ("FIRST_KEY", "sk-canary-of-the-first"),
+            ("SECOND_KEY", "sk-canary-of-the-second"),
+        ],
+    );
+    let answer = ran.json();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(answer["final_text"], "All done.");
+    assert_eq!(
+        (&answer["model_rounds"], &answer["tool_calls"]),
+        (&json!(3), &json!(2))
+    );
+    assert_eq!(
+        tries(&answer),
+        [
+            "first/one rate_limited retrying",
+            "first/one succeeded",
+            "first/one auth fail_fast_aborted next model",
+            "second/two succeeded",
+            "second/two succeeded",
+        ]
+    );
+    assert_eq!(answer["token_usage"]["cache_read_tokens"], 900);
+    assert_eq!(
+        (marks(&world, "first.marks"), marks(&world, "second.marks")),
+        (1, 1)
+    );
+    let (to_a, to_b) = (a.finish(), b.finish());
+    assert_eq!((to_a.len(), to_b.len()), (3, 2));
+    let seen = |requests: &[Recorded], words: &str| requests.iter().any(|one| one.contains(words));
+    assert!(!seen(&to_a, "of-the-second") && !seen(&to_b, "of-the-first"));
+    // What the first provider's model did is told to the second in its own words.
+    assert!(to_b.iter().all(|request| request.contains("I look.")));
+    assert_eq!(to_b[1].tool_outputs().len(), 2);
+}
+
+#[test]
+fn a_turn_of_three_rounds_survives_a_busy_provider_and_the_loss_of_one_in_every_protocol() {
+    let pairs = [
+        (Protocol::Responses, Protocol::Messages),
+        (Protocol::Messages, Protocol::Chat),
+        (Protocol::Chat, Protocol::Codex),
+        (Protocol::Codex, Protocol::Responses),
+    ];
+    together(&pairs, |(first, second)| {
+        turn_over_two_providers(*first, *second)
+    });
+}
+
+/// A provider with limits nobody told us of: it refuses longer answers and, once, a prompt.
+fn unknown_limits(protocol: Protocol) {
+    let world = world();
+    let most = 1_000;
+    let look = marking(&world, "marks");
+    let mut prompts = 0;
+    let provider = Provider::start(Script::choose(move |request| {
+        if request
+            .max_output_tokens()
+            .is_some_and(|asked| asked > u64::from(most))
+        {
+            return Round::fault(Fault::OutputTooLong { limit: most });
+        }
+        prompts += 1;
+        match prompts {
+            1 => Round::text("I look.").call("ExecCommand", look.clone()),
+            2 => Round::text(format!("Saw: {}", request.tool_outputs().concat())),
+            3 => Round::fault(Fault::ContextTooLong { window: 24_000 }),
+            _ => Round::text("It fits."),
+        }
+    }));
+    let entry = Entry::new("fake", protocol, provider.base_url());
+    configure(
+        &world,
+        "model.default = \"fake/nobody-knows-me\"\n",
+        &[entry],
+    );
+    let run = || world.run(&["run", "look", "--agent", "main", "--json"]);
+
+    let first = run();
+    assert_eq!(first.code, Some(0), "{protocol:?} {first:?}");
+    assert_eq!(
+        (first.json()["model_rounds"].clone(), marks(&world, "marks")),
+        (json!(2), 1)
+    );
+    let tools = provider.requests()[0].tools().len();
+    assert!(tools > 3, "an unknown model is offered {tools} tools");
+
+    // In a new process: the longest answer is known by now, the window is about to be.
+    let asked = provider.requests().len();
+    let second = run();
+    assert_eq!(second.code, Some(1), "{protocol:?} {second:?}");
+    assert_eq!(
+        tries(&second.json()),
+        ["fake/nobody-knows-me context_length_exceeded fail_fast_aborted"]
+    );
+    let third = run();
+    assert_eq!(third.code, Some(0), "{protocol:?} {third:?}");
+    assert_eq!(third.json()["final_text"], "It fits.");
+    let later = provider.requests().split_off(asked);
+    assert_eq!(later.len(), 2, "nothing was asked for twice");
+    provider.finish();
+}
+
+#[test]
+fn a_model_no_table_knows_works_with_tools_and_its_limits_are_learned_for_good() {
+    together(&Protocol::ALL, |protocol| unknown_limits(*protocol));
+}
+
+#[test]
+fn a_used_up_allowance_parks_the_turn_until_its_renewal_and_status_says_so() {
+    together(&Protocol::ALL, |protocol| {
+        let world = world();
+        let spent = Fault::Quota {
+            resets_in: Some(Duration::from_secs(3_600)),
+        };
+        let provider = Provider::start(Script::of([Round::fault(spent)]));
+        let entry = Entry::new("fake", *protocol, provider.base_url());
+        configure(&world, "model.default = \"fake/one\"\n", &[entry]);
+        let served = world.serve(&[]);
+        assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));
+        provider.wait_for_requests(1);
+        let parked = "parked until the allowance of fake/one is renewed";
+        while !world.run(&["status"]).answer().contains(parked) {}
+        assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
+        assert_eq!(served.terminate().0, Some(0));
+        provider.finish();
+    });
+}
+
+#[test]
+fn a_stopped_agent_hangs_up_on_its_provider_at_once() {
+    together(&Protocol::ALL, |protocol| {
+        let world = world();
+        let provider = Provider::start(Script::of([Round::fault(Fault::NoAnswer)]));
+        let entry = Entry::new("fake", *protocol, provider.base_url());
+        configure(&world, "model.default = \"fake/one\"\n", &[entry]);
+        let served = world.serve(&[]);
+        assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));
+        provider.wait_for_requests(1);
+        assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
+        provider.wait_for_hang_ups(1);
+        assert_eq!(served.terminate().0, Some(0));
+        provider.finish();
+    });
+}
+
+#[test]
+fn after_a_crash_in_a_round_the_provider_is_asked_again_and_no_tool_runs_again() {
+    together(&Protocol::ALL, |protocol| {
+        let world = world();
+        let provider = Provider::start(Script::of([
+            Round::text("I look.").call("ExecCommand", marking(&world, "marks")),
+            Round::fault(Fault::StallInBody).say("You will not hear the end of this."),
+            Round::text("Seen."),
+        ]));
+        let entry = Entry::new("fake", *protocol, provider.base_url());
+        configure(&world, "model.default = \"fake/one\"\n", &[entry]);
+        let served = world.serve(&[]);
+        assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));
+        provider.wait_for_requests(2);
+        served.crash();
+        let served = world.serve(&[]);
+        let told = follow(&world, "main", 1);
+        assert!(
+            told[0].to_string().contains("Seen."),
+            "{protocol:?}: {told:?}"
+        );
+        assert_eq!(marks(&world, "marks"), 1, "{protocol:?}");
+        assert_eq!(served.terminate().0, Some(0));
+        let requests = provider.finish();
+        assert_eq!(
+            requests[1].tool_outputs(),
+            requests[2].tool_outputs(),
+            "{protocol:?}"
+        );
+    });
+}
