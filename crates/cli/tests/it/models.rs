@@ -264,6 +264,36 @@ fn a_used_up_allowance_parks_the_turn_until_its_renewal_and_status_says_so() {
 }
 
 #[test]
+fn a_call_in_an_answer_that_broke_off_runs_once_when_the_answer_comes_again() {
+    together(&Protocol::ALL, |protocol| {
+        let world = world();
+        let look = |round: Round| round.call("ExecCommand", marking(&world, "marks"));
+        let provider = Provider::start(Script::of([
+            // Where a protocol tells its parts in order, the call is in the half that arrives.
+            look(Round::fault(Fault::ResetInBody)).say("and more ".repeat(200)),
+            look(Round::text("I look.")),
+            Round::text("Seen."),
+        ]));
+        let entry = Entry::new("fake", *protocol, provider.base_url());
+        configure(&world, "model.default = \"fake/one\"\n", &[entry]);
+        let ran = world.run(&["run", "hi", "--json"]);
+        let answer = ran.json();
+        assert_eq!(answer["final_text"], "Seen.", "{protocol:?}: {ran:?}");
+        assert_eq!(
+            tries(&answer),
+            [
+                "fake/one connection retrying",
+                "fake/one succeeded",
+                "fake/one succeeded"
+            ],
+            "{protocol:?}"
+        );
+        assert_eq!(marks(&world, "marks"), 1, "{protocol:?}");
+        provider.finish();
+    });
+}
+
+#[test]
 fn a_stopped_agent_hangs_up_on_its_provider_at_once() {
     together(&Protocol::ALL, |protocol| {
         let world = world();
