@@ -4,9 +4,10 @@
 //! A command that prints a credential is only named here; running it is not this crate's business.
 
 use crate::codex::{self, LoginKind, Problem};
-use crate::credentials;
+use crate::credentials::{self, Held};
 use crate::env::Env;
 use crate::error::CredentialError;
+use crate::keyring;
 use crate::provider::ProviderEntry;
 use holon_domain::provider::{AuthKind, AuthSource};
 use holon_domain::time::Timestamp;
@@ -157,8 +158,10 @@ fn from_variables(entry: &ProviderEntry, env: &Env, home: &Path) -> Result<Found
     }
     match credentials::get(home, id) {
         // A key is sent the way this provider wants keys; whoever stored something else said so.
-        Ok(Some((AuthKind::ApiKey, secret))) => Ok(found(entry.auth.kind, secret)),
-        Ok(Some((kind, secret))) => Ok(found(kind, secret)),
+        Ok(Some(held)) => Ok(held_by(home, id, held, |kind| match kind {
+            AuthKind::ApiKey => entry.auth.kind,
+            other => other,
+        })),
         // A server on this machine often has no lock on its door.
         Ok(None) | Err(_) if entry.loopback => Ok(Found::NotNeeded),
         Ok(None) => {
@@ -183,7 +186,7 @@ fn from_variables(entry: &ProviderEntry, env: &Env, home: &Path) -> Result<Found
 fn from_profile(entry: &ProviderEntry, home: &Path) -> Result<Found, CredentialError> {
     let id = &entry.spec.id;
     let profile = entry.auth.profile.as_deref().unwrap_or(id);
-    let Some((kind, secret)) = credentials::get(home, profile)? else {
+    let Some(held) = credentials::get(home, profile)? else {
         return Err(CredentialError::Missing {
             provider: id.clone(),
             next: format!(
@@ -192,6 +195,7 @@ fn from_profile(entry: &ProviderEntry, home: &Path) -> Result<Found, CredentialE
             ),
         });
     };
+    let (Held::Here(kind, _) | Held::InKeyring(kind)) = held;
     if kind != entry.auth.kind {
         let problem = format!(
             "profile {profile} holds a {kind}, and the provider is set up for a {}",
@@ -200,7 +204,23 @@ fn from_profile(entry: &ProviderEntry, home: &Path) -> Result<Found, CredentialE
         let next = format!("run: holon config set providers.{id}.auth.kind {kind}");
         return Err(unusable(id, problem, next));
     }
-    Ok(found(kind, secret))
+    Ok(held_by(home, profile, held, |kind| kind))
+}
+
+/// What a profile holds: here, or for the keyring's program to print.
+fn held_by(
+    home: &Path,
+    profile: &str,
+    held: Held,
+    sent_as: impl Fn(AuthKind) -> AuthKind,
+) -> Found {
+    match held {
+        Held::Here(kind, secret) => found(sent_as(kind), secret),
+        Held::InKeyring(kind) => Found::Command {
+            argv: keyring::lookup(home, profile),
+            kind: sent_as(kind),
+        },
+    }
 }
 
 /// The address that takes a ChatGPT login and nothing else.

@@ -1,8 +1,8 @@
 //! Stored credentials: `<home>/credentials.json`, which only its user can read.
 //!
 //! A file that others may have read, that is a link or somebody else's, or that does not parse is refused and left as
-//! it is. What is stored is never shown: a list has ids and kinds. The desktop's keyring is not reached from here;
-//! `auth.source = "credential_process"` with its command-line program does that.
+//! it is. What is stored is never shown: a list has ids and kinds. Of a profile that is kept in the system's keyring
+//! the file only says so; see `keyring`.
 
 use crate::atomic;
 use crate::error::CredentialError;
@@ -24,6 +24,18 @@ pub struct Profile {
     pub id: String,
     /// What it holds.
     pub kind: AuthKind,
+    /// Where that is kept.
+    pub place: Place,
+}
+
+/// Where what a profile holds is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// In the file.
+    File,
+    /// In the system's keyring.
+    Keyring,
 }
 
 /// What storing a profile did.
@@ -46,7 +58,9 @@ struct Document {
 #[serde(deny_unknown_fields)]
 struct Entry {
     kind: AuthKind,
-    material: Material,
+    /// The secret, unless the keyring has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    material: Option<Material>,
 }
 
 /// A secret that goes to and from its own file only.
@@ -81,11 +95,15 @@ pub fn list(home: &Path) -> Result<Vec<Profile>, CredentialError> {
         .map(|(id, entry)| Profile {
             id,
             kind: entry.kind,
+            place: match entry.material {
+                Some(_) => Place::File,
+                None => Place::Keyring,
+            },
         })
         .collect())
 }
 
-/// Stores a profile.
+/// Stores a profile in the file.
 ///
 /// # Errors
 /// When id, kind or material are none, or the file cannot be used or written.
@@ -95,6 +113,25 @@ pub fn set(
     kind: AuthKind,
     material: &SecretString,
 ) -> Result<Stored, CredentialError> {
+    let material = SecretString::from(material.expose_secret().trim());
+    check_material(&material).map_err(|problem| CredentialError::Invalid { problem })?;
+    keep(home, id, kind, Some(Material(material)))
+}
+
+/// Notes that the keyring holds a profile; whoever says so has put it there.
+///
+/// # Errors
+/// When id or kind are none, or the file cannot be used or written.
+pub fn set_in_keyring(home: &Path, id: &str, kind: AuthKind) -> Result<Stored, CredentialError> {
+    keep(home, id, kind, None)
+}
+
+fn keep(
+    home: &Path,
+    id: &str,
+    kind: AuthKind,
+    material: Option<Material>,
+) -> Result<Stored, CredentialError> {
     let invalid = |problem| CredentialError::Invalid { problem };
     check_id(id).map_err(invalid)?;
     if kind == AuthKind::None {
@@ -103,18 +140,13 @@ pub fn set(
                 .to_owned(),
         ));
     }
-    let material = SecretString::from(material.expose_secret().trim());
-    check_material(&material).map_err(invalid)?;
     change(home, |document| {
         if !document.profiles.contains_key(id) && document.profiles.len() >= CREDENTIAL_PROFILES {
             return Err(invalid(format!(
                 "{CREDENTIAL_PROFILES} profiles are stored already; remove one with `holon config credentials remove`"
             )));
         }
-        let entry = Entry {
-            kind,
-            material: Material(material),
-        };
+        let entry = Entry { kind, material };
         Ok(match document.profiles.insert(id.to_owned(), entry) {
             Some(_) => Stored::Replaced,
             None => Stored::Created,
@@ -133,13 +165,22 @@ pub fn remove(home: &Path, id: &str) -> Result<bool, CredentialError> {
     change(home, |document| Ok(document.profiles.remove(id).is_some()))
 }
 
-/// What a profile holds.
-pub(crate) fn get(
-    home: &Path,
-    id: &str,
-) -> Result<Option<(AuthKind, SecretString)>, CredentialError> {
+/// What a profile holds, or how to get it.
+pub(crate) fn get(home: &Path, id: &str) -> Result<Option<Held>, CredentialError> {
     let entry = load(home)?.profiles.remove(id);
-    Ok(entry.map(|entry| (entry.kind, entry.material.0)))
+    Ok(entry.map(|Entry { kind, material }| match material {
+        Some(Material(secret)) => Held::Here(kind, secret),
+        None => Held::InKeyring(kind),
+    }))
+}
+
+/// What a profile holds, or where that is.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// Here it is.
+    Here(AuthKind, SecretString),
+    /// The keyring has it.
+    InKeyring(AuthKind),
 }
 
 /// Whether this is the id of a profile.

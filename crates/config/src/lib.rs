@@ -18,6 +18,7 @@ mod env;
 mod error;
 mod file;
 mod key;
+pub mod keyring;
 mod layer;
 mod provider;
 mod resolve;

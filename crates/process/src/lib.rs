@@ -10,4 +10,4 @@ mod group;
 mod pipe;
 mod run;
 
-pub use run::{CommandSpec, run};
+pub use run::{CommandSpec, run, run_with_input};

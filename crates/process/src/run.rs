@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
@@ -61,8 +62,33 @@ pub async fn run(
     if cancel.is_cancelled() {
         return Err(CommandFailure::Cancelled);
     }
+    finish(spawn(&spec, Stdio::null()).await?, &spec, cancel).await
+}
+
+/// Runs a command like [`run`] and gives it `input` to read, which must fit into a pipe.
+///
+/// # Errors
+/// As [`run`], and when the input could not be handed over.
+pub async fn run_with_input(
+    spec: CommandSpec,
+    input: &[u8],
+    cancel: CancellationToken,
+) -> Result<CommandOutput, CommandFailure> {
+    let mut group = spawn(&spec, Stdio::piped()).await?;
+    if let Some(mut stdin) = group.child().stdin.take() {
+        // A command that does not read its input has its own way of saying so: its exit status.
+        stdin.write_all(input).await.ok();
+    }
+    finish(group, &spec, cancel).await
+}
+
+/// Waits for a command that was started.
+async fn finish(
+    mut group: Group,
+    spec: &CommandSpec,
+    cancel: CancellationToken,
+) -> Result<CommandOutput, CommandFailure> {
     let started = Instant::now();
-    let mut group = spawn(&spec).await?;
     let mut pipes = Pipes::take(&mut group, spec.capture_bytes);
     let waited = tokio::select! {
         biased;
@@ -115,7 +141,7 @@ async fn stop(mut group: Group, pipes: &mut Pipes) -> u32 {
     leftovers
 }
 
-async fn spawn(spec: &CommandSpec) -> Result<Group, CommandFailure> {
+async fn spawn(spec: &CommandSpec, stdin: Stdio) -> Result<Group, CommandFailure> {
     let shell = spec.shell.as_deref().unwrap_or(DEFAULT_SHELL);
     let mut command = Command::new(shell);
     if spec.login {
@@ -127,7 +153,7 @@ async fn spawn(spec: &CommandSpec) -> Result<Group, CommandFailure> {
     }
     command.envs(spec.env.iter().map(|(name, value)| (name, value)));
     command
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     match Group::spawn(&mut command) {

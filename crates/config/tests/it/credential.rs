@@ -1,8 +1,8 @@
 //! Where each provider's credential is looked for, and what is said when there is none.
 
 use crate::support::{Home, NOW, env};
-use holon_config::credentials;
 use holon_config::{CredentialState, Env, Found, ProviderEntry, Source, credential, state};
+use holon_config::{credentials, keyring};
 use holon_domain::provider::AuthKind;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::ffi::OsString;
@@ -241,4 +241,24 @@ fn a_stored_profile_counts_and_a_model_somebody_chose_stays() {
     assert_eq!(model, "anthropic/claude-sonnet-4-6");
     let chosen = derived(&home, &[], "model.default = \"a/b\"").expect("is set");
     assert_eq!(chosen, ("a/b".to_owned(), Source::File));
+}
+
+#[test]
+fn a_profile_the_keyring_holds_is_printed_by_its_program_and_is_not_in_the_file() {
+    let home = Home::new();
+    credentials::set_in_keyring(home.path(), "openai", AuthKind::ApiKey).expect("notes");
+    let openai = home.provider("openai", "");
+    match credential(&openai, &env(&[]), home.path(), NOW).expect("is found") {
+        Found::Command { argv, kind } => {
+            assert_eq!(argv, keyring::lookup(home.path(), "openai"));
+            assert_eq!(kind, AuthKind::ApiKey);
+        }
+        other => panic!("{other:?}"),
+    }
+    let listed = credentials::list(home.path()).expect("lists");
+    assert_eq!(listed[0].place, credentials::Place::Keyring);
+    // Storing it in the file later takes its place.
+    stored(&home, "openai", AuthKind::ApiKey);
+    let (_, secret) = found(&home, &openai, &env(&[]));
+    assert_eq!(secret, "stored-openai");
 }

@@ -2,7 +2,7 @@
 
 use crate::support::Home;
 use holon_config::CredentialError;
-use holon_config::credentials::{self, Profile, Stored};
+use holon_config::credentials::{self, Place, Profile, Stored};
 use holon_domain::provider::AuthKind;
 use secrecy::SecretString;
 use std::fs;
@@ -27,6 +27,7 @@ fn a_profile_is_stored_listed_replaced_and_removed() {
     let profile = |id: &str, kind| Profile {
         id: id.to_owned(),
         kind,
+        place: Place::File,
     };
     let expected = [
         profile("openai", AuthKind::ApiKey),

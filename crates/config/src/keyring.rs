@@ -1,0 +1,38 @@
+//! The system's keyring, through the program that comes with it: `secret-tool` of libsecret, which speaks to whatever
+//! keeps the desktop's secrets. Only names the commands; running them is not this crate's business.
+//!
+//! A host that nobody is logged in for has no keyring; the file is then the place.
+
+use std::path::Path;
+
+/// The program.
+pub const PROGRAM: &str = "secret-tool";
+
+/// Prints what a profile of this home holds.
+#[must_use]
+pub fn lookup(home: &Path, profile: &str) -> Vec<String> {
+    command(&["lookup"], home, profile)
+}
+
+/// Keeps what stands on its input for a profile of this home.
+#[must_use]
+pub fn store(home: &Path, profile: &str) -> Vec<String> {
+    let label = format!("--label=Holon: {profile}");
+    command(&["store", &label], home, profile)
+}
+
+/// Forgets what a profile of this home holds.
+#[must_use]
+pub fn clear(home: &Path, profile: &str) -> Vec<String> {
+    command(&["clear"], home, profile)
+}
+
+fn command(verb: &[&str], home: &Path, profile: &str) -> Vec<String> {
+    let home = home.to_string_lossy();
+    let attributes = ["service", "holon", "home", &home, "profile", profile];
+    std::iter::once(&PROGRAM)
+        .chain(verb)
+        .chain(&attributes)
+        .map(|word| (*word).to_owned())
+        .collect()
+}
