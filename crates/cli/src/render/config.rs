@@ -70,6 +70,9 @@ pub(crate) fn provider(provider: &ProviderReport) -> String {
     if let Some(problem) = &provider.problem {
         lines.push(format!("problem     {problem}"));
     }
+    if let Some(next) = &provider.next_step {
+        lines.push(format!("next        {next}"));
+    }
     lines.join("\n")
 }
 

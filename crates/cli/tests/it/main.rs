@@ -7,15 +7,19 @@
     reason = "tests"
 )]
 
+mod config;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
 mod demo;
 mod disk;
 mod hosting;
+mod init;
 mod looking;
+mod model;
 mod models;
 mod models_faults;
 mod models_secrets;
 mod refusals;
+mod reload;
 mod runs;
 mod support;

@@ -55,7 +55,7 @@ fn with_credential(settings: &Settings) -> Vec<Candidate> {
         let model = settings.catalog.default_of(id)?;
         Some(Candidate {
             model: model.to_string(),
-            from: format!("a credential for {id} ({})", entry.auth.source),
+            from: format!("a credential for {id}"),
         })
     };
     let preferred = settings.providers.by_preference();

@@ -1,0 +1,140 @@
+//! `holon init`: finding a model on this machine, trying it, setting it.
+
+use crate::support::{FILTERS, record, world};
+use holon_testkit::provider::{Fault, Provider, Round, Script};
+use holon_testkit::{Ran, World};
+
+/// Where nobody listens: the local servers of whoever runs the tests must not be found.
+const NOBODY: &str = "http://127.0.0.1:1/v1";
+const LOCAL: [&str; 4] = [
+    "HOLON_OLLAMA_BASE_URL",
+    "HOLON_LMSTUDIO_BASE_URL",
+    "HOLON_LLAMACPP_BASE_URL",
+    "HOLON_VLLM_BASE_URL",
+];
+
+/// Runs the program with these variables.
+pub(crate) fn run(world: &World, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut command = world.command();
+    command.args(args);
+    command.envs(LOCAL.map(|name| (name, NOBODY)));
+    command.envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Compares with the stored snapshot; how long a model took is nobody's business.
+macro_rules! assert_told {
+    ($world:expr, $args:expr, $ran:expr) => {
+        let mut filters = FILTERS.to_vec();
+        filters.push((r"\d+ ms", "[MS] ms"));
+        insta::with_settings!({ filters => filters, omit_expression => true }, {
+            insta::assert_snapshot!(record($world, $args, $ran));
+        })
+    };
+}
+
+fn default_model(world: &World) -> Option<String> {
+    let ran = run(world, &["config", "list", "--json"], &[]);
+    ran.json()["model.default"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn with_nothing_on_the_machine_it_says_how_to_get_something() {
+    let world = world();
+    let ran = run(&world, &["init"], &[]);
+    assert_told!(&world, &["init"], &ran);
+    let ran = run(&world, &["init", "--json"], &[]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.json()["ways"].as_array().unwrap().len(), 3);
+    assert!(!world.home().exists(), "looking makes no home");
+}
+
+#[test]
+fn a_key_in_the_environment_is_tried_set_and_used() {
+    let world = world();
+    let rounds = [Round::text("ok"), Round::text("At work.")];
+    let provider = Provider::start(Script::of(rounds).key("sk-test"));
+    let (url, key) = (provider.base_url(), ("OPENAI_API_KEY", "sk-test"));
+    let variables = [key, ("HOLON_OPENAI_BASE_URL", url.as_str())];
+    let ran = run(&world, &["init"], &variables);
+    assert_told!(&world, &["init"], &ran);
+    assert!(default_model(&world).unwrap().starts_with("openai/"));
+    let answer = run(&world, &["run", "hi"], &variables);
+    assert_eq!(answer.answer(), "At work.\n");
+    provider.finish();
+}
+
+#[test]
+fn a_local_server_is_found_and_asked_for_a_model_that_answers() {
+    let world = world();
+    let script = Script::of([Round::text("ok")]).models(&["nomic-embed-text", "qwen3:8b"]);
+    let provider = Provider::start(script);
+    let url = provider.base_url();
+    let ran = run(&world, &["init"], &[("HOLON_OLLAMA_BASE_URL", &url)]);
+    assert_told!(&world, &["init"], &ran);
+    assert_eq!(default_model(&world).as_deref(), Some("ollama/qwen3:8b"));
+}
+
+#[test]
+fn a_model_that_does_not_answer_is_told_and_the_next_one_is_tried() {
+    let world = world();
+    let refusing = Provider::start(Script::of([Round::fault(Fault::Unauthorized)]));
+    let local = Provider::start(Script::of([Round::text("ok")]).models(&["small"]));
+    let (a, b) = (refusing.base_url(), local.base_url());
+    let variables = [
+        ("OPENAI_API_KEY", "sk-wrong"),
+        ("HOLON_OPENAI_BASE_URL", a.as_str()),
+        ("HOLON_LLAMACPP_BASE_URL", b.as_str()),
+    ];
+    let ran = run(&world, &["init"], &variables);
+    assert!(!ran.stdout.contains("sk-wrong"), "{ran:?}");
+    assert_told!(&world, &["init"], &ran);
+    assert_eq!(default_model(&world).as_deref(), Some("llamacpp/small"));
+}
+
+#[test]
+fn when_no_model_answers_nothing_is_set() {
+    let world = world();
+    let refusing = Provider::start(Script::always(Round::fault(Fault::Unauthorized)));
+    let url = refusing.base_url();
+    let variables = [
+        ("OPENAI_API_KEY", "sk-wrong"),
+        ("HOLON_OPENAI_BASE_URL", url.as_str()),
+    ];
+    let ran = run(&world, &["init"], &variables);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stdout.contains("no model answered; nothing was set"),
+        "{ran:?}"
+    );
+    assert!(!world.home().join("config.toml").exists());
+    let trusting = run(&world, &["init", "--no-probe", "--json"], &variables);
+    assert_eq!(trusting.code, Some(0), "{trusting:?}");
+    assert_eq!(refusing.requests().len(), 1, "nobody was asked again");
+    assert!(default_model(&world).unwrap().starts_with("openai/"));
+}
+
+#[test]
+fn a_choice_that_was_made_stays_until_it_is_to_be_replaced() {
+    let world = world();
+    let (mine, other) = (
+        crate::support::hello(&world),
+        world.model("other", &serde_json::json!([{ "text": "ok" }])),
+    );
+    let set = run(&world, &["init", "--model", &mine], &[]);
+    assert_eq!(set.code, Some(0), "{set:?}");
+    let again = run(&world, &["init"], &[]);
+    assert_told!(&world, &["init"], &again);
+    let refused = run(&world, &["init", "--model", &other], &[]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("holon init --force"), "{refused:?}");
+    assert_eq!(default_model(&world).as_deref(), Some(mine.as_str()));
+    let forced = run(&world, &["init", "--model", &other, "--force"], &[]);
+    assert_eq!(forced.code, Some(0), "{forced:?}");
+    assert_eq!(default_model(&world).as_deref(), Some(other.as_str()));
+}

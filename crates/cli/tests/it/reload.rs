@@ -1,0 +1,113 @@
+//! Settings that change while a host runs: taken over for turns to come, or refused with the reason.
+
+use crate::looking::follow;
+use crate::support::{http, record, world};
+use holon_testkit::World;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt as _;
+
+/// A world whose host asks the model of the settings file.
+fn settled(world: &World, name: &str) -> String {
+    let model = world.model(name, &json!([{ "text": format!("I am {name}.") }]));
+    world.write(
+        "holon/config.toml",
+        &format!("[model]\ndefault = {model:?}\n"),
+    );
+    let private = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(world.home(), private).unwrap();
+    model
+}
+
+/// What the agent says to its so-many-eth prompt.
+fn says(world: &World, nth: usize) -> String {
+    assert_eq!(world.run(&["prompt", "who are you?"]).code, Some(0));
+    let told = follow(world, "main", nth);
+    told[nth - 1]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_running_host_takes_a_change_over_for_turns_to_come() {
+    let world = world();
+    settled(&world, "first");
+    let served = world.serve(&[]);
+    assert_eq!(says(&world, 1), "I am first.");
+    let second = world.model("second", &json!([{ "text": "I am second." }]));
+    let set = world.run(&["config", "set", "model.default", &second, "--json"]);
+    assert_eq!(set.json()["applied_via"], "daemon");
+    assert_eq!(says(&world, 2), "I am second.");
+    let key = "retention.event_budget_bytes";
+    let late = world.run(&["config", "set", key, "2000000"]);
+    assert!(
+        late.stderr
+            .contains("counts from the next start of the host on: retention.event_budget_bytes"),
+        "{late:?}"
+    );
+    assert_eq!(served.terminate().0, Some(0));
+    let offline = world.run(&["config", "unset", key, "--json"]);
+    assert_eq!(offline.json()["applied_via"], "offline_store");
+}
+
+#[test]
+fn a_change_the_host_cannot_use_is_told_and_the_host_goes_on_as_before() {
+    let world = world();
+    settled(&world, "first");
+    let served = world.serve_with(&[], &[("HOLON_MAX_TOOL_OUTPUT_TOKENS", "1000")]);
+    let args = [
+        "config",
+        "set",
+        "runtime.default_tool_output_tokens",
+        "5000",
+    ];
+    let refused = world.run(&args);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("the running host did not take it over: "),
+        "{}",
+        record(&world, &args, &refused)
+    );
+    assert_eq!(says(&world, 1), "I am first.");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_file_that_was_broken_by_hand_is_refused_and_the_old_settings_stay() {
+    let world = world();
+    settled(&world, "first");
+    let served = world.serve(&[]);
+    world.write("holon/config.toml", "[model\n");
+    let token = std::fs::read_to_string(world.home().join("run/control.token")).unwrap();
+    let ask = |request: &str| {
+        let (addr, token) = (&served.addr, token.trim());
+        let head = format!("Host: localhost\nAuthorization: Bearer {token}\nConnection: close\n");
+        http(
+            addr,
+            &format!("{request} HTTP/1.1\n{head}Content-Length: 0\n\n"),
+        )
+    };
+    let answer = ask("POST /control/runtime/reload");
+    assert!(answer.starts_with("HTTP/1.1 409 "), "{answer}");
+    assert!(
+        answer.contains("invalid_settings") && answer.contains("is not valid TOML"),
+        "{answer}"
+    );
+    let status = ask("GET /status");
+    assert!(status.contains("first.json"), "{status}");
+    settled(&world, "second");
+    let pid = i32::try_from(served.pid()).ok().and_then(Pid::from_raw);
+    kill_process(pid.unwrap(), Signal::HUP).unwrap();
+    // A reload over the socket waits for the one the signal began, so afterwards that one is done.
+    assert_eq!(
+        world.run(&["config", "unset", "model.fallbacks"]).code,
+        Some(0)
+    );
+    assert_eq!(says(&world, 1), "I am second.");
+    let (code, log) = served.terminate();
+    assert_eq!(code, Some(0));
+    assert!(
+        log.contains("settings were read again and cannot be used"),
+        "{log}"
+    );
+}
