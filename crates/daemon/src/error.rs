@@ -75,6 +75,12 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// The system's keyring cannot be used.
+    #[error("the keyring cannot be used: {reason}")]
+    Keyring {
+        /// Why.
+        reason: String,
+    },
     /// Somebody asked the process to end before the run had.
     #[error("interrupted by {signal} before the run had ended")]
     Interrupted {
@@ -101,6 +107,7 @@ impl Error {
             Self::Model(_) => "invalid_model",
             Self::File { .. } => "file_failed",
             Self::System { .. } => "system_failed",
+            Self::Keyring { .. } => "keyring_unusable",
             Self::Interrupted { .. } => "interrupted",
         }
     }
@@ -121,6 +128,9 @@ impl Error {
                 Some("check free space, quota and health of the disk that holds the home".to_owned())
             }
             Self::Engine(error) => error.hint(),
+            Self::Keyring { .. } => Some(
+                "install libsecret-tools and log in to a desktop session, or store it in the file without --keyring".to_owned(),
+            ),
             Self::Interrupted { .. } => {
                 Some("a named agent goes on at the next start; a temporary one is removed".to_owned())
             }

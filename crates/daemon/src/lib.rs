@@ -9,6 +9,7 @@ mod daemon_record;
 mod endpoint;
 mod error;
 mod files;
+pub mod keyring;
 mod log;
 mod open;
 mod policy;

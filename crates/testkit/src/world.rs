@@ -129,14 +129,21 @@ impl World {
     }
 
     /// Runs the program to its end with something on standard input.
+    #[must_use]
+    pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
+        self.run_in(args, stdin, &[])
+    }
+
+    /// Runs the program to its end with something on standard input and these variables in its environment.
     ///
     /// # Panics
     /// When it cannot be started.
     #[must_use]
-    pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
+    pub fn run_in(&self, args: &[&str], stdin: &[u8], variables: &[(&str, &str)]) -> Ran {
         let mut child = self
             .command()
             .args(args)
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

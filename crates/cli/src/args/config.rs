@@ -133,6 +133,9 @@ pub(crate) enum CredentialsCommand {
         /// Read it from standard input; one line end at its end is taken off.
         #[arg(long)]
         stdin: bool,
+        /// Keep it in the system's keyring instead of credentials.json.
+        #[arg(long)]
+        keyring: bool,
     },
     /// Show the names and kinds of what is stored.
     List,

@@ -15,16 +15,8 @@ const LOCAL: [&str; 4] = [
 
 /// Runs the program with these variables.
 pub(crate) fn run(world: &World, args: &[&str], variables: &[(&str, &str)]) -> Ran {
-    let mut command = world.command();
-    command.args(args);
-    command.envs(LOCAL.map(|name| (name, NOBODY)));
-    command.envs(variables.iter().copied());
-    let output = command.output().unwrap();
-    Ran {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    let nobody = LOCAL.map(|name| (name, NOBODY));
+    world.run_in(args, b"", &[nobody.as_slice(), variables].concat())
 }
 
 /// Compares with the stored snapshot; how long a model took is nobody's business.

@@ -171,7 +171,7 @@ fn secret_of(output: &CommandOutput) -> Result<SecretString, String> {
 }
 
 /// The words as a shell reads them back, each exactly as it is.
-fn shell_words(argv: &[String]) -> String {
+pub(crate) fn shell_words(argv: &[String]) -> String {
     let quoted: Vec<String> = argv
         .iter()
         .map(|word| format!("'{}'", word.replace('\'', r"'\''")))

@@ -6,16 +6,18 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::secret::{self, From};
 use crate::settings;
-use holon_config::credentials;
+use holon_config::credentials::{self, Place};
 use holon_domain::provider::AuthKind;
+use secrecy::SecretString;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A stored credential without what it holds.
 #[derive(Serialize)]
 struct Stored {
     profile: String,
     kind: AuthKind,
+    place: Place,
     configured: bool,
 }
 
@@ -42,23 +44,28 @@ pub(super) async fn run(
             profile,
             kind,
             stdin,
+            keyring,
         } => {
             // A name that is none is refused before anybody types a secret for it.
             credentials::check_id(&profile).map_err(Failure::usage)?;
             let from = if stdin { From::Stdin } else { From::Prompt };
             let what = format!("the {kind} to store as {profile}");
             let secret = secret::read(from, &what, output)?;
-            credentials::set(&home, &profile, kind, &secret)?;
+            let place = store(&home, &profile, kind, (&secret, keyring)).await?;
             let credential = Stored {
                 profile,
                 kind,
+                place,
                 configured: true,
             };
             let words = |set: &Set| {
-                format!(
-                    "{} is stored ({})",
-                    set.credential.profile, set.credential.kind
-                )
+                let Stored {
+                    profile,
+                    kind,
+                    place,
+                    ..
+                } = &set.credential;
+                format!("{profile} is stored ({kind}{})", shown(*place))
             };
             Ok(tell(&home, Set { credential }, words, output).await)
         }
@@ -68,6 +75,7 @@ pub(super) async fn run(
                 .map(|profile| Stored {
                     profile: profile.id,
                     kind: profile.kind,
+                    place: profile.place,
                     configured: true,
                 })
                 .collect();
@@ -75,6 +83,9 @@ pub(super) async fn run(
             Ok(Exit::Done)
         }
         CredentialsCommand::Remove { profile } => {
+            if is_in_keyring(&home, &profile)? {
+                holon_daemon::keyring::clear(&home, &profile).await?;
+            }
             if !credentials::remove(&home, &profile)? {
                 let message = format!("there is no stored credential {profile}");
                 return Err(Failure::new(Exit::Failed, "not_configured", message)
@@ -90,6 +101,41 @@ pub(super) async fn run(
     }
 }
 
+/// Where somebody should know that it is.
+const fn shown(place: Place) -> &'static str {
+    match place {
+        Place::File => "",
+        Place::Keyring => ", in the keyring",
+    }
+}
+
+fn is_in_keyring(home: &Path, profile: &str) -> Result<bool, Failure> {
+    let stored = credentials::list(home)?;
+    Ok(stored
+        .iter()
+        .any(|one| one.id == profile && one.place == Place::Keyring))
+}
+
+/// Stores a secret where it was asked for. The keyring has it before the file says so.
+async fn store(
+    home: &Path,
+    profile: &str,
+    kind: AuthKind,
+    (secret, keyring): (&SecretString, bool),
+) -> Result<Place, Failure> {
+    if !keyring {
+        if is_in_keyring(home, profile)? {
+            holon_daemon::keyring::clear(home, profile).await?;
+        }
+        credentials::set(home, profile, kind, secret)?;
+        return Ok(Place::File);
+    }
+    credentials::check_material(secret).map_err(Failure::usage)?;
+    holon_daemon::keyring::store(home, profile, secret).await?;
+    credentials::set_in_keyring(home, profile, kind)?;
+    Ok(Place::Keyring)
+}
+
 fn words(stored: &[Stored]) -> String {
     if stored.is_empty() {
         return "nothing is stored; store a key with: holon config credentials set PROVIDER"
@@ -102,7 +148,7 @@ fn words(stored: &[Stored]) -> String {
         .unwrap_or(0);
     let lines: Vec<String> = stored
         .iter()
-        .map(|one| format!("{:width$}  {}", one.profile, one.kind))
+        .map(|one| format!("{:width$}  {}{}", one.profile, one.kind, shown(one.place)))
         .collect();
     lines.join("\n")
 }

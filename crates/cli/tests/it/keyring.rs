@@ -1,0 +1,90 @@
+//! Credentials in the system's keyring, with a stand-in for its program that keeps secrets in files.
+
+use crate::models::{Entry, configure};
+use crate::support::{assert_said, record, world};
+use holon_testkit::provider::{Protocol, Provider, Round, Script};
+use holon_testkit::{Ran, World};
+use std::os::unix::fs::PermissionsExt as _;
+
+/// Keeps what it reads in a file named like the profile, the last of its arguments.
+const STAND_IN: &str = r#"#!/bin/sh
+cd "$(dirname "$0")"
+verb=$1
+for profile; do :; done
+case $verb in
+  store) cat > "$profile.kept" ;;
+  lookup) cat "$profile.kept" ;;
+  clear) rm -f "$profile.kept" ;;
+esac
+"#;
+
+const SECRET: &str = "sk-kept-elsewhere";
+
+fn with_keyring() -> World {
+    let world = world();
+    let program = world.write("bin/secret-tool", STAND_IN);
+    let runnable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(program, runnable).unwrap();
+    world
+}
+
+/// Runs the program where only the stand-in and the system's own programs are found.
+fn run(world: &World, args: &[&str], input: &str) -> Ran {
+    let path = format!("{}:/usr/bin:/bin", world.path().join("bin").display());
+    world.run_in(args, input.as_bytes(), &[("PATH", &path)])
+}
+
+#[test]
+fn a_key_in_the_keyring_is_used_shown_nowhere_and_removed_with_its_profile() {
+    let world = with_keyring();
+    let provider = Provider::start(Script::of([Round::text("Hello there.")]));
+    let mut entry = Entry::new("work", Protocol::Chat, provider.base_url());
+    entry.auth = Some(
+        "{ source = \"credential_profile\", kind = \"api_key\", profile = \"mine\" }".to_owned(),
+    );
+    configure(&world, "model.default = \"work/any\"\n", &[entry]);
+
+    let set = [
+        "config",
+        "credentials",
+        "set",
+        "mine",
+        "--stdin",
+        "--keyring",
+    ];
+    let mut said = record(&world, &set, &run(&world, &set, SECRET));
+    for args in [
+        ["config", "credentials", "list"].as_slice(),
+        &["run", "hi"],
+        &["config", "credentials", "remove", "mine"],
+        &["run", "hi"],
+    ] {
+        said.push_str(&record(&world, args, &run(&world, args, "")));
+    }
+    assert_said!(said);
+    let file = std::fs::read_to_string(world.home().join("credentials.json")).unwrap();
+    assert!(!file.contains(SECRET), "{file}");
+    assert!(!world.path().join("bin/mine.kept").exists());
+    let [asked] = provider.requests().try_into().unwrap();
+    assert_eq!(
+        asked.header("authorization"),
+        Some("Bearer sk-kept-elsewhere")
+    );
+    provider.finish();
+}
+
+#[test]
+fn without_a_keyring_nothing_is_stored_and_the_file_is_offered() {
+    let world = world();
+    let set = [
+        "config",
+        "credentials",
+        "set",
+        "mine",
+        "--stdin",
+        "--keyring",
+    ];
+    let ran = world.run_in(&set, SECRET.as_bytes(), &[("PATH", "/nowhere")]);
+    assert_said!(record(&world, &set, &ran));
+    assert!(!world.home().join("credentials.json").exists());
+}
