@@ -1,7 +1,7 @@
 //! `holon agent model`: which model an agent asks, from its next turn on.
 
 use crate::looking::follow;
-use crate::support::{assert_said, hello, records, world};
+use crate::support::{assert_said, hello, http, records, world};
 use serde_json::json;
 
 #[test]
@@ -56,5 +56,32 @@ fn a_model_that_cannot_be_asked_is_not_given_to_an_agent() {
     ));
     let state = world.run(&["agent", "model", "get", "--json"]).json();
     assert_eq!(state["source"], "runtime_default");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_host_lists_the_models_it_knows_and_which_of_them_can_be_asked() {
+    let world = world();
+    let variables = [("ANTHROPIC_API_KEY", "sk-never-shown")];
+    let served = world.serve_with(&[], &variables);
+    let token = std::fs::read_to_string(world.home().join("run/control.token")).unwrap();
+    let answer = http(
+        &served.addr,
+        &format!(
+            "GET /models HTTP/1.1\nHost: localhost\nAuthorization: Bearer {}\nConnection: close\n\n",
+            token.trim()
+        ),
+    );
+    assert!(!answer.contains("sk-never-shown"));
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let models: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert!(models["available_models"].as_array().unwrap().len() > 50);
+    let rows = models["model_availability"].as_array().unwrap();
+    let available = |provider: &str| {
+        let row = rows.iter().find(|row| row["provider"] == provider);
+        row.unwrap()["available"].clone()
+    };
+    assert_eq!(available("anthropic"), true);
+    assert_eq!(available("openai"), false);
     assert_eq!(served.terminate().0, Some(0));
 }
