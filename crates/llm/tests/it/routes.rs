@@ -13,7 +13,7 @@ fn model(text: &str) -> ModelRef {
 }
 
 #[tokio::test]
-async fn an_unknown_provider_is_answered_with_the_nearest_and_with_all() {
+async fn an_unknown_provider_is_answered_with_the_nearest_and_how_to_see_all() {
     let router = router(spec(Protocol::Chat, "http://127.0.0.1:9"), patient());
     assert_eq!(router.providers(), ["scripted", "acme"]);
     let failure = router.check(&model("acne/m")).await.unwrap_err();
@@ -24,7 +24,9 @@ async fn an_unknown_provider_is_answered_with_the_nearest_and_with_all() {
         failure.message
     );
     assert!(
-        failure.message.contains("scripted, acme"),
+        failure
+            .message
+            .contains("holon config providers list --all"),
         "{}",
         failure.message
     );
