@@ -29,6 +29,7 @@ pub(crate) const ROOMY: ModelPolicy = ModelPolicy {
     effective_context_window_percent: 90,
     max_output_tokens: 8_192,
     source: PolicySource::ConfigOverride,
+    output_source: PolicySource::ConfigOverride,
 };
 
 /// What the model does.

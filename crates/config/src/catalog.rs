@@ -128,24 +128,22 @@ impl Catalog {
             effective_context_window_percent: percent.unwrap_or(WINDOW_PERCENT),
             // An answer that may fill more than half of the window would leave no room for what it answers.
             max_output_tokens: output.min(upper).min(window / 2).max(1),
-            source: match (is_known, set.is_some_and(Figures::is_policy)) {
-                (true, true) => PolicySource::ConfigOverride,
-                (true, false) => PolicySource::BuiltInCatalog,
-                // The window is still assumed, so a provider's error may teach the real one.
-                (false, _) => PolicySource::UnknownFallback,
-            },
+            source: source(set_window.is_some(), is_known),
+            output_source: source(set.is_some_and(|set| set.output.is_some()), is_known),
         }
     }
 }
 
-impl Figures {
-    const fn is_policy(&self) -> bool {
-        self.window.is_some()
-            || self.percent.is_some()
-            || self.output.is_some()
-            || self.upper.is_some()
+/// Where a figure comes from: the settings give it for this model, the table knows the model, or it is assumed.
+const fn source(set: bool, known: bool) -> PolicySource {
+    match (set, known) {
+        (true, _) => PolicySource::ConfigOverride,
+        (false, true) => PolicySource::BuiltInCatalog,
+        (false, false) => PolicySource::UnknownFallback,
     }
+}
 
+impl Figures {
     /// Reads the figures below a table of the settings; `set` collects what was found.
     fn read(
         layers: Layers<'_>,

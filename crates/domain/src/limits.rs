@@ -44,8 +44,9 @@ pub const ATTENDED_PATIENCE_MS: u64 = 60_000;
 pub const PARK_MAX_MS: u64 = 8 * 24 * 60 * 60 * 1_000;
 /// How often one round is parked; an allowance that is used up right after its renewal is somebody's to look at.
 pub const PARKS_PER_ROUND: u32 = 3;
-/// The least a model is allowed to write, however full its window is.
-pub const MIN_OUTPUT_TOKENS: u32 = 256;
+/// The least a model is allowed to write, however full its window seems, or a quarter of a smaller window: the estimate
+/// of what is in it is rough, and an answer that is cut off helps nobody. A provider that has no room says so.
+pub const MIN_OUTPUT_TOKENS: u32 = 4_096;
 /// Resumptions after an unclean exit without one new log entry; at this many the message is set aside
 /// with a failure brief and the queue goes on.
 pub const RESUMES_WITHOUT_PROGRESS: u32 = 3;

@@ -184,7 +184,7 @@ impl ProviderSpec {
     }
 }
 
-/// What a provider's error taught about a model. Kept for good; the settings win over it.
+/// What a provider's error taught about a model. Kept until an answer proves it wrong; the settings win over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LearnedLimits {
     /// Tokens of request and answer together.
@@ -215,8 +215,10 @@ pub struct ModelPolicy {
     pub effective_context_window_percent: u8,
     /// Tokens one answer may take.
     pub max_output_tokens: u32,
-    /// Where the figures come from.
+    /// Where the window comes from.
     pub source: PolicySource,
+    /// Where the limit of an answer comes from.
+    pub output_source: PolicySource,
 }
 
 impl ModelPolicy {
@@ -229,20 +231,33 @@ impl ModelPolicy {
         u32::try_from(share).unwrap_or(u32::MAX)
     }
 
-    /// The figures after a lesson, which counts only where it is smaller or nobody knew better.
+    /// The figures after a lesson. What the settings say stands; what was assumed is replaced; what a table says is
+    /// only narrowed.
     #[must_use]
     pub fn with(mut self, learned: LearnedLimits) -> Self {
-        let unknown = self.source == PolicySource::UnknownFallback;
         if let Some(window) = learned.context_window_tokens
-            && (unknown || window < self.context_window_tokens)
+            && gives_way(self.source, window < self.context_window_tokens)
         {
             self.context_window_tokens = window;
             self.source = PolicySource::Learned;
         }
-        if let Some(most) = learned.max_output_tokens {
-            self.max_output_tokens = self.max_output_tokens.min(most);
+        if let Some(most) = learned.max_output_tokens
+            && most < self.max_output_tokens
+            && gives_way(self.output_source, true)
+        {
+            self.max_output_tokens = most;
+            self.output_source = PolicySource::Learned;
         }
         self
+    }
+}
+
+/// Whether a figure of this source gives way to a lesson, which is narrower or not.
+const fn gives_way(source: PolicySource, narrower: bool) -> bool {
+    match source {
+        PolicySource::ConfigOverride => false,
+        PolicySource::BuiltInCatalog => narrower,
+        PolicySource::UnknownFallback | PolicySource::Learned => true,
     }
 }
 
@@ -261,12 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_narrows_known_figures_and_replaces_assumed_ones() {
+    fn a_lesson_narrows_known_figures_replaces_assumed_ones_and_leaves_the_settings_alone() {
         let policy = |window, source| ModelPolicy {
             context_window_tokens: window,
             effective_context_window_percent: 90,
             max_output_tokens: 8_192,
             source,
+            output_source: source,
         };
         let learned = LearnedLimits {
             context_window_tokens: Some(100_000),
@@ -276,8 +292,10 @@ mod tests {
         assert_eq!(known.context_window_tokens, 100_000);
         assert_eq!(known.max_output_tokens, 4_096);
         assert_eq!(known.prompt_budget_tokens(), 90_000);
-        let smaller = policy(8_000, PolicySource::ConfigOverride).with(learned);
-        assert_eq!(smaller.context_window_tokens, 8_000);
+        let wider = policy(64_000, PolicySource::BuiltInCatalog).with(learned);
+        assert_eq!(wider.context_window_tokens, 64_000);
+        let set = policy(200_000, PolicySource::ConfigOverride);
+        assert_eq!(set.with(learned), set, "the settings win");
         let assumed = policy(32_000, PolicySource::UnknownFallback).with(learned);
         assert_eq!(
             (assumed.context_window_tokens, assumed.source),

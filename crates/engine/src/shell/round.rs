@@ -12,7 +12,7 @@ use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{
     ConversationItem, ModelFailure, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock,
 };
-use holon_domain::provider::{LearnedLimits, ModelPolicy};
+use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolSpec;
 use holon_domain::{AgentId, limits};
@@ -301,14 +301,18 @@ fn prompt_budget(policy: ModelPolicy) -> u32 {
     policy.prompt_budget_tokens().saturating_sub(answer)
 }
 
-/// What the model may write: what it is allowed to, within what its window leaves.
+/// What the model may write: what it is allowed to, within what its window leaves. An assumed window takes nothing
+/// away: the provider knows better, and its error teaches the real one.
 fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
-    let window = u64::from(policy.context_window_tokens);
-    let left = window.saturating_sub(request.estimated_tokens());
+    match policy.source {
+        PolicySource::UnknownFallback => return policy.max_output_tokens,
+        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
+    }
+    let window = policy.context_window_tokens;
+    let left = u64::from(window).saturating_sub(request.estimated_tokens());
     let left = u32::try_from(left).unwrap_or(u32::MAX);
-    policy
-        .max_output_tokens
-        .min(left.max(limits::MIN_OUTPUT_TOKENS))
+    let least = limits::MIN_OUTPUT_TOKENS.min(window / 4);
+    policy.max_output_tokens.min(left.max(least))
 }
 
 /// What was said since the frame, then what waits to be said.

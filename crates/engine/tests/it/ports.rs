@@ -103,6 +103,7 @@ impl ModelClient for Model {
             effective_context_window_percent: 90,
             max_output_tokens: 4_096,
             source: PolicySource::UnknownFallback,
+            output_source: PolicySource::UnknownFallback,
         }
     }
 }

@@ -23,6 +23,7 @@ const POLICY: ModelPolicy = ModelPolicy {
     effective_context_window_percent: 90,
     max_output_tokens: 4_096,
     source: PolicySource::UnknownFallback,
+    output_source: PolicySource::UnknownFallback,
 };
 
 #[derive(Debug, Default)]
