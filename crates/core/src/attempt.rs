@@ -104,21 +104,31 @@ pub const fn falls_over(kind: ModelFailureKind) -> bool {
     }
 }
 
+/// How long until a used-up allowance is renewed, if that is what failed and the provider said.
+#[must_use]
+pub fn renewal_ms(failure: &ModelFailure) -> Option<u64> {
+    let asked = failure.retry_after_ms?;
+    match remedy(failure.kind) {
+        Remedy::Allowance => Some(asked),
+        // Asked to stay away for longer than a retry waits: that is an allowance, whatever it is called.
+        Remedy::Retry if asked > limits::BACKOFF_MAX_MS => Some(asked),
+        Remedy::Retry | Remedy::Network | Remedy::OtherModel | Remedy::None => None,
+    }
+}
+
 /// Judges a failure. `chance` spreads the pauses of many agents over time.
 #[must_use]
 pub fn judge(failure: &ModelFailure, standing: Standing, chance: u128) -> Disposition {
+    if let Some(renewal_ms) = renewal_ms(failure) {
+        return allowance(renewal_ms, standing);
+    }
     match remedy(failure.kind) {
-        Remedy::Retry => match failure.retry_after_ms {
-            // Asked to stay away for longer than a retry waits: that is an allowance, whatever it is called.
-            Some(ms) if ms > limits::BACKOFF_MAX_MS => allowance(Some(ms), standing),
-            asked => retry(asked, standing, chance),
-        },
+        Remedy::Retry => retry(failure.retry_after_ms, standing, chance),
         Remedy::Network => network(standing, chance),
-        Remedy::Allowance => allowance(failure.retry_after_ms, standing),
         Remedy::OtherModel if taught_output_limit(failure) && standing.attempt < MAX_ATTEMPTS => {
             Disposition::Retry { backoff_ms: 0 }
         }
-        Remedy::OtherModel | Remedy::None => Disposition::FailFast,
+        Remedy::Allowance | Remedy::OtherModel | Remedy::None => Disposition::FailFast,
     }
 }
 
@@ -161,24 +171,19 @@ fn network(standing: Standing, chance: u128) -> Disposition {
     }
 }
 
-/// Another model goes first; without one, a renewal that is known and near enough is waited for.
-fn allowance(renewal_ms: Option<u64>, standing: Standing) -> Disposition {
+/// Another model goes first; without one, a renewal that is near enough is waited for.
+fn allowance(renewal_ms: u64, standing: Standing) -> Disposition {
     let patience = if standing.attended {
         limits::ATTENDED_PATIENCE_MS
     } else {
         limits::PARK_MAX_MS
     };
-    match renewal_ms {
-        Some(ms)
-            if !standing.has_fallback
-                && ms <= patience
-                && standing.parks < limits::PARKS_PER_ROUND =>
-        {
-            Disposition::Park {
-                backoff_ms: ms.max(limits::BACKOFF_BASE_MS),
-            }
-        }
-        Some(_) | None => Disposition::FailFast,
+    let may_wait = renewal_ms <= patience && standing.parks < limits::PARKS_PER_ROUND;
+    if standing.has_fallback || !may_wait {
+        return Disposition::FailFast;
+    }
+    Disposition::Park {
+        backoff_ms: renewal_ms.max(limits::BACKOFF_BASE_MS),
     }
 }
 

@@ -9,6 +9,7 @@ use holon_domain::log::{FrameRecord, InterjectionBoundary};
 use holon_domain::model::{
     ModelChain, ModelChoice, ModelFailure, ModelRef, ModelReply, ReplyBlock,
 };
+use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
 use holon_domain::timer::{Due, DueId};
 use holon_domain::tool::{ToolEnvelope, ToolError};
@@ -71,6 +72,8 @@ pub struct RoundAnswer {
     pub kept: Vec<(String, String)>,
     /// Size of the context, for the record.
     pub context: ContextSize,
+    /// What the answer taught: that the window is wider than was learned.
+    pub learned: Option<LearnedLimits>,
     /// How long things took.
     pub timing: RoundTiming,
 }

@@ -192,6 +192,7 @@ pub(crate) fn configure(
     }
     if let Some(choice) = model {
         choose_model(draft, choice);
+        turn::redirect(draft);
     }
     Ok(Reply::Done)
 }

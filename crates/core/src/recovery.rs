@@ -92,10 +92,9 @@ fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool) {
                 return set_aside(draft, &turn);
             }
             record(draft, &turn, Vec::new(), Vec::new());
-            let attempt = u32::try_from(turn.attempts.len()).unwrap_or(0) + 1;
             let effect = draft.open_effect(Effect::CallModel {
                 turn_index: turn.turn_index,
-                attempt,
+                attempt: turn::current_try(&turn),
             });
             turn.phase = Phase::CallingModel { effect };
             draft.agent.open_turn = Some(turn);

@@ -43,6 +43,9 @@ fn apply(draft: &mut Draft<'_>, input: Input) -> Result<Reply, Rejection> {
     match input {
         Input::Admit(ingress) => {
             let entry = admission::admit(draft, *ingress)?;
+            if entry.envelope.owes_outcome() {
+                turn::end_wait(draft);
+            }
             Ok(Reply::Admitted {
                 message_id: entry.envelope.id,
                 message_seq: entry.seq,

@@ -147,6 +147,9 @@ pub struct AttemptRecord {
     /// The pause before the next try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff_ms: Option<u64>,
+    /// When the allowance is renewed, if it is used up and the provider said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renews_at: Option<Timestamp>,
     /// What it cost, if the provider said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
@@ -230,6 +233,7 @@ impl Tries {
             outcome: AttemptOutcome::Succeeded,
             advanced_to_fallback: false,
             backoff_ms: None,
+            renews_at: None,
             token_usage: Some(usage),
             transport_diagnostics: None,
         };

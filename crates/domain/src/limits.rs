@@ -138,6 +138,9 @@ pub const STREAM_IDLE_MS: u64 = 45_000;
 pub const STREAM_RETRIES: u32 = 8;
 /// The largest answer the client takes in, in bytes.
 pub const ANSWER_BYTES: usize = 64 << 20;
+/// How long the name of a provider may be looked up. A name service that works answers in far less, and this must be
+/// below the time to connect, or a silent name service would look like a slow provider.
+pub const PROVIDER_LOOKUP_MS: u64 = 5_000;
 /// How long a provider may take to accept a connection, name look-up and TLS included. A host that is up answers in far
 /// less; what takes longer is tried again rather than waited for.
 pub const PROVIDER_CONNECT_MS: u64 = 10_000;
@@ -146,11 +149,18 @@ pub const PROVIDER_CONNECT_MS: u64 = 10_000;
 pub const PROVIDER_FIRST_BYTE_MS: u64 = 300_000;
 /// How long an answer that has begun may be silent.
 pub const PROVIDER_IDLE_MS: u64 = 300_000;
+/// How long the words of an answer with a bad status may take. The status has decided already.
+pub const PROVIDER_ERROR_MS: u64 = 3_000;
 /// How long one attempt may take in all, however steadily bytes drip in.
 pub const PROVIDER_TOTAL_MS: u64 = 900_000;
-/// Largest answer of a provider, unpacked, and largest single event of a stream. The longest answers of today's models
-/// are below one MiB; more is refused as no answer, so a gzip bomb costs no more than this.
-pub const PROVIDER_ANSWER_BYTES: usize = 8 << 20;
+/// Largest answer of a provider, unpacked, largest single event of a stream, and most that is kept of a stream. The
+/// longest answers of today's models are below one MiB; more is refused as no answer, so a gzip bomb costs no more
+/// than this, and what is copied of it while it is read no more than a few times this.
+pub const PROVIDER_ANSWER_BYTES: usize = 4 << 20;
+/// Memory that one JSON document of a provider may take once parsed, as estimated. A document of many tiny values takes
+/// up to a hundred times its own length. The largest answer of a model that writes a hundred thousand tokens of nothing
+/// but small objects takes less than this.
+pub const PROVIDER_PARSED_BYTES: usize = 32 << 20;
 /// How much larger than one answer a whole stream may be: it says everything several times, in small pieces.
 pub const PROVIDER_STREAM_FACTOR: usize = 8;
 /// Bytes read of an answer with a bad status; what follows is not looked at.

@@ -295,9 +295,59 @@ pub struct ModelReply {
     pub usage: TokenUsage,
 }
 
+impl ModelReply {
+    /// The answer with every call once. Some servers repeat a call under its id; that is still one call, while the
+    /// same id over other arguments is another call with an id that is none.
+    #[must_use]
+    pub fn without_repeats(mut self) -> Self {
+        let mut seen: Vec<RequestedCall> = Vec::new();
+        self.blocks.retain(|block| match block {
+            ReplyBlock::Call(call) if call.provider_id.is_some() => {
+                let new = !seen.contains(call);
+                seen.push(call.clone());
+                new
+            }
+            ReplyBlock::Call(_) | ReplyBlock::Text { .. } | ReplyBlock::Reasoning { .. } => true,
+        });
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_repeated_under_its_id_is_one_call_and_another_call_stays() {
+        let call = |id: Option<&str>, cmd: &str| {
+            ReplyBlock::Call(RequestedCall {
+                provider_id: id.map(str::to_owned),
+                name: "ExecCommand".to_owned(),
+                input: serde_json::json!({ "cmd": cmd }),
+            })
+        };
+        let reply = |blocks| ModelReply {
+            blocks,
+            stop_reason: StopReason::ToolUse,
+            usage: TokenUsage::default(),
+        };
+        let said = reply(vec![
+            call(Some("c1"), "push"),
+            call(Some("c1"), "push"),
+            call(Some("c1"), "pull"),
+            call(Some("c2"), "push"),
+            call(None, "push"),
+            call(None, "push"),
+        ]);
+        let kept = reply(vec![
+            call(Some("c1"), "push"),
+            call(Some("c1"), "pull"),
+            call(Some("c2"), "push"),
+            call(None, "push"),
+            call(None, "push"),
+        ]);
+        assert_eq!(said.without_repeats(), kept);
+    }
 
     #[test]
     fn a_model_reference_splits_at_the_first_slash_so_script_paths_survive() {

@@ -108,6 +108,14 @@ const fn is_false(value: &bool) -> bool {
     !*value
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 /// The one open turn of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenTurn {
@@ -161,6 +169,10 @@ pub struct OpenTurn {
     /// Tries of the round in hand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<AttemptRecord>,
+    /// How long the round in hand has waited for a network, as planned and not by the clock: a machine that sleeps
+    /// loses no patience.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offline_ms: u64,
     /// Resumptions.
     #[serde(default)]
     pub resume: ResumeMark,

@@ -107,13 +107,26 @@ async fn check_model(
     request: &RunRequest,
     found: Option<&AgentRecord>,
 ) -> Result<(), Error> {
+    // A model that was named must be the one; of a list, one that can be asked is enough.
+    if let Some(model) = &request.model {
+        return acts.check(model).await;
+    }
     let facts = acts.shell().kernel.facts().now();
     let own = found.and_then(|agent| agent.model_override.as_ref());
-    let model = facts.models.first(request.model.as_ref().or(own));
-    if model.is_none() {
+    let first = facts.models.first(own);
+    if first.is_none() {
         return Err(Error::NoModel);
     }
-    acts.check(model).await
+    let refused = match acts.check(first).await {
+        Ok(()) => return Ok(()),
+        Err(refused) => refused,
+    };
+    for model in facts.models.after_first(own) {
+        if acts.check(&model).await.is_ok() {
+            return Ok(());
+        }
+    }
+    Err(refused)
 }
 
 async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Result<(), Error> {
@@ -141,8 +154,10 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
     let input = Input::Configure {
         workspace,
         model: request.model.clone().map(|model| ModelChoice::Use {
+            reasoning_effort: found
+                .reasoning_effort
+                .filter(|_| found.model_override.as_ref() == Some(&model)),
             model,
-            reasoning_effort: None,
         }),
     };
     match acts.shell().submit(&found.identity.agent_id, input).await? {

@@ -208,6 +208,7 @@ impl World {
             ReplyBlock::Text { .. } | ReplyBlock::Reasoning { .. } => None,
         });
         RoundAnswer {
+            learned: None,
             intents: intents.collect(),
             interjected,
             boundary,

@@ -12,6 +12,7 @@ mod config;
 mod crash_sweep;
 mod demo;
 mod disk;
+mod fallback;
 mod hosting;
 mod init;
 mod keyring;

@@ -14,7 +14,8 @@ use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{
     Event, ModelLimitLearned, ProviderFallbackSelected, ProviderRetryScheduled,
 };
-use holon_domain::model::{ModelFailure, ModelFailureKind};
+use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
+use holon_domain::provider::LearnedLimits;
 use holon_domain::timer::{Due, DueId};
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalReason};
 use holon_domain::{Timestamp, limits, text};
@@ -28,7 +29,7 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
 }
 
 /// Which try of its model is in hand, from 1.
-fn current_try(turn: &OpenTurn) -> u32 {
+pub(crate) fn current_try(turn: &OpenTurn) -> u32 {
     tries_of(&turn.attempts, &turn.model.to_string()).saturating_add(1)
 }
 
@@ -62,33 +63,62 @@ pub(crate) fn round_failed(
         turn.usage.add(usage);
         draft.agent.totals.usage.add(usage);
     }
-    learn(draft, &turn, failure);
-    let verdict = attempt::judge(failure, standing(&turn, draft.now), draft.entropy.next());
+    learn(draft, &turn, failure.learned);
+    let verdict = attempt::judge(failure, standing(&turn), draft.entropy.next());
     let pause = match verdict {
         Disposition::Retry { backoff_ms } => Some((backoff_ms, PauseCause::Retry)),
         Disposition::WaitForNetwork { backoff_ms } => Some((backoff_ms, PauseCause::Network)),
         Disposition::Park { backoff_ms } => Some((backoff_ms, PauseCause::Quota)),
         Disposition::Exhausted | Disposition::FailFast => None,
     };
+    turn.offline_ms = match verdict {
+        Disposition::WaitForNetwork { backoff_ms } => turn.offline_ms.saturating_add(backoff_ms),
+        Disposition::Retry { .. }
+        | Disposition::Park { .. }
+        | Disposition::Exhausted
+        | Disposition::FailFast => 0,
+    };
     let advances =
         pause.is_none() && attempt::falls_over(failure.kind) && !turn.fallbacks.is_empty();
     let record = AttemptRecord {
         backoff_ms: pause.map(|(backoff_ms, _)| backoff_ms),
         advanced_to_fallback: advances,
+        renews_at: attempt::renewal_ms(failure).map(|ms| draft.now.plus_millis(ms)),
         ..attempt_record(&turn, failure, timing, verdict)
     };
     keep(&mut turn.attempts, record);
-    match pause {
-        Some((backoff_ms, cause)) => back_off(draft, turn, failure, (backoff_ms, cause)),
-        None if advances => fall_over(draft, turn, failure),
-        None => give_up(draft, turn, failure),
+    match (pause, next_renewal(&turn, draft.now)) {
+        (Some(pause), _) => back_off(draft, turn, failure, pause),
+        (None, _) if advances => fall_over(draft, turn, failure),
+        (None, Some((model, wait_ms))) if attempt::falls_over(failure.kind) => {
+            // Nobody else could answer, but one of them will be able to again.
+            turn.model = model;
+            back_off(draft, turn, failure, (wait_ms, PauseCause::Quota));
+        }
+        (None, _) => give_up(draft, turn, failure),
     }
     Reply::Done
 }
 
-/// What the provider's error taught holds for every agent of the host.
-fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
-    if let Some(limits) = failure.learned {
+/// The model whose allowance is renewed first, of those the round has turned away from, and how long that takes.
+/// Nothing for somebody who sits and waits.
+fn next_renewal(turn: &OpenTurn, now: Timestamp) -> Option<(ModelRef, u64)> {
+    let ahead = |attempt: &AttemptRecord| {
+        let at = attempt
+            .renews_at
+            .filter(|at| attempt.advanced_to_fallback && *at > now)?;
+        let model = ModelRef::parse(&attempt.model_ref).ok()?;
+        Some((model, at.millis_since(now)))
+    };
+    let renewals = turn.attempts.iter().filter_map(ahead);
+    renewals
+        .filter(|(_, wait_ms)| !turn.attended && *wait_ms <= limits::PARK_MAX_MS)
+        .min_by_key(|(_, wait_ms)| *wait_ms)
+}
+
+/// What a provider taught holds for every agent of the host.
+pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<LearnedLimits>) {
+    if let Some(limits) = learned {
         let model_ref = turn.model.to_string();
         draft.event(Event::ModelLimitLearned(ModelLimitLearned {
             model_ref: model_ref.clone(),
@@ -98,24 +128,15 @@ fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
     }
 }
 
-fn standing(turn: &OpenTurn, now: Timestamp) -> Standing {
-    let waits = |word: &'static str| {
-        let disposed = move |attempt: &&AttemptRecord| attempt.disposition.as_deref() == Some(word);
-        turn.attempts.iter().filter(disposed)
-    };
-    let offline_since = turn
-        .attempts
-        .iter()
-        .rev()
-        .take_while(|attempt| attempt.disposition.as_deref() == Some(WAIT_FOR_NETWORK))
-        .last()
-        .and_then(|attempt| attempt.started_at);
+fn standing(turn: &OpenTurn) -> Standing {
+    let parked = |attempt: &&AttemptRecord| attempt.disposition.as_deref() == Some(PARK);
+    let parks = turn.attempts.iter().filter(parked).count();
     Standing {
         attempt: current_try(turn),
         has_fallback: !turn.fallbacks.is_empty(),
         attended: turn.attended,
-        without_network_ms: offline_since.map_or(0, |since| now.millis_since(since)),
-        parks: u32::try_from(waits(PARK).count()).unwrap_or(u32::MAX),
+        without_network_ms: turn.offline_ms,
+        parks: u32::try_from(parks).unwrap_or(u32::MAX),
     }
 }
 
@@ -145,6 +166,7 @@ fn attempt_record(
         outcome,
         advanced_to_fallback: false,
         backoff_ms: None,
+        renews_at: None,
         token_usage: failure.usage,
         transport_diagnostics: failure.diagnostics.as_deref().cloned(),
     }
@@ -210,6 +232,46 @@ fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) 
     // An effort was chosen for the model it was chosen with.
     turn.reasoning_effort = None;
     ask(draft, turn);
+}
+
+/// Somebody has done something about it, or wants an answer: a wait for network or allowance is over at once.
+pub(crate) fn end_wait(draft: &mut Draft<'_>) {
+    if let Some(turn) = take_waiting(draft) {
+        ask(draft, turn);
+    }
+}
+
+/// The agent is to ask another model. A turn that only waits goes on with that one; any other ends as it began.
+pub(crate) fn redirect(draft: &mut Draft<'_>) {
+    let Some(mut turn) = take_waiting(draft) else {
+        return;
+    };
+    let own = draft.agent.model_override.as_ref();
+    let model = draft.host.models.first(own).clone();
+    if model != turn.model {
+        let before = std::mem::replace(&mut turn.model, model);
+        turn.requested_model.get_or_insert(before);
+    }
+    turn.fallbacks = draft.host.models.after_first(own);
+    turn.fallbacks.truncate(limits::FALLBACKS);
+    turn.reasoning_effort = draft.agent.reasoning_effort;
+    ask(draft, turn);
+}
+
+/// Takes the open turn if all it does is wait for network or allowance, and ends the wait.
+fn take_waiting(draft: &mut Draft<'_>) -> Option<OpenTurn> {
+    let waits = |turn: &mut OpenTurn| match turn.phase {
+        Phase::BackingOff { cause, .. } => match cause {
+            PauseCause::Network | PauseCause::Quota => true,
+            PauseCause::Retry => false,
+        },
+        Phase::CallingModel { .. } | Phase::RunningTool { .. } => false,
+    };
+    let turn = draft.agent.open_turn.take_if(waits)?;
+    if let Phase::BackingOff { due, .. } = turn.phase {
+        draft.clear_due(due);
+    }
+    Some(turn)
 }
 
 /// Asks the turn's model.

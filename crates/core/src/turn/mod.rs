@@ -14,6 +14,6 @@ mod round;
 
 pub(crate) use calls::{close_unfinished, next_round, tool_finished};
 pub(crate) use end::{abort, fail, give_up};
-pub(crate) use failed::{backoff_over, round_failed};
+pub(crate) use failed::{backoff_over, current_try, end_wait, redirect, round_failed};
 pub(crate) use open::open;
 pub(crate) use round::round_answered;

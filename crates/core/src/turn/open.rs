@@ -74,6 +74,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         followups: 0,
         usage: Default::default(),
         attempts: Vec::new(),
+        offline_ms: 0,
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });

@@ -5,7 +5,7 @@
 use super::calls::{self, next_round, run_calls};
 use super::end;
 use super::ending::Ending;
-use super::failed::{awaited_answer, close_tries};
+use super::failed::{awaited_answer, close_tries, learn};
 use super::open::rounds_allowed;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, RoundTiming, Stamp};
@@ -36,6 +36,8 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
         return Reply::Unchanged;
     };
     turn.rounds += 1;
+    turn.offline_ms = 0;
+    learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, &answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
     let RoundAnswer {

@@ -322,3 +322,60 @@ fn an_effort_holds_for_the_model_it_was_chosen_with() {
     fail_as(&mut world, ModelFailureKind::Auth);
     assert_eq!(effort(&world), ("a/1".to_owned(), None));
 }
+
+#[test]
+fn when_nobody_could_answer_the_turn_waits_for_the_allowance_that_is_renewed_first() {
+    let mut world = unattended();
+    fail(&mut world, used_up(2 * HOUR_MS));
+    fail(&mut world, used_up(HOUR_MS));
+    assert_eq!(asked(&world), "c/1");
+    fail_as(&mut world, ModelFailureKind::Auth);
+    assert_eq!(asked(&world), "b/1");
+    world.let_due_come();
+    world.send(Said::words("back again").to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+}
+
+#[test]
+fn an_operators_message_ends_a_wait_at_once_and_an_outsiders_does_not() {
+    for reason in [ModelFailureKind::Quota, ModelFailureKind::Network] {
+        let mut world = without_fallbacks(unattended());
+        let failure = ModelFailure {
+            retry_after_ms: Some(HOUR_MS),
+            ..ModelFailure::new(reason, "later")
+        };
+        fail(&mut world, failure);
+        world.send(make::admit(make::channel_event("news", Priority::Normal)));
+        assert!(world.stamp().is_none(), "still waits");
+        world.send(make::admit(make::prompt(Priority::Interject)));
+        assert_eq!(asked(&world), "a/1");
+        assert!(world.due.is_empty());
+        let waiting = world.interjections();
+        world.send(Said::words("both").after(waiting).to(&world));
+        assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+    }
+}
+
+#[test]
+fn a_turn_that_waits_goes_on_with_the_model_its_agent_is_given() {
+    let mut world = without_fallbacks(unattended());
+    fail(&mut world, used_up(HOUR_MS));
+    world.send(Input::Configure {
+        workspace: None,
+        model: Some(make::choice("d/1")),
+    });
+    assert_eq!(asked(&world), "d/1");
+    let turn = world.agent.open_turn.as_ref().expect("a turn runs");
+    assert_eq!(turn.requested().to_string(), "a/1");
+    assert!(world.due.is_empty());
+}
+
+#[test]
+fn a_machine_that_sleeps_loses_no_patience() {
+    let mut world = unattended();
+    fail_as(&mut world, ModelFailureKind::Network);
+    world.advance(3 * limits::NETWORK_PATIENCE_MS);
+    world.let_due_come();
+    fail_as(&mut world, ModelFailureKind::Network);
+    assert!(world.agent.open_turn.is_some(), "it goes on waiting");
+}

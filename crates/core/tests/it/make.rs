@@ -160,6 +160,7 @@ impl Said {
             })
         });
         RoundAnswer {
+            learned: None,
             reply: ModelReply {
                 blocks: std::iter::once(words).chain(calls).collect(),
                 stop_reason: self.stop,

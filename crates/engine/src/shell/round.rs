@@ -75,7 +75,7 @@ impl Shell {
         };
         Some(match reply {
             Ok(reply) => {
-                let answer = prepared.answer(&context, reply, timing);
+                let answer = prepared.answer(&context, reply.without_repeats(), timing);
                 Input::RoundAnswered {
                     stamp,
                     answer: Box::new(answer),
@@ -263,6 +263,7 @@ impl Prepared {
         );
         let cache = &self.built.frame.cache;
         RoundAnswer {
+            learned: wider_window(context.learned, reply.usage.total_tokens),
             intents,
             interjected: context.queued.clone(),
             boundary: self.boundary,
@@ -313,6 +314,16 @@ fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
     let left = u32::try_from(left).unwrap_or(u32::MAX);
     let least = limits::MIN_OUTPUT_TOKENS.min(window / 4);
     policy.max_output_tokens.min(left.max(least))
+}
+
+/// An answer that took more than was learned shows that the lesson is too narrow.
+fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimits> {
+    let window = learned.context_window_tokens?;
+    let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
+    (took > window).then_some(LearnedLimits {
+        context_window_tokens: Some(took),
+        max_output_tokens: None,
+    })
 }
 
 /// What was said since the frame, then what waits to be said.

@@ -2,7 +2,9 @@
 
 use crate::house::{House, agent, briefs, prompt};
 use crate::ports::{calls, failure, says};
-use holon_domain::model::{ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelRef};
+use holon_domain::model::{
+    ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelRef, ModelReply,
+};
 use holon_domain::provider::{LearnedLimits, PolicySource};
 use serde_json::json;
 
@@ -104,4 +106,40 @@ async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
     let policy = status.model.resolved_policy.expect("a policy");
     assert_eq!(policy.context_window_tokens, 4_000);
     assert_eq!(policy.source, PolicySource::Learned);
+}
+
+#[tokio::test]
+async fn a_long_turn_of_a_model_nobody_knows_may_still_write_as_much_as_ever() {
+    let house = House::asking(ModelChain::only(model("local/unknown")));
+    let host = house.with_main().await;
+    prompt(&host, "main", &"words ".repeat(40_000)).await;
+    let asked = house.model.next().await;
+    assert!(asked.request.estimated_tokens() > 50_000);
+    assert_eq!(asked.request.max_output_tokens, 4_096);
+    asked.answer(says("read it all"));
+    briefs(&host, "main", 1).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_took_more_than_was_learned_widens_the_window() {
+    let house = House::asking(ModelChain::only(model("local/unknown")));
+    let host = house.with_main().await;
+    prompt(&host, "main", "hello").await;
+    house.model.next().await.answer(Err(ModelFailure {
+        learned: Some(LearnedLimits {
+            context_window_tokens: Some(4_000),
+            max_output_tokens: Some(2_000),
+        }),
+        ..failure(ModelFailureKind::InvalidRequest)
+    }));
+    let long = holon_domain::attempt::TokenUsage::new(9_000, 500);
+    let answer = says("it was wider").map(|reply| ModelReply {
+        usage: long,
+        ..reply
+    });
+    house.model.next().await.answer(answer);
+    briefs(&host, "main", 1).await;
+    let status = host.reads().status(&agent("main")).await.expect("a status");
+    let policy = status.model.resolved_policy.expect("a policy");
+    assert_eq!(policy.context_window_tokens, 9_500);
 }
