@@ -1,6 +1,7 @@
 //! Any stored transcript times any codec gives a request its protocol accepts, and no answer whatever breaks a
 //! decoder.
 
+mod foreign;
 mod grammar;
 mod round_trip;
 mod transcripts;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 /// What a message held that must go back as it came.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Seal {
     /// The member in which the readable reasoning goes back; its words stand in the block and are not kept twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,9 +61,10 @@ impl Seal {
         serde_json::to_string(self).ok()
     }
 
-    /// A stored seal; nothing if it is none of this codec's.
+    /// A stored seal; nothing if it is none of this codec's, as when the provider spoke another protocol before.
     pub(super) fn read(data: &str) -> Option<Self> {
-        serde_json::from_str(data).ok()
+        let seal: Self = serde_json::from_str(data).ok()?;
+        (seal != Self::default()).then_some(seal)
     }
 
     /// Puts everything back where it was.

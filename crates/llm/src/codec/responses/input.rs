@@ -65,8 +65,7 @@ fn piece(said: &Said<'_>) -> Option<Value> {
             "role": "assistant",
             "content": [{"type": "output_text", "text": text}],
         })),
-        // Written by `output`; anything else under this lineage is not ours to guess at.
-        Said::Sealed { data, .. } => serde_json::from_str(data).ok().filter(Value::is_object),
+        Said::Sealed { data, .. } => unseal(data),
         Said::Call { id, name, input } => Some(json!({
             "type": "function_call",
             "call_id": id,
@@ -74,6 +73,15 @@ fn piece(said: &Said<'_>) -> Option<Value> {
             "arguments": arguments(input),
         })),
     }
+}
+
+/// The reasoning item that `output` sealed. Anything else under this lineage was sealed while the provider spoke another
+/// protocol, and is not ours to guess at.
+fn unseal(data: &str) -> Option<Value> {
+    let item: Value = serde_json::from_str(data).ok()?;
+    let has = |member: &str| item.get(member).is_some_and(Value::is_string);
+    let own = item.get("type").and_then(Value::as_str) == Some("reasoning");
+    (own && has("id") && has("encrypted_content")).then_some(item)
 }
 
 fn result(answered: &Answered<'_>) -> Value {

@@ -1,0 +1,70 @@
+//! What one protocol sealed goes back through no other, though provider and model bear the same names: a provider whose
+//! transport was changed in the middle of a turn gets no foreign block.
+
+use crate::codec::sample::{call, provider, request, result, said, sealed};
+use crate::codec::{anthropic, chat, codex, responses};
+use holon_domain::model::ModelRequest;
+use holon_domain::provider::Transport;
+use serde_json::{Value, json};
+
+const MODEL: &str = "sample/model";
+const SECRET: &str = "sealed-words";
+
+/// What each protocol seals, and things nobody does.
+const SEALS: [(Option<Transport>, &str); 6] = [
+    (
+        Some(Transport::OpenaiResponses),
+        r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"sealed-words"}"#,
+    ),
+    (
+        Some(Transport::AnthropicMessages),
+        r#"{"type":"thinking","thinking":"sealed-words","signature":"c2ln"}"#,
+    ),
+    (
+        Some(Transport::AnthropicMessages),
+        r#"{"type":"redacted_thinking","data":"sealed-words"}"#,
+    ),
+    (
+        Some(Transport::OpenaiChatCompletions),
+        r#"{"reasoning_details":[{"data":"sealed-words"}]}"#,
+    ),
+    (None, r#"{"type":"message","content":"sealed-words"}"#),
+    (None, r#"{"type":"reasoning","text":"sealed-words"}"#),
+];
+
+fn encoded(transport: Transport, request: &ModelRequest) -> Value {
+    let provider = provider(transport, "https://api.deepseek.com/v1");
+    match transport {
+        Transport::OpenaiResponses => responses::encode(&provider, request),
+        Transport::OpenaiCodexResponses => codex::encode(&provider, request),
+        Transport::AnthropicMessages => anthropic::encode(&provider, request),
+        Transport::OpenaiChatCompletions => chat::encode(&provider, request),
+    }
+}
+
+#[test]
+fn a_seal_goes_back_through_the_protocol_that_made_it_and_through_no_other() {
+    for (by, seal) in SEALS {
+        let conversation = vec![
+            said(
+                MODEL,
+                vec![sealed("", MODEL, seal), call("call_1", json!({}))],
+            ),
+            result("call_1", "done"),
+        ];
+        let request = request(MODEL, conversation);
+        for &transport in Transport::ALL {
+            // Both Responses protocols have the same items.
+            let family = match transport {
+                Transport::OpenaiCodexResponses => Transport::OpenaiResponses,
+                other => other,
+            };
+            let body = encoded(transport, &request).to_string();
+            assert_eq!(
+                body.contains(SECRET),
+                by == Some(family),
+                "{seal} over {transport}: {body}"
+            );
+        }
+    }
+}
