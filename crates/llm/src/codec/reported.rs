@@ -61,6 +61,7 @@ fn by_status(status: u64) -> Option<Kind> {
         402 => Kind::Quota,
         404 => Kind::ModelUnavailable,
         408 => Kind::Timeout,
+        409 | 425 => Kind::ServerError,
         429 => Kind::RateLimited,
         400..=499 => Kind::InvalidRequest,
         500..=599 => Kind::ServerError,

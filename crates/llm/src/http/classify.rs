@@ -5,7 +5,7 @@
 
 use super::retry_after::{renewal_ms, stated, wait_ms};
 use super::said::Said;
-use super::words::{Size, size};
+use super::words::{Size, lacks_model, size};
 use holon_domain::limits::BACKOFF_MAX_MS;
 use holon_domain::model::ModelFailureKind as Kind;
 use holon_domain::provider::LearnedLimits;
@@ -42,6 +42,10 @@ const NO_MODEL: &[&str] = &[
     "no such model",
     "model is not supported",
     "does not have access to model",
+    "deploymentnotfound",
+    "no endpoints found for",
+    // Anthropic's type and the whole of its sentence but the name.
+    "not_found_error model:",
 ];
 /// The credential is no good, whatever the status.
 const NO_ENTRY: &[&str] = &[
@@ -87,15 +91,17 @@ pub(super) fn refusal(status: u16, headers: &HeaderMap, said: &Said) -> Verdict 
         403 if said.mentions(QUOTA) => quota(headers, said),
         403 if said.mentions(NO_MODEL) => Verdict::of(Kind::ModelUnavailable),
         403 => Verdict::of(Kind::Auth),
-        404 if said.mentions(&["model"]) => Verdict::of(Kind::ModelUnavailable),
+        404 if said.mentions(NO_MODEL) || lacks_model(said) => Verdict::of(Kind::ModelUnavailable),
         408 => waiting(Kind::Timeout),
+        // A conflict with another request, or too early for this one: both pass.
+        409 | 425 => waiting(Kind::ServerError),
         429 => too_many(headers, said),
         400..=499 => Verdict::of(Kind::InvalidRequest),
         500 => match size(said) {
             Some(size) => too_large(size),
             None => waiting(Kind::ServerError),
         },
-        502..=504 | 520..=529 => waiting(Kind::ServerError),
+        502..=504 | 520..=530 => waiting(Kind::ServerError),
         501..=599 => Verdict::of(Kind::InvalidRequest),
         _ => Verdict::of(Kind::InvalidResponse),
     }

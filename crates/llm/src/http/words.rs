@@ -13,7 +13,6 @@ const TOO_LONG: &[&str] = &[
     "exceed_context_size_error",
     "context_window_exceeded",
     "request_too_large",
-    "string_above_max_length",
     "maximum context length",
     "exceeds the context window",
     "exceed context window",
@@ -107,7 +106,7 @@ pub(super) fn size(said: &Said) -> Option<Size> {
     if let Some(most) = most_output(words) {
         return Some(Size::Output { most, window: None });
     }
-    if !said.mentions(TOO_LONG) {
+    if !said.mentions(TOO_LONG) && !is_long_input(said) {
         return None;
     }
     let Some(window) = window(said) else {
@@ -128,6 +127,71 @@ pub(super) fn size(said: &Said) -> Option<Size> {
             window: Some(window),
         }
     })
+}
+
+/// Whether a text that is too long is one of the conversation's own, and not a name, an id or a description.
+fn is_long_input(said: &Said) -> bool {
+    if !said.mentions(&["string_above_max_length"]) {
+        return false;
+    }
+    let param = said.field("param").and_then(Value::as_str);
+    // "Invalid 'messages[1].content': string too long."
+    let quoted = || said.words().split('\'').nth(1);
+    let Some(path) = param.or_else(quoted) else {
+        return false;
+    };
+    let plain = |part: &str| part.split('[').next().unwrap_or_default().to_lowercase();
+    let mut parts = path.split('.').map(plain);
+    let first = parts.next().unwrap_or_default();
+    let last = parts.next_back().unwrap_or_else(|| first.clone());
+    matches!(first.as_str(), "input" | "messages" | "prompt")
+        && matches!(
+            last.as_str(),
+            "input" | "messages" | "prompt" | "content" | "text" | "output" | "arguments"
+        )
+}
+
+/// What stands behind a model's name, or behind the word alone, when there is no such model.
+const GONE: &[&str] = &[
+    "does not exist",
+    "doesn't exist",
+    "not found",
+    "is not found",
+    "was not found",
+    "could not be found",
+    "is not available",
+    "is no longer available",
+    "is not supported",
+    "has been decommissioned",
+    "has been deprecated",
+    "has been retired",
+    "is deprecated",
+];
+
+/// Whether a sentence says that a model does not exist: the word, at most its name, and then one of the phrases. The
+/// word alone stands in many an address and many a server's name.
+pub(super) fn lacks_model(said: &Said) -> bool {
+    let gone = |rest: &str| GONE.iter().any(|phrase| rest.starts_with(phrase));
+    let mut rest = said.words();
+    while let Some((word, behind)) = next_word(rest) {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let named = word
+            .trim_start_matches(['`', '\'', '"'])
+            .starts_with("models/");
+        let behind_name = || next_word(behind).is_some_and(|(_, rest)| gone(rest));
+        if (named && gone(behind)) || (bare == "model" && (gone(behind) || behind_name())) {
+            return true;
+        }
+        rest = behind;
+    }
+    false
+}
+
+/// The next word and what stands behind it.
+fn next_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (!word.is_empty()).then_some((word, rest.trim_start()))
 }
 
 /// How a sentence about the window says that the answer's share of it is counted too.

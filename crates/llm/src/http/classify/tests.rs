@@ -26,9 +26,10 @@ fn each_status_without_words_has_its_class() {
             401 | 403 => Kind::Auth,
             402 => Kind::Quota,
             408 => Kind::Timeout,
+            409 | 425 => Kind::ServerError,
             429 => Kind::RateLimited,
             400..=499 => Kind::InvalidRequest,
-            500 | 502..=504 | 520..=529 => Kind::ServerError,
+            500 | 502..=504 | 520..=530 => Kind::ServerError,
             500..=599 => Kind::InvalidRequest,
             _ => Kind::InvalidResponse,
         };
@@ -136,6 +137,76 @@ const REFUSALS: &[(u16, &str, Kind)] = &[
     ),
     (404, "404 page not found", Kind::InvalidRequest),
     (
+        404,
+        r#"{"error":{"code":404,"message":"models/x-1 is not found for API version v1beta, or is not supported for generateContent.","status":"NOT_FOUND"}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        404,
+        r#"{"error":{"message":"The model has been decommissioned."}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        404,
+        r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        404,
+        r#"{"error":{"code":404,"message":"No endpoints found for acme/x."}}"#,
+        Kind::ModelUnavailable,
+    ),
+    (
+        404,
+        "The requested URL /v1/models/chat/completions was not found on this server.",
+        Kind::InvalidRequest,
+    ),
+    (
+        404,
+        "<html><title>404: the model gateway has no such route</title>",
+        Kind::InvalidRequest,
+    ),
+    (
+        404,
+        r#"{"type":"error","error":{"type":"not_found_error","message":"Not Found"}}"#,
+        Kind::InvalidRequest,
+    ),
+    (
+        404,
+        r#"{"error":{"message":"Invalid URL (POST /v1/model/responses)","type":"invalid_request_error"}}"#,
+        Kind::InvalidRequest,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Invalid 'messages[1].content': string too long. Expected a string with maximum length 1048576.","code":"string_above_max_length","param":"messages[1].content"}}"#,
+        Kind::ContextLengthExceeded,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Invalid 'input[2].content[0].text': string too long.","code":"string_above_max_length"}}"#,
+        Kind::ContextLengthExceeded,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"String too long.","code":"string_above_max_length","param":"input"}}"#,
+        Kind::ContextLengthExceeded,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Invalid 'tools[0].function.description': string too long.","code":"string_above_max_length","param":"tools[0].function.description"}}"#,
+        Kind::InvalidRequest,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Invalid 'input[5].call_id': string too long. Expected a string with maximum length 64.","code":"string_above_max_length","param":"input[5].call_id"}}"#,
+        Kind::InvalidRequest,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Invalid 'prompt_cache_key': string too long.","code":"string_above_max_length"}}"#,
+        Kind::InvalidRequest,
+    ),
+    (
         429,
         r#"{"error":{"message":"Rate limit reached for m. Add a payment method at https://x/account/billing","code":"rate_limit_exceeded"}}"#,
         Kind::RateLimited,
@@ -214,6 +285,9 @@ fn waits_are_kept_where_another_try_can_help() {
         (500, Some(7_000)),
         (529, Some(7_000)),
         (408, Some(7_000)),
+        (409, Some(7_000)),
+        (425, Some(7_000)),
+        (530, Some(7_000)),
         (401, None),
         (404, None),
     ] {
