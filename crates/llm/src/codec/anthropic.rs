@@ -1,9 +1,10 @@
 //! Anthropic's Messages: the request as one JSON document. The answer is read in `decode`.
 //!
 //! Owns what only this protocol has: text blocks with cache breakpoints (`cache`), roles that alternate and begin
-//! with the user, thinking that returns under its signature, clearing of old tool results by the server.
+//! with the user, thinking that returns under its signature, clearing of old tool results by the server (`clearing`).
 
 mod cache;
+mod clearing;
 mod decode;
 
 #[cfg(test)]
@@ -14,7 +15,7 @@ pub(crate) use decode::decode;
 use super::dialogue::{self, Answered, GO_ON, Said, Step};
 use cache::{Marks, Place};
 use holon_domain::model::{ModelRequest, PromptBlock, PromptFrame};
-use holon_domain::provider::{ContextManagement, PromptCapability, ProviderSpec};
+use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
@@ -37,6 +38,10 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     if !system.is_empty() {
         put("system", Value::Array(system));
     }
+    if let Some(management) = &provider.context_management {
+        clearing::tell_eligible(management, &messages);
+        put("context_management", clearing::asked(management));
+    }
     put("messages", messages.into_value());
     if !request.tools.is_empty() {
         put("tools", request.tools.iter().map(tool).collect());
@@ -44,9 +49,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     // The one knob that needs neither a beta nor a token budget, and that every model with an effort takes.
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
         put("output_config", json!({"effort": effort}));
-    }
-    if let Some(management) = &provider.context_management {
-        put("context_management", clearing(management));
     }
     Value::Object(body)
 }
@@ -166,18 +168,6 @@ fn tool(tool: &OfferedTool) -> Value {
         "description": tool.description,
         "input_schema": tool.parameters,
     })
-}
-
-fn clearing(management: &ContextManagement) -> Value {
-    let mut edit = json!({
-        "type": "clear_tool_uses_20250919",
-        "trigger": {"type": "input_tokens", "value": management.trigger_input_tokens.max(1)},
-        "keep": {"type": "tool_uses", "value": management.keep_recent_tool_uses},
-    });
-    if let Some(least) = management.clear_at_least_input_tokens {
-        edit["clear_at_least"] = json!({"type": "input_tokens", "value": least});
-    }
-    json!({"edits": [edit]})
 }
 
 fn block_at<'a>(

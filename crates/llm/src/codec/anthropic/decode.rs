@@ -1,6 +1,7 @@
 //! An answer of Anthropic's Messages, read into blocks. Lenient where compatible servers differ, and silent about
 //! content blocks it does not know.
 
+use super::clearing::tell_applied;
 use crate::codec::{Decoded, Fault, finished, json_object, reported, without_calls};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelReply, ReplyBlock, RequestedCall, StopReason};
@@ -15,6 +16,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
     let Some(content) = answer.get("content").and_then(Value::as_array) else {
         return Err(Fault::malformed("the message has no content"));
     };
+    tell_applied(&answer);
     let mut blocks: Vec<ReplyBlock> = content.iter().filter_map(block).collect();
     let stop_reason = stop_reason(answer.get("stop_reason"), &blocks);
     if stop_reason == StopReason::Refusal {

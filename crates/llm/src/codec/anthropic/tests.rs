@@ -309,3 +309,74 @@ fn what_is_no_message_is_malformed() {
         );
     }
 }
+
+fn managing(keep: u32) -> ContextManagement {
+    ContextManagement {
+        trigger_input_tokens: 100,
+        keep_recent_tool_uses: keep,
+        clear_at_least_input_tokens: None,
+    }
+}
+
+/// What is told while `work` runs.
+fn logged(work: impl FnOnce()) -> String {
+    let (read, write) = std::io::pipe().unwrap();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(std::sync::Mutex::new(write))
+        .finish();
+    tracing::subscriber::with_default(subscriber, work);
+    std::io::read_to_string(read).unwrap()
+}
+
+#[test]
+fn how_much_of_old_results_could_be_cleared_is_told_in_numbers_only() {
+    let lines = |keep: u32| {
+        let provider = ProviderSpec {
+            context_management: Some(managing(keep)),
+            ..provider()
+        };
+        logged(|| drop(encode(&provider, &request(MODEL, rounds()))))
+    };
+    let told = lines(1);
+    let bytes = "12 %".len() + "There is no bed 9.".len();
+    for part in [
+        "DEBUG",
+        "holon_llm",
+        "eligible_results=2",
+        &format!("eligible_bytes={bytes}"),
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    assert!(!told.contains("There is no bed"), "{told}");
+    assert!(lines(9).contains("eligible_bytes=0"));
+    let without = logged(|| drop(encode(&provider(), &request(MODEL, rounds()))));
+    assert_eq!(without, "", "nothing is told where nothing is asked for");
+}
+
+#[test]
+fn what_the_server_cleared_is_told_in_numbers_only() {
+    let answer = |management: Value| {
+        json!({"type": "message", "content": [{"type": "text", "text": "hi"}],
+            "stop_reason": "end_turn", "context_management": management})
+        .to_string()
+    };
+    let told = |body: String| logged(|| drop(decode(body.as_bytes()).unwrap()));
+    let told_of = told(answer(json!({"applied_edits": [
+        {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 8, "cleared_input_tokens": 50_000},
+        {"type": "another", "cleared_tool_uses": 1, "cleared_input_tokens": u64::MAX},
+    ]})));
+    for part in [
+        "DEBUG",
+        "applied_edits=2",
+        "cleared_tool_uses=9",
+        "cleared_input_tokens=",
+    ] {
+        assert!(told_of.contains(part), "{told_of}");
+    }
+    assert!(!told_of.contains("clear_tool_uses_20250919"), "{told_of}");
+    for silent in [json!(null), json!({}), json!({"applied_edits": 7})] {
+        assert_eq!(told(answer(silent)), "");
+    }
+}
