@@ -7,6 +7,7 @@
 mod codec;
 mod credential;
 mod error;
+mod host;
 mod http;
 mod placeholder;
 mod reading;

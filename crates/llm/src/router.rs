@@ -46,6 +46,10 @@ impl Router {
         credentials: Arc<dyn Credentials>,
         limits: HttpLimits,
     ) -> Result<Self, Error> {
+        Self::over(script_base, providers, Http::new(credentials, limits))
+    }
+
+    fn over(script_base: PathBuf, providers: Vec<ProviderSpec>, http: Http) -> Result<Self, Error> {
         let mut by_id = BTreeMap::new();
         for spec in providers {
             let id = spec.id.clone();
@@ -56,7 +60,7 @@ impl Router {
         }
         Ok(Self {
             scripted: Scripted::new(script_base),
-            http: Http::new(credentials, limits),
+            http,
             providers: by_id,
         })
     }
@@ -153,3 +157,6 @@ async fn unless_cancelled<T>(
         done = work => done,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@
 mod tests;
 
 use super::responses::{answer, cache_key, effort, failed, input, instructions, told, tools};
-use super::{Decoded, Fault};
+use super::{Decoded, Fault, json};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
 use serde_json::{Map, Value, json};
@@ -51,14 +51,33 @@ pub(crate) enum Progress {
 }
 
 /// Puts one answer together from the events of its stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Assembler {
-    /// Finished output items, each with its place in the answer.
-    items: Vec<(u64, Value)>,
+    /// Bytes that all finished items may take together.
+    most: usize,
+    items: Vec<Finished>,
     terminal: Option<Value>,
 }
 
+/// A finished output item. It is kept as text, which takes far less than what it is parsed to.
+#[derive(Debug)]
+struct Finished {
+    /// Its place in the answer.
+    place: u64,
+    id: Option<String>,
+    text: String,
+}
+
 impl Assembler {
+    /// An assembler at the start of a stream whose items take at most `most` bytes together.
+    pub(crate) const fn new(most: usize) -> Self {
+        Self {
+            most,
+            items: Vec::new(),
+            terminal: None,
+        }
+    }
+
     /// Takes the next event: its name, if the frame had one, and its data.
     pub(crate) fn event(&mut self, name: Option<&str>, data: &str) -> Result<Progress, Fault> {
         if self.terminal.is_some() {
@@ -67,13 +86,11 @@ impl Assembler {
         if data.trim().is_empty() || data.trim() == "[DONE]" || name.is_some_and(is_idle) {
             return Ok(Progress::More);
         }
-        let mut event: Value = serde_json::from_str(data).map_err(|error| {
-            Fault::malformed(format!("an event of the stream is not JSON: {error}"))
-        })?;
+        let mut event = parsed(data)?;
         let kind = event.get("type").and_then(Value::as_str).or(name);
         let kind = kind.unwrap_or_default().to_owned();
         match kind.as_str() {
-            "response.output_item.done" => self.keep(&mut event),
+            "response.output_item.done" => self.keep(&mut event)?,
             "response.completed" | "response.done" => self.end(&mut event, "completed"),
             "response.incomplete" => self.end(&mut event, "incomplete"),
             "response.failed" => {
@@ -96,9 +113,10 @@ impl Assembler {
         if told.is_none_or(Vec::is_empty)
             && let Value::Object(response) = &mut terminal
         {
-            self.items.sort_by_key(|(place, _)| *place);
-            let items = self.items.into_iter().map(|(_, item)| item).collect();
-            response.insert("output".into(), Value::Array(items));
+            self.items.sort_by_key(|item| item.place);
+            let items: Vec<&str> = self.items.iter().map(|item| item.text.as_str()).collect();
+            let output = parsed(&format!("[{}]", items.join(",")))?;
+            response.insert("output".into(), output);
         }
         Ok(Decoded {
             stored_id: None,
@@ -107,22 +125,34 @@ impl Assembler {
     }
 
     /// Keeps a finished item; one that is told twice counts once.
-    fn keep(&mut self, event: &mut Value) {
+    fn keep(&mut self, event: &mut Value) -> Result<(), Fault> {
         let place = event.get("output_index").and_then(Value::as_u64);
         let Some(item) = event.get_mut("item").map(Value::take) else {
-            return;
+            return Ok(());
         };
-        let same = |(at, kept): &&mut (u64, Value)| match (id(kept), id(&item)) {
+        let id = item.get("id").and_then(Value::as_str).map(str::to_owned);
+        let same = |kept: &Finished| match (&kept.id, &id) {
             (Some(kept), Some(new)) => kept == new,
             // Only where a server gives no ids does the place tell, for others give every item the same place.
-            (Some(_) | None, _) => Some(*at) == place,
+            (Some(_) | None, _) => Some(kept.place) == place,
         };
-        if let Some((_, kept)) = self.items.iter_mut().find(same) {
-            *kept = item;
-            return;
+        let text = item.to_string();
+        if let Some(kept) = self.items.iter_mut().find(|kept| same(kept)) {
+            kept.id = id;
+            kept.text = text;
+        } else {
+            let next = self.items.iter().map(|kept| kept.place.saturating_add(1));
+            let place = place.or_else(|| next.max()).unwrap_or(0);
+            self.items.push(Finished { place, id, text });
         }
-        let next = self.items.iter().map(|(at, _)| at.saturating_add(1)).max();
-        self.items.push((place.or(next).unwrap_or(0), item));
+        let bytes: usize = self.items.iter().map(|kept| kept.text.len()).sum();
+        if bytes > self.most {
+            let most = self.most;
+            return Err(Fault::malformed(format!(
+                "the items of the stream take more than {most} bytes together"
+            )));
+        }
+        Ok(())
     }
 
     /// Keeps the terminal response, with the status its event stands for.
@@ -141,8 +171,15 @@ impl Assembler {
     }
 }
 
-fn id(item: &Value) -> Option<&str> {
-    item.get("id").and_then(Value::as_str)
+fn parsed(data: &str) -> Result<Value, Fault> {
+    json::parse(data.as_bytes()).map_err(|error| {
+        let what = if error.is_data() {
+            "is JSON that is too large to be one"
+        } else {
+            "is not JSON"
+        };
+        Fault::malformed(format!("an event of the stream {what}: {error}"))
+    })
 }
 
 /// Events that carry pieces of what a later event carries whole; most of a stream, so they are not even parsed.

@@ -7,13 +7,14 @@ pub(crate) mod anthropic;
 pub(crate) mod chat;
 pub(crate) mod codex;
 mod dialogue;
+pub(crate) mod json;
 mod reported;
 pub(crate) mod responses;
 
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, StopReason};
 use serde_json::{Map, Value};
@@ -54,11 +55,23 @@ impl Fault {
 
 /// The object an answer consists of.
 fn json_object(body: &[u8]) -> Result<Map<String, Value>, Fault> {
-    match serde_json::from_slice(body) {
+    match json::parse(body) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(Fault::malformed("the answer is JSON but no object")),
+        Err(error) if error.is_data() => Err(Fault::malformed(format!(
+            "the answer is JSON that is too large to be one: {error}"
+        ))),
         Err(error) => Err(Fault::malformed(format!("the answer is not JSON: {error}"))),
     }
+}
+
+/// The arguments of a call that were written as text; text that is no JSON, or too much of it, stays text, and the tool
+/// answers for it, so that the model can correct itself.
+fn written_arguments(raw: &str) -> Value {
+    if raw.trim().is_empty() {
+        return Value::Object(Map::new());
+    }
+    json::parse(raw.as_bytes()).unwrap_or_else(|_| Value::String(raw.to_owned()))
 }
 
 /// An answer that was refused: what was said stays, and no call of it may be run.

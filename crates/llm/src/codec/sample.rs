@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// A provider at this address.
-pub(super) fn provider(transport: Transport, base_url: &str) -> ProviderSpec {
+pub(crate) fn provider(transport: Transport, base_url: &str) -> ProviderSpec {
     ProviderSpec {
         id: "sample".to_owned(),
         transport,
@@ -58,7 +58,7 @@ pub(super) fn frame(system: Vec<PromptBlock>, context: Vec<PromptBlock>) -> Prom
 }
 
 /// A request to `model` with a small prompt and one tool.
-pub(super) fn request(model: &str, conversation: Vec<ConversationItem>) -> ModelRequest {
+pub(crate) fn request(model: &str, conversation: Vec<ConversationItem>) -> ModelRequest {
     ModelRequest {
         model: ModelRef::parse(model).expect("a model reference"),
         round: 1,

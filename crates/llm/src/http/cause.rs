@@ -2,18 +2,24 @@
 //!
 //! Pure. The client's own words are not searched; only types and kinds count.
 
-use super::client::NameFailure;
+use super::names::NameFailure;
+use crate::host::Place;
 use holon_domain::attempt::HttpErrorFacts;
 use holon_domain::model::ModelFailureKind as Kind;
 use std::error::Error;
 use std::io;
 
-/// The class of an error.
-pub(super) fn kind(error: &reqwest::Error) -> Kind {
+/// The class of an error on the way to a host at this place.
+pub(super) fn kind(error: &reqwest::Error, place: Place) -> Kind {
+    // First of all: a name service that was silent for too long is a timeout to the client, and so is what it said.
+    if unknown_name(error).is_some() {
+        return unreachable(place);
+    }
     if error.is_timeout() {
         return Kind::Timeout;
     }
-    chain(error).find_map(kind_of_cause).unwrap_or_else(|| {
+    let found = chain(error).find_map(|cause| kind_of_cause(cause, place));
+    found.unwrap_or_else(|| {
         if error.is_builder() {
             Kind::InvalidRequest
         } else if error.is_body() || error.is_decode() {
@@ -22,6 +28,19 @@ pub(super) fn kind(error: &reqwest::Error) -> Kind {
             Kind::Connection
         }
     })
+}
+
+/// The name that could not be looked up, if that is what happened.
+pub(super) fn unknown_name<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e NameFailure> {
+    chain(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// Between this machine and itself there is no network that could be down.
+const fn unreachable(place: Place) -> Kind {
+    match place {
+        Place::Here => Kind::Connection,
+        Place::Near | Place::Far => Kind::Network,
+    }
 }
 
 /// What the client says of its error, flag by flag.
@@ -52,17 +71,14 @@ fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stat
     Some(wrapped)
 }
 
-fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<Kind> {
-    if cause.is::<NameFailure>() {
-        return Some(Kind::Network);
-    }
+fn kind_of_cause(cause: &(dyn Error + 'static), place: Place) -> Option<Kind> {
     if cause.is::<rustls::Error>() {
         return Some(Kind::Connection);
     }
     if let Some(error) = cause.downcast_ref::<hyper::Error>() {
         return kind_of_hyper(error);
     }
-    kind_of_io(cause.downcast_ref::<io::Error>()?.kind())
+    kind_of_io(cause.downcast_ref::<io::Error>()?.kind(), place)
 }
 
 fn kind_of_hyper(error: &hyper::Error) -> Option<Kind> {
@@ -77,12 +93,14 @@ fn kind_of_hyper(error: &hyper::Error) -> Option<Kind> {
     }
 }
 
-fn kind_of_io(kind: io::ErrorKind) -> Option<Kind> {
+fn kind_of_io(kind: io::ErrorKind, place: Place) -> Option<Kind> {
     match kind {
-        io::ErrorKind::NetworkDown
-        | io::ErrorKind::NetworkUnreachable
-        | io::ErrorKind::HostUnreachable
-        | io::ErrorKind::AddrNotAvailable => Some(Kind::Network),
+        io::ErrorKind::NetworkDown | io::ErrorKind::NetworkUnreachable => Some(unreachable(place)),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::AddrNotAvailable => Some(match place {
+            // A neighbour that is switched off says nothing about the network, and waiting will not switch it on.
+            Place::Here | Place::Near => Kind::Connection,
+            Place::Far => Kind::Network,
+        }),
         io::ErrorKind::TimedOut => Some(Kind::Timeout),
         io::ErrorKind::ConnectionRefused
         | io::ErrorKind::ConnectionReset
@@ -103,8 +121,8 @@ mod tests {
     #[error("something failed")]
     struct Outer(#[source] io::Error);
 
-    fn found(error: &(dyn Error + 'static)) -> Option<Kind> {
-        chain(error).find_map(kind_of_cause)
+    fn found(error: &(dyn Error + 'static), place: Place) -> Option<Kind> {
+        chain(error).find_map(|cause| kind_of_cause(cause, place))
     }
 
     #[test]
@@ -117,24 +135,41 @@ mod tests {
             (io::ErrorKind::UnexpectedEof, Some(Kind::Connection)),
             (io::ErrorKind::NetworkUnreachable, Some(Kind::Network)),
             (io::ErrorKind::HostUnreachable, Some(Kind::Network)),
+            (io::ErrorKind::AddrNotAvailable, Some(Kind::Network)),
             (io::ErrorKind::NetworkDown, Some(Kind::Network)),
             (io::ErrorKind::TimedOut, Some(Kind::Timeout)),
             (io::ErrorKind::InvalidData, None),
         ] {
             let deep = Outer(io::Error::other(Outer(kind.into())));
-            assert_eq!(found(&deep), expected, "{kind:?}");
+            assert_eq!(found(&deep, Place::Far), expected, "{kind:?}");
         }
     }
 
     #[test]
-    fn a_name_that_cannot_be_looked_up_is_the_networks_fault() {
+    fn a_neighbour_that_is_off_is_not_the_networks_fault_and_a_missing_network_is() {
+        use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
+        for kind in [HostUnreachable, AddrNotAvailable] {
+            let error = Outer(kind.into());
+            assert_eq!(found(&error, Place::Near), Some(Kind::Connection));
+            assert_eq!(found(&error, Place::Here), Some(Kind::Connection));
+        }
+        for kind in [NetworkDown, NetworkUnreachable] {
+            let error = Outer(kind.into());
+            assert_eq!(found(&error, Place::Near), Some(Kind::Network));
+            assert_eq!(found(&error, Place::Here), Some(Kind::Connection));
+        }
+    }
+
+    #[test]
+    fn a_name_that_could_not_be_looked_up_is_found_however_deep_it_lies() {
         let failure = NameFailure {
             name: "api.example.com".to_owned(),
-            source: io::Error::other("failed to lookup address information"),
+            source: io::ErrorKind::TimedOut.into(),
         };
+        let deep = Outer(io::Error::other(failure));
         assert_eq!(
-            found(&Outer(io::Error::other(failure))),
-            Some(Kind::Network)
+            unknown_name(&deep).map(|failure| failure.name.as_str()),
+            Some("api.example.com")
         );
     }
 
@@ -142,6 +177,6 @@ mod tests {
     fn a_certificate_nobody_trusts_is_a_failed_connection() {
         let tls = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
         let io = io::Error::new(io::ErrorKind::InvalidData, tls);
-        assert_eq!(found(&Outer(io)), Some(Kind::Connection));
+        assert_eq!(found(&Outer(io), Place::Far), Some(Kind::Connection));
     }
 }

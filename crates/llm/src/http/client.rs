@@ -4,10 +4,11 @@
 //! only to a server of its own without encryption needs none. No redirect is followed and nothing is sent twice: another try is the caller's decision, and it is counted.
 
 use super::HttpLimits;
+use super::names::{Lookup, Names};
+use crate::host::Place;
 use holon_domain::limits::{PROVIDER_IDLE_CONNECTIONS, PROVIDER_KEEP_ALIVE_MS};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, ClientBuilder, Url, redirect, retry};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How we call ourselves, to everyone alike.
@@ -17,15 +18,22 @@ const USER_AGENT: &str = concat!("holon/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug)]
 pub(super) struct Clients {
     connect: Duration,
+    names: Names,
     proxied: OnceLock<Client>,
     local: OnceLock<Client>,
     local_plain: OnceLock<Client>,
 }
 
 impl Clients {
-    pub(super) fn new(limits: &HttpLimits) -> Self {
+    pub(super) fn new(limits: &HttpLimits, lookup: Arc<dyn Lookup>) -> Self {
+        // The other limits run while a name is looked up; theirs must not be the one that passes.
+        let limit = limits.lookup.min(limits.connect / 2);
         Self {
             connect: limits.connect,
+            names: Names {
+                lookup,
+                limit: limit.min(limits.first_byte / 2),
+            },
             proxied: OnceLock::new(),
             local: OnceLock::new(),
             local_plain: OnceLock::new(),
@@ -34,12 +42,25 @@ impl Clients {
 
     /// The client for an address.
     pub(super) fn of(&self, url: &Url) -> Result<&Client, reqwest::Error> {
-        let base = || base(self.connect);
-        match (is_loopback(url), url.scheme()) {
-            (true, "http") => built(&self.local_plain, || base().no_proxy().tls_certs_only([])),
-            (true, _) => built(&self.local, || base().no_proxy()),
-            (false, _) => built(&self.proxied, base),
+        let base = || base(self.connect, &self.names);
+        match (Place::of(url), url.scheme()) {
+            (Place::Here, "http") => {
+                built(&self.local_plain, || base().no_proxy().tls_certs_only([]))
+            }
+            (Place::Here, _) => built(&self.local, || base().no_proxy()),
+            (Place::Near | Place::Far, _) => built(&self.proxied, base),
         }
+    }
+
+    /// Goes through no proxy, so that a test's own name service is asked whatever the environment says.
+    #[cfg(test)]
+    pub(super) fn direct(self) -> Result<Self, reqwest::Error> {
+        built(&self.proxied, || {
+            base(self.connect, &self.names)
+                .no_proxy()
+                .tls_certs_only([])
+        })?;
+        Ok(self)
     }
 }
 
@@ -56,7 +77,7 @@ fn built(
     Ok(place.get_or_init(|| client))
 }
 
-fn base(connect: Duration) -> ClientBuilder {
+fn base(connect: Duration, names: &Names) -> ClientBuilder {
     Client::builder()
         .user_agent(USER_AGENT)
         .connect_timeout(connect)
@@ -66,70 +87,5 @@ fn base(connect: Duration) -> ClientBuilder {
         .tcp_nodelay(true)
         .pool_max_idle_per_host(PROVIDER_IDLE_CONNECTIONS)
         .pool_idle_timeout(Duration::from_millis(PROVIDER_KEEP_ALIVE_MS))
-        .dns_resolver(Names)
-}
-
-/// Whether an address is on this machine.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    let Some(host) = url.host_str() else {
-        return false;
-    };
-    let host = host.trim_start_matches('[').trim_end_matches([']', '.']);
-    match host.parse::<std::net::IpAddr>() {
-        Ok(address) => address.is_loopback() || address.is_unspecified(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
-}
-
-/// The system's name service, with an error of its own, so that a name nobody knows can be told from a host that
-/// does not answer.
-#[derive(Debug)]
-struct Names;
-
-/// A host's name could not be looked up.
-#[derive(Debug, thiserror::Error)]
-#[error("the name {name:?} could not be looked up")]
-pub(super) struct NameFailure {
-    pub(super) name: String,
-    pub(super) source: std::io::Error,
-}
-
-impl Resolve for Names {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let name = name.as_str();
-            match tokio::net::lookup_host((name, 0)).await {
-                Ok(found) => Ok(Box::new(found.collect::<Vec<_>>().into_iter()) as Addrs),
-                Err(source) => Err(NameFailure {
-                    name: name.to_owned(),
-                    source,
-                }
-                .into()),
-            }
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loopback_is_told_from_every_other_address() {
-        for (url, local) in [
-            ("http://127.0.0.1:8000/v1", true),
-            ("http://127.9.9.9", true),
-            ("http://localhost:11434", true),
-            ("http://LOCALHOST.:1", true),
-            ("http://models.localhost", true),
-            ("http://[::1]:9", true),
-            ("http://0.0.0.0:9", true),
-            ("https://api.example.com", false),
-            ("http://localhost.example.com", false),
-            ("http://192.168.1.1", false),
-            ("http://[2001:db8::1]", false),
-        ] {
-            assert_eq!(is_loopback(&Url::parse(url).unwrap()), local, "{url}");
-        }
-    }
+        .dns_resolver(names.clone())
 }

@@ -184,21 +184,23 @@ impl Exchange<'_> {
         })
     }
 
-    /// The words of a refusal, or as many of them as came: the status alone decides enough.
-    async fn complaint(&mut self, response: Response) -> Said {
-        match self.read(response, self.limits.error_bytes).await {
-            Ok((bytes, End::Whole)) => Said::read(&bytes),
-            Ok((mut bytes, End::Capped)) => {
-                // The cut may have left the first half of the secret, which no search would find.
-                let secret = self
-                    .asked
-                    .secret
-                    .map_or(0, |secret| secret.expose_secret().len());
-                bytes.truncate(bytes.len().saturating_sub(secret));
-                Said::read(&bytes)
-            }
-            Err(_) => Said::plain(""),
+    /// The words of a refusal, or as many of them as come soon: the status alone decides enough.
+    async fn complaint(&mut self, mut response: Response) -> Said {
+        let mut bytes = Vec::new();
+        let (cap, limit) = (self.limits.error_bytes, self.limits.error);
+        let reading = self.fill(&mut response, cap, &mut bytes);
+        if !matches!(
+            tokio::time::timeout(limit, reading).await,
+            Ok(Ok(End::Whole))
+        ) {
+            // The cut may have left the first half of the secret, which no search would find.
+            let secret = self
+                .asked
+                .secret
+                .map_or(0, |secret| secret.expose_secret().len());
+            bytes.truncate(bytes.len().saturating_sub(secret));
         }
+        Said::read(&bytes)
     }
 
     /// Reads a body up to `cap` bytes.
@@ -208,15 +210,26 @@ impl Exchange<'_> {
         cap: usize,
     ) -> Result<(Vec<u8>, End), ModelFailure> {
         let mut bytes = Vec::new();
-        while let Some(chunk) = self.chunk(&mut response).await? {
+        let end = self.fill(&mut response, cap, &mut bytes).await?;
+        Ok((bytes, end))
+    }
+
+    /// Reads a body into `bytes`, up to `cap` of them; what was read stays there however it ends.
+    async fn fill(
+        &mut self,
+        response: &mut Response,
+        cap: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<End, ModelFailure> {
+        while let Some(chunk) = self.chunk(response).await? {
             let room = cap - bytes.len();
             if chunk.len() > room {
                 bytes.extend_from_slice(chunk.get(..room).unwrap_or_default());
-                return Ok((bytes, End::Capped));
+                return Ok(End::Capped);
             }
             bytes.extend_from_slice(&chunk);
         }
-        Ok((bytes, End::Whole))
+        Ok(End::Whole)
     }
 
     async fn chunk(&mut self, response: &mut Response) -> Result<Option<Bytes>, ModelFailure> {

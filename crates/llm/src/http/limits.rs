@@ -1,20 +1,24 @@
-//! What one attempt may take: time in four measures, and bytes.
+//! What one attempt may take: time in six measures, and bytes.
 
 use holon_domain::limits::{
-    PROVIDER_ANSWER_BYTES, PROVIDER_CONNECT_MS, PROVIDER_ERROR_BYTES, PROVIDER_FIRST_BYTE_MS,
-    PROVIDER_IDLE_MS, PROVIDER_TOTAL_MS,
+    PROVIDER_ANSWER_BYTES, PROVIDER_CONNECT_MS, PROVIDER_ERROR_BYTES, PROVIDER_ERROR_MS,
+    PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS, PROVIDER_LOOKUP_MS, PROVIDER_TOTAL_MS,
 };
 use std::time::Duration;
 
 /// Limits of one attempt. The defaults and their reasons stand in the domain's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpLimits {
+    /// To look up a host's name; at most half of what connecting may take.
+    pub lookup: Duration,
     /// To get a connection.
     pub connect: Duration,
     /// From the start of the request to the head of the answer, connecting included.
     pub first_byte: Duration,
     /// Between two pieces of an answer.
     pub idle: Duration,
+    /// To read the words of an answer with a bad status.
+    pub error: Duration,
     /// All in all.
     pub total: Duration,
     /// Bytes of an answer once unpacked, and of one event of a stream.
@@ -41,9 +45,11 @@ impl HttpLimits {
 impl Default for HttpLimits {
     fn default() -> Self {
         Self {
+            lookup: Duration::from_millis(PROVIDER_LOOKUP_MS),
             connect: Duration::from_millis(PROVIDER_CONNECT_MS),
             first_byte: Duration::from_millis(PROVIDER_FIRST_BYTE_MS),
             idle: Duration::from_millis(PROVIDER_IDLE_MS),
+            error: Duration::from_millis(PROVIDER_ERROR_MS),
             total: Duration::from_millis(PROVIDER_TOTAL_MS),
             answer_bytes: PROVIDER_ANSWER_BYTES,
             error_bytes: PROVIDER_ERROR_BYTES,

@@ -2,7 +2,7 @@
 //!
 //! Pure. Only the ids are taken; what is known about a model stands in the catalog.
 
-use crate::codec::Fault;
+use crate::codec::{Fault, json};
 use holon_domain::limits::PROVIDER_MODELS;
 use serde_json::Value;
 
@@ -14,8 +14,7 @@ pub(super) fn ids(body: &[u8]) -> Result<Vec<String>, Fault> {
     let malformed = |what: &str| Fault::Malformed {
         what: what.to_owned(),
     };
-    let list: Value =
-        serde_json::from_slice(body).map_err(|_| malformed("the list of models is not JSON"))?;
+    let list = json::parse(body).map_err(|_| malformed("the list of models is not JSON"))?;
     let entries = ["data", "models"]
         .iter()
         .find_map(|key| list.get(*key))

@@ -11,8 +11,10 @@ mod client;
 mod deadline;
 mod exchange;
 mod headers;
+mod known;
 mod limits;
 mod listing;
+mod names;
 mod provider;
 mod recent;
 mod report;
@@ -23,4 +25,6 @@ mod words;
 
 pub(crate) use address::Provider;
 pub use limits::HttpLimits;
+#[cfg(test)]
+pub(crate) use names::Lookup;
 pub(crate) use provider::Http;

@@ -1,7 +1,6 @@
 //! One attempt at one provider: encode, send, decode, by its protocol.
 //!
-//! The only thing kept between attempts is what a provider that stores responses already knows, so that a request that
-//! only adds to it can be sent short. It is never more than a saving: when in doubt the request is sent whole.
+//! The only thing kept between attempts is what providers that store responses already know (`known`).
 
 use super::address::Provider;
 use super::classify::is_about_previous;
@@ -9,28 +8,20 @@ use super::client::Clients;
 use super::deadline::Deadline;
 use super::exchange::{Exchange, Trouble, Whole};
 use super::headers;
+use super::known::{Known, Scope};
 use super::limits::HttpLimits;
 use super::listing;
-use super::recent::Recent;
+use super::names;
 use super::report::{Asked, Stage};
 use super::said::{Said, is_html};
-use crate::codec::responses::{Snapshot, continuation};
+use crate::codec::responses::Snapshot;
 use crate::codec::{Decoded, Fault, anthropic, chat, codex, responses};
 use crate::credential::{Credential, Credentials};
-use holon_domain::limits::PROVIDER_CONTINUATIONS;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{PromptCapability, Transport};
 use reqwest::{Client, Method, Request};
 use serde_json::Value;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Whose snapshot: an agent's conversation under one cache key with one model.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Scope {
-    agent_id: String,
-    prompt_cache_key: String,
-    model: ModelRef,
-}
+use std::sync::Arc;
 
 /// Everything attempts share.
 #[derive(Debug)]
@@ -38,17 +29,29 @@ pub(crate) struct Http {
     clients: Clients,
     credentials: Arc<dyn Credentials>,
     limits: HttpLimits,
-    known: Mutex<Recent<Scope, Snapshot>>,
+    known: Known,
 }
 
 impl Http {
     pub(crate) fn new(credentials: Arc<dyn Credentials>, limits: HttpLimits) -> Self {
         Self {
-            clients: Clients::new(&limits),
+            clients: Clients::new(&limits, Arc::new(names::System)),
             credentials,
             limits,
-            known: Mutex::new(Recent::new(PROVIDER_CONTINUATIONS)),
+            known: Known::new(),
         }
+    }
+
+    /// Asks this one for the addresses of names, and goes through no proxy.
+    #[cfg(test)]
+    pub(crate) fn with_lookup(
+        self,
+        lookup: Arc<dyn names::Lookup>,
+    ) -> Result<Self, reqwest::Error> {
+        Ok(Self {
+            clients: Clients::new(&self.limits, lookup).direct()?,
+            ..self
+        })
     }
 
     /// One attempt at one round.
@@ -135,11 +138,6 @@ impl Http {
             .map_err(|late| asked.late(Stage::Credential, late))?
             .map_err(|sentence| asked.no_credential(&sentence))
     }
-
-    fn known(&self) -> MutexGuard<'_, Recent<Scope, Snapshot>> {
-        // A panic cannot leave an entry half-written, so a poisoned lock is as good as any.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// One attempt under way.
@@ -172,34 +170,24 @@ impl<'a> Attempt<'a> {
         {
             return self.json(&full, responses::decode).await;
         }
-        let scope = Scope {
-            agent_id: request.frame.cache.agent_id.clone(),
-            prompt_cache_key: request.frame.cache.prompt_cache_key.clone(),
-            model: request.model.clone(),
+        let scope = Scope::of(request);
+        let decoded = match self.http.known.short(&scope, &full) {
+            Some(short) => match self.short(&short).await? {
+                Some(decoded) => decoded,
+                None => {
+                    self.http.known.lost(&scope);
+                    self.json(&full, responses::decode).await?
+                }
+            },
+            None => self.json(&full, responses::decode).await?,
         };
-        let short = self
-            .http
-            .known()
-            .get(&scope)
-            .and_then(|known| continuation(&full, known));
-        let decoded = match self.short(short.as_ref()).await? {
-            Some(decoded) => decoded,
-            None => {
-                self.http.known().remove(&scope);
-                self.json(&full, responses::decode).await?
-            }
-        };
-        if let Some(snapshot) = Snapshot::of(&request.model, &full, &decoded) {
-            self.http.known().put(scope, snapshot);
-        }
+        let snapshot = Snapshot::of(&request.model, &full, &decoded);
+        self.http.known.keep(scope, snapshot);
         Ok(decoded)
     }
 
-    /// The answer to a short request; none if there is no short form or the provider does not know the rest any more.
-    async fn short(&mut self, short: Option<&Value>) -> Result<Option<Decoded>, ModelFailure> {
-        let Some(short) = short else {
-            return Ok(None);
-        };
+    /// The answer to a short request; none if the provider does not know the rest.
+    async fn short(&mut self, short: &Value) -> Result<Option<Decoded>, ModelFailure> {
         let whole = match self.send(Method::POST, Some(short)).await {
             Ok(whole) => whole,
             Err(Trouble::Refused { status, said, .. })
@@ -222,7 +210,7 @@ impl<'a> Attempt<'a> {
     /// A request in one document, an answer in events.
     async fn codex(&mut self, request: &ModelRequest) -> Result<Decoded, ModelFailure> {
         let body = codex::encode(self.exchange.asked.provider, request);
-        let mut assembler = codex::Assembler::default();
+        let mut assembler = codex::Assembler::new(self.http.limits.answer_bytes);
         let taken = async {
             let request = self.request(Method::POST, Some(&body))?;
             let client = self.client()?;

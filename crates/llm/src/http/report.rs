@@ -6,10 +6,10 @@
 use super::cause;
 use super::classify::{Verdict, refusal, reported};
 use super::clean::clean;
-use super::client::is_loopback;
 use super::deadline::Late;
 use super::said::Said;
 use crate::codec::Fault;
+use crate::host::Place;
 use holon_domain::attempt::TransportDiagnostics;
 use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES, SOURCE_CHAIN};
 use holon_domain::model::{ModelFailure, ModelFailureKind as Kind, ModelRef};
@@ -134,27 +134,29 @@ impl Asked<'_> {
         } else {
             stage
         };
-        let class = match cause::kind(&error) {
-            // Between this machine and itself there is no network that could be down.
-            Kind::Network if is_loopback(self.url) => Kind::Connection,
-            class => class,
-        };
+        let class = cause::kind(&error, Place::of(self.url));
         let root = cause::chain(&error).last().map(ToString::to_string);
         let root = self.clean(&root.unwrap_or_default(), WORDS_BYTES);
         let id = &self.provider.id;
-        let sentence = match class {
-            Kind::Network => format!(
+        let unknown =
+            cause::unknown_name(&error).map(|failure| self.clean(&failure.name, WORDS_BYTES));
+        let sentence = match (class, unknown) {
+            (_, Some(host)) => format!(
+                "{id} cannot be reached: the name {host} could not be looked up ({root}); check its base_url and this \
+                 machine's network (name service, proxy)"
+            ),
+            (Kind::Network, None) => format!(
                 "{id} cannot be reached from this machine: {root}; check the network connection and the provider's \
                  base URL"
             ),
-            Kind::Timeout => format!(
+            (Kind::Timeout, None) => format!(
                 "{id} did not answer in time while {}: {root}",
                 stage.doing()
             ),
-            _ if stage == Stage::Connect => {
+            (_, None) if stage == Stage::Connect => {
                 format!("no connection to {id} at {}: {root}", self.place())
             }
-            _ => format!(
+            (_, None) => format!(
                 "the connection to {id} failed while {}: {root}",
                 stage.doing()
             ),

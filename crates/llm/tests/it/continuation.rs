@@ -96,22 +96,29 @@ async fn without_leave_to_store_every_request_is_whole() {
 }
 
 #[tokio::test]
-async fn a_provider_that_forgot_is_asked_once_more_with_everything() {
+async fn a_provider_that_forgot_is_asked_with_everything_then_and_from_then_on() {
     let provider = Provider::start(Script::of([
         Round::text("one"),
         Round::fault(Fault::UnknownPrevious),
         Round::text("two"),
         Round::text("three"),
+        Round::text("four"),
+        Round::text("five"),
     ]));
     let (router, mut request) = (storing(&provider), asking());
     for words in ["one", "two", "three"] {
         assert_eq!(ask_and_go_on(&router, &mut request).await, words);
     }
+    let mut other = asking();
+    other.frame.cache.agent_id = "other".to_owned();
+    for words in ["four", "five"] {
+        assert_eq!(ask_and_go_on(&router, &mut other).await, words);
+    }
     let short: Vec<bool> = provider.finish().iter().map(is_short).collect();
     assert_eq!(
         short,
-        [false, true, false, true],
-        "and short again after that"
+        [false, true, false, false, false, false],
+        "an account that keeps nothing would pay a failed request every round"
     );
 }
 

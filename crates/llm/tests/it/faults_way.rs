@@ -247,3 +247,34 @@ async fn a_missing_credential_is_told_in_its_own_words_and_nothing_is_sent() {
     assert_eq!(router.check(&asking().model).await, Err(failure));
     assert!(provider.requests().is_empty());
 }
+
+#[tokio::test]
+async fn a_refusal_whose_words_do_not_end_is_told_soon_with_what_came_of_them() {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = "HTTP/1.1 503 Busy\r\nContent-Length: 9999\r\n\r\n";
+        let words = "the kitchen is closed, and more words than the key is long ";
+        stream
+            .write_all(format!("{head}{words}").as_bytes())
+            .unwrap();
+        // Held open until the caller is done with it.
+        assert!(wait.recv().is_err());
+    });
+    let limits = HttpLimits {
+        error: Duration::from_millis(500),
+        ..patient()
+    };
+    let router = router(spec(Protocol::Chat, &base), limits);
+    let failure = ask(&router).await.unwrap_err();
+    drop(done);
+    assert_eq!(failure.kind, Kind::ServerError, "{failure:?}");
+    assert!(
+        failure.message.contains("the kitchen is closed"),
+        "{}",
+        failure.message
+    );
+    serving.join().unwrap();
+}

@@ -1,7 +1,9 @@
 //! An answer of Chat Completions in any of its dialects, read into blocks.
 
 use super::seal::Seal;
-use crate::codec::{Decoded, Fault, finished, json_object, reported, without_calls};
+use crate::codec::{
+    Decoded, Fault, finished, json_object, reported, without_calls, written_arguments,
+};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
@@ -111,14 +113,11 @@ fn call(call: &Value) -> RequestedCall {
     }
 }
 
-/// Arguments as text or as they are; text that is no JSON stays text, and the tool answers for it.
+/// Arguments as text or as they are.
 fn arguments(arguments: Option<&Value>) -> Value {
     match arguments {
         None | Some(Value::Null) => Value::Object(Map::new()),
-        Some(Value::String(raw)) if raw.trim().is_empty() => Value::Object(Map::new()),
-        Some(Value::String(raw)) => {
-            serde_json::from_str(raw).unwrap_or_else(|_| Value::String(raw.clone()))
-        }
+        Some(Value::String(raw)) => written_arguments(raw),
         Some(other) => other.clone(),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A wish gets here only if the server refuses requests without it. Everyone else gets the plain protocol.
 
+use crate::host;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -21,7 +22,7 @@ pub(super) enum Dialect {
 impl Dialect {
     /// The dialect spoken at an address.
     pub(super) fn of(base_url: &str) -> Self {
-        let host = host(base_url).to_ascii_lowercase();
+        let host = host::of(base_url).unwrap_or_default();
         let at = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
         if at("api.openai.com") || at("openai.azure.com") {
             Self::Openai
@@ -61,18 +62,6 @@ impl Dialect {
             Self::Plain | Self::Openai | Self::Mistral => {}
         }
     }
-}
-
-/// The host in an address, without user and port.
-fn host(base_url: &str) -> &str {
-    let rest = base_url
-        .split_once("://")
-        .map_or(base_url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    host.split(':').next().unwrap_or_default()
 }
 
 /// The ids of calls, as the dialect spells them.

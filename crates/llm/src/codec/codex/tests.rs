@@ -11,6 +11,9 @@ use holon_domain::provider::{ReasoningEffort, Transport};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+/// More than any stream here.
+const MOST: usize = 1 << 20;
+
 type Event = (Option<String>, String);
 
 /// The events of a stream file: name and data of each frame.
@@ -27,7 +30,7 @@ fn frames(name: &str) -> Vec<Event> {
 }
 
 fn played(events: &[Event]) -> Result<Decoded, Fault> {
-    let mut assembler = Assembler::default();
+    let mut assembler = Assembler::new(MOST);
     for (name, data) in events {
         assembler.event(name.as_deref(), data)?;
     }
@@ -89,7 +92,7 @@ fn streams_are_read_as_the_golden_files_say() {
 
 #[test]
 fn a_stream_is_done_at_its_terminal_event_and_what_follows_counts_for_nothing() {
-    let mut assembler = Assembler::default();
+    let mut assembler = Assembler::new(MOST);
     let events = frames("codex/stream-tools.sse");
     let progress: Vec<Progress> = events
         .iter()
@@ -223,7 +226,7 @@ fn an_incomplete_stream_keeps_what_was_complete() {
 
 #[test]
 fn an_event_that_is_no_json_is_malformed_unless_nobody_reads_it() {
-    let broken = |name: Option<&str>| Assembler::default().event(name, "{\"type\":");
+    let broken = |name: Option<&str>| Assembler::new(MOST).event(name, "{\"type\":");
     assert!(matches!(broken(None), Err(Fault::Malformed { .. })));
     assert!(matches!(
         broken(Some("response.completed")),
@@ -233,7 +236,7 @@ fn an_event_that_is_no_json_is_malformed_unless_nobody_reads_it() {
         broken(Some("response.output_text.delta")),
         Ok(Progress::More)
     );
-    assert_eq!(Assembler::default().event(None, ""), Ok(Progress::More));
+    assert_eq!(Assembler::new(MOST).event(None, ""), Ok(Progress::More));
 }
 
 #[test]
@@ -308,8 +311,41 @@ proptest! {
 
     #[test]
     fn no_event_makes_the_assembler_panic(name in proptest::option::of("[a-z._]{0,24}"), data in "\\PC{0,60}") {
-        let mut assembler = Assembler::default();
+        let mut assembler = Assembler::new(MOST);
         assembler.event(name.as_deref(), &data).ok();
         prop_assert!(assembler.finish().is_err());
     }
+}
+
+#[test]
+fn the_items_of_a_stream_are_bounded_in_sum_and_an_item_told_twice_counts_once() {
+    let item = |id: &str| {
+        let text = "x".repeat(40_000);
+        event(&json!({"type": "response.output_item.done",
+            "item": {"type": "message", "id": id, "content": [{"type": "output_text", "text": text}]}}))
+    };
+    let play = |ids: &[String]| {
+        let mut assembler = Assembler::new(100_000);
+        ids.iter().try_for_each(|id| {
+            let (name, data) = item(id);
+            assembler.event(name.as_deref(), &data).map(drop)
+        })
+    };
+    let ids: Vec<String> = (0..3).map(|n| format!("msg_{n}")).collect();
+    assert_eq!(play(&ids[..2]), Ok(()));
+    assert!(matches!(play(&ids), Err(Fault::Malformed { .. })));
+    assert_eq!(
+        play(&["msg_0".to_owned(), "msg_0".to_owned(), "msg_0".to_owned()]),
+        Ok(())
+    );
+}
+
+#[test]
+fn an_event_of_countless_small_values_is_refused() {
+    let data = format!(
+        r#"{{"type":"response.output_item.done","item":[{}0]}}"#,
+        "0,".repeat(2_000_000)
+    );
+    let taken = Assembler::new(8 << 20).event(None, &data);
+    assert!(matches!(taken, Err(Fault::Malformed { what }) if what.contains("too large")));
 }

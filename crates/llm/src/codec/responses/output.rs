@@ -5,7 +5,7 @@
 //! only if every part of it was understood, for only then can a later request stand for the same conversation.
 
 use super::failure::failed;
-use crate::codec::{Decoded, Fault, finished};
+use crate::codec::{Decoded, Fault, finished, written_arguments};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Value, json};
@@ -185,11 +185,7 @@ fn call(item: &Value) -> Result<RequestedCall, Fault> {
         return Err(Fault::malformed("a function call has no name"));
     };
     let input = match item.get("arguments") {
-        Some(Value::String(raw)) if raw.trim().is_empty() => json!({}),
-        // Text that is no JSON is answered by the tool, so the model can correct itself.
-        Some(Value::String(raw)) => {
-            serde_json::from_str(raw).unwrap_or_else(|_| Value::String(raw.clone()))
-        }
+        Some(Value::String(raw)) => written_arguments(raw),
         None | Some(Value::Null) => json!({}),
         Some(other) => other.clone(),
     };
