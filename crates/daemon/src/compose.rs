@@ -1,7 +1,7 @@
 //! From settings to a running host: every port bound to its adapter.
 
 use crate::error::Error;
-use crate::port::{Commands, Homes, Models, OsEntropy, SystemClock};
+use crate::port::{Homes, Live, Models, OsEntropy, SystemClock};
 use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// When the store cannot be read or written.
 pub(crate) async fn start(
     settings: &Settings,
-    models: Arc<Models>,
+    live: &Live,
     (home, db): (&Home, Db),
     scope: Scope,
 ) -> Result<Host, Error> {
@@ -34,7 +34,7 @@ pub(crate) async fn start(
             scope,
         },
     };
-    Ok(Host::start(config, ports(settings, models, home), db).await?)
+    Ok(Host::start(config, ports(live, home), db).await?)
 }
 
 /// A model somebody has just typed must be usable. One from the environment or a file is only worth a warning:
@@ -56,13 +56,11 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
     }
 }
 
-fn ports(settings: &Settings, models: Arc<Models>, home: &Home) -> Ports {
+fn ports(live: &Live, home: &Home) -> Ports {
+    let Live { models, commands } = live.clone();
     Ports {
         model: models,
-        command: Arc::new(Commands::new(
-            settings.shell.as_deref(),
-            settings.child_env_removals(),
-        )),
+        command: commands,
         home: Arc::new(Homes::new(home.agents_dir())),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),

@@ -1,7 +1,7 @@
 //! One run on a home nobody serves: this process owns the home for as long as the run takes.
 
 use crate::error::Error;
-use crate::port::Models;
+use crate::port::Live;
 use crate::signal::EndSignals;
 use crate::{compose, open};
 use holon_config::Settings;
@@ -12,7 +12,6 @@ use holon_engine::request::{RunRequest, WorkspaceChoice};
 use holon_engine::{Host, Scope};
 use holon_store::Home;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Runs a request with a host of its own and takes the host down in order.
 ///
@@ -54,10 +53,10 @@ pub async fn run_local(
 }
 
 async fn start(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, Error> {
-    let models = Arc::new(Models::new(settings)?);
+    let live = Live::new(settings)?;
     let scope = Scope::Run(request.agent_id.clone());
     let store = open::open_store(home)?;
-    let host = compose::start(settings, models, (home, store), scope).await?;
+    let host = compose::start(settings, &live, (home, store), scope).await?;
     if request.agent_id.as_ref() == Some(&settings.default_agent.value) {
         let agent_id = settings.default_agent.value.clone();
         host.ensure_default_agent(agent_id).await?;

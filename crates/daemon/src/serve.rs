@@ -6,7 +6,7 @@
 use crate::daemon_record::DaemonRecord;
 use crate::endpoint::{self, Endpoints};
 use crate::error::Error;
-use crate::port::{Models, wall_clock};
+use crate::port::{Live, wall_clock};
 use crate::setup::{HostSetup, Reread};
 use crate::signal::{EndSignals, Hangup, Hangups};
 use crate::{compose, files, open};
@@ -30,8 +30,8 @@ pub async fn serve(
     ready: impl FnOnce(&Endpoints),
 ) -> Result<(), Error> {
     raise_file_limit();
-    let models = Arc::new(Models::new(settings)?);
-    compose::check_default_model(settings, &models).await?;
+    let live = Live::new(settings)?;
+    compose::check_default_model(settings, &live.models).await?;
     let mut signals = EndSignals::listen()?;
     let mut hangups = Hangups::listen()?;
     let home = open::take_home(&settings.home.value)?;
@@ -42,7 +42,7 @@ pub async fn serve(
     let _marks = Marks(&home);
     // A start may have to wait for disk space, and must be interruptible while it does.
     let host = tokio::select! {
-        host = start(settings, Arc::clone(&models), &home) => Arc::new(host?),
+        host = start(settings, &live, &home) => Arc::new(host?),
         signal = signals.next() => {
             tracing::info!(signal, "asked to go down before the host was up");
             return Ok(());
@@ -53,7 +53,7 @@ pub async fn serve(
     let setup = Arc::new(HostSetup::new(
         settings.clone(),
         reread,
-        (Arc::clone(&host), models),
+        (Arc::clone(&host), live),
         shutdown.clone(),
     ));
     let server = holon_server::serve(
@@ -108,9 +108,9 @@ async fn reload_on_hangup(
     }
 }
 
-async fn start(settings: &Settings, models: Arc<Models>, home: &Home) -> Result<Host, Error> {
+async fn start(settings: &Settings, live: &Live, home: &Home) -> Result<Host, Error> {
     let store = open::open_store(home)?;
-    let host = compose::start(settings, models, (home, store), Scope::All).await?;
+    let host = compose::start(settings, live, (home, store), Scope::All).await?;
     host.ensure_default_agent(settings.default_agent.value.clone())
         .await?;
     Ok(host)

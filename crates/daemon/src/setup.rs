@@ -3,7 +3,7 @@
 //! A reload takes everything or nothing: new settings count only when all of them could be read and bound. What only
 //! a start can change is left for the next one.
 
-use crate::port::{Bound, Models, limits, wall_clock};
+use crate::port::{Bound, Live, limits, wall_clock};
 use async_trait::async_trait;
 use holon_api::{ErrorBody, ModelsResponse, ReloadResponse};
 use holon_config::{Env, Settings};
@@ -33,7 +33,7 @@ pub(crate) struct HostSetup {
     settings: RwLock<Arc<Settings>>,
     reread: Reread,
     host: Arc<Host>,
-    models: Arc<Models>,
+    live: Live,
     shutdown: CancellationToken,
     /// One reload at a time.
     reloading: Mutex<()>,
@@ -71,14 +71,14 @@ impl HostSetup {
     pub(crate) fn new(
         settings: Settings,
         reread: Reread,
-        (host, models): (Arc<Host>, Arc<Models>),
+        (host, live): (Arc<Host>, Live),
         shutdown: CancellationToken,
     ) -> Self {
         Self {
             settings: RwLock::new(Arc::new(settings)),
             reread,
             host,
-            models,
+            live,
             shutdown,
             reloading: Mutex::new(()),
         }
@@ -105,7 +105,7 @@ impl HostSetup {
         let (settings, bound) = read.map_err(refused)?;
         let (changed, restart_needed) = changes(&self.settings(), &settings);
         let now = chain(&settings);
-        self.models.swap(bound);
+        self.live.swap(&settings, bound);
         self.host.set_models(now.clone());
         *self
             .settings

@@ -151,3 +151,57 @@ fn a_key_is_found_nowhere_but_where_it_is_kept_and_in_the_header_it_is_sent_in()
         key_stays_secret(*kept, *protocol)
     });
 }
+
+/// What an agent's `env` prints, as its model is told.
+fn environment_of_a_command(world: &World, provider: &Provider) -> String {
+    let asked = provider.requests().len();
+    let ran = world.run(&["run", "look", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let requests = provider.requests().split_off(asked);
+    let seen = requests.last().unwrap().tool_outputs().concat();
+    assert!(seen.contains("HOLON_AGENT_ID="), "{seen}");
+    seen
+}
+
+#[test]
+fn a_key_a_running_host_is_told_of_is_kept_from_commands_from_then_on() {
+    let world = world();
+    let looks = Script::choose(|request: &Recorded| match request.tool_outputs().len() {
+        0 => Round::text("I look.").call("ExecCommand", json!({ "cmd": "env" })),
+        _ => Round::text("Seen."),
+    });
+    let provider = Provider::start(looks);
+    let first = Entry::new("first", Protocol::Chat, provider.base_url());
+    configure(&world, "model.default = \"first/one\"\n", &[first]);
+    let served = world.serve_with(&[], &[("WORK_LLM_KEY", CANARY)]);
+    // Until somebody says so, it is a variable like any other.
+    assert!(environment_of_a_command(&world, &provider).contains(CANARY));
+
+    let base_url = provider.base_url();
+    let told = |args: &[&str]| {
+        let ran = world.run(&[&["config"], args, &["--json"]].concat());
+        assert_eq!(ran.json()["applied_via"], "daemon", "{ran:?}");
+    };
+    told(&[
+        "providers",
+        "set",
+        "work",
+        "--base-url",
+        &base_url,
+        "--credential-env",
+        "WORK_LLM_KEY",
+    ]);
+    assert!(!environment_of_a_command(&world, &provider).contains(CANARY));
+    told(&["set", "model.default", "work/one"]);
+    assert!(!environment_of_a_command(&world, &provider).contains(CANARY));
+    let requests = provider.requests();
+    let sent = requests.last().unwrap().header("authorization");
+    assert_eq!(sent, Some(format!("Bearer {CANARY}").as_str()));
+
+    // A key does not become public because its provider is gone.
+    told(&["set", "model.default", "first/one"]);
+    told(&["providers", "remove", "work"]);
+    assert!(!environment_of_a_command(&world, &provider).contains(CANARY));
+    assert_eq!(served.terminate().0, Some(0));
+    provider.finish();
+}

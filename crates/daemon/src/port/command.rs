@@ -8,8 +8,10 @@ use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::{CommandContext, CommandHost};
 use holon_process::CommandSpec;
 use holon_workspace::ExecutionRoot;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// Login shells that take `-c`. Others, such as the one that only says the account is closed, are passed over.
@@ -21,7 +23,7 @@ const SHELLS: [&str; 9] = [
 #[derive(Debug)]
 pub(crate) struct Commands {
     shell: Option<String>,
-    remove_env: Vec<String>,
+    remove_env: Mutex<BTreeSet<String>>,
 }
 
 impl Commands {
@@ -29,8 +31,18 @@ impl Commands {
     pub(crate) fn new(shell: Option<&OsStr>, remove_env: Vec<String>) -> Self {
         Self {
             shell: shell.and_then(usable_shell),
-            remove_env,
+            remove_env: Mutex::new(remove_env.into_iter().collect()),
         }
+    }
+
+    /// Keeps these variables too from commands that begin from now on. None is ever shown again.
+    pub(crate) fn keep_from_them(&self, names: Vec<String>) {
+        self.kept_from_them().extend(names);
+    }
+
+    fn kept_from_them(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        let names = self.remove_env.lock();
+        names.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,7 +76,7 @@ impl CommandHost for Commands {
                 ("HOLON_AGENT_ID".to_owned(), agent_id.to_string()),
                 ("HOLON_AGENT_HOME".to_owned(), agent_home),
             ],
-            remove_env: self.remove_env.clone(),
+            remove_env: self.kept_from_them().iter().cloned().collect(),
             timeout_ms: command.timeout_ms,
             capture_bytes: COMMAND_STREAM_BYTES,
         };

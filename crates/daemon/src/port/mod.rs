@@ -5,12 +5,13 @@ mod command;
 mod credential;
 mod entropy;
 mod home;
+mod live;
 mod model;
 
 pub(crate) use clock::SystemClock;
 pub use clock::wall_clock;
-pub(crate) use command::Commands;
 pub(crate) use credential::shell_words;
 pub(crate) use entropy::OsEntropy;
 pub(crate) use home::Homes;
+pub(crate) use live::Live;
 pub(crate) use model::{Bound, Models, limits};

@@ -1,0 +1,39 @@
+//! The adapters that follow the settings while a host runs, taken over together.
+//!
+//! Invariant: what a provider's credential is called is kept from commands before that provider can be asked, and
+//! for as long as the process lives: the variable stays in its environment when the provider is gone.
+
+use super::command::Commands;
+use super::model::{Bound, Models};
+use crate::error::Error;
+use holon_config::Settings;
+use std::sync::Arc;
+
+/// The adapters that follow the settings.
+#[derive(Debug, Clone)]
+pub(crate) struct Live {
+    /// Every provider of the settings.
+    pub(crate) models: Arc<Models>,
+    /// Commands without the variables that hold keys.
+    pub(crate) commands: Arc<Commands>,
+}
+
+impl Live {
+    /// Binds what the settings say.
+    ///
+    /// # Errors
+    /// When a provider cannot be spoken to at all.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
+        let removals = settings.child_env_removals();
+        Ok(Self {
+            models: Arc::new(Models::new(settings)?),
+            commands: Arc::new(Commands::new(settings.shell.as_deref(), removals)),
+        })
+    }
+
+    /// Puts other settings, and what they were bound to, in the place of these.
+    pub(crate) fn swap(&self, settings: &Settings, bound: Bound) {
+        self.commands.keep_from_them(settings.child_env_removals());
+        self.models.swap(bound);
+    }
+}
