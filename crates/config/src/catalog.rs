@@ -8,11 +8,16 @@ use crate::error::Error;
 use crate::key::{self, KeyPath};
 use crate::layer::Layers;
 use crate::provider::Explicit;
+use crate::settings::{Source, Sourced};
 use holon_domain::limits::{UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT};
 use holon_domain::model::ModelRef;
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use std::collections::BTreeMap;
 pub use table::{CatalogModel, ModelCapability, Price, UsdPerMillion};
+
+/// What a model that thinks may write in one round unless somebody said how much: its thoughts count as part of the
+/// answer, and with less they could use it up before a word of the answer is written.
+const REASONING_OUTPUT_TOKENS: u32 = 32_000;
 
 /// What is known about models.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -92,7 +97,7 @@ impl Catalog {
 
     /// The figures a model is asked by; `max_output` is what the runtime allows.
     #[must_use]
-    pub fn policy(&self, model: &ModelRef, max_output: u32) -> ModelPolicy {
+    pub fn policy(&self, model: &ModelRef, max_output: &Sourced<u32>) -> ModelPolicy {
         let known = table::get(model);
         let set = self.overrides.get(&model.to_string());
         let assumed = &self.unknown;
@@ -110,12 +115,11 @@ impl Catalog {
             assumed.percent
         };
         let percent = set.and_then(|set| set.percent).or(usual_percent);
-        let usual = if is_known {
-            max_output
-        } else {
-            assumed
+        let usual = match (is_known, known) {
+            (true, known) => usual_output(known, max_output),
+            (false, _) => assumed
                 .output
-                .unwrap_or_else(|| max_output.min(UNKNOWN_MAX_OUTPUT_TOKENS))
+                .unwrap_or_else(|| max_output.value.min(UNKNOWN_MAX_OUTPUT_TOKENS)),
         };
         let known_upper = known.and_then(|known| known.max_output_tokens_upper_limit);
         let upper = set
@@ -131,6 +135,17 @@ impl Catalog {
             source: source(set_window.is_some(), is_known),
             output_source: source(set.is_some_and(|set| set.output.is_some()), is_known),
         }
+    }
+}
+
+/// What a model with a known window may write in one round, before its own limit.
+fn usual_output(known: Option<&CatalogModel>, max_output: &Sourced<u32>) -> u32 {
+    let thinks =
+        known.is_some_and(|known| known.capabilities.contains(&ModelCapability::Reasoning));
+    match (thinks, max_output.source) {
+        (true, Source::Builtin) => max_output.value.max(REASONING_OUTPUT_TOKENS),
+        (true, Source::Flag | Source::Environment | Source::File | Source::Credentials)
+        | (false, _) => max_output.value,
     }
 }
 

@@ -111,7 +111,7 @@ pub const VARIABLES: &[Variable] = &[
     over(
         "HOLON_OPENAI_CODEX_REASONING_EFFORT",
         "providers.openai-codex.reasoning_effort",
-        "How hard models of `openai-codex` think: `low`, `medium`, `high` or `xhigh`.",
+        "How hard models of `openai-codex` think: `low`, `medium`, `high`, `xhigh`, or `default` for what the provider chooses.",
     ),
     alone(
         "CODEX_HOME",

@@ -11,6 +11,7 @@ mod table;
 pub(crate) use advice::{advice, nearest};
 pub use kind::{Kind, Value};
 pub use path::KeyPath;
+pub(crate) use table::EFFORT_OF_THE_PROVIDER;
 pub use table::KEYS;
 
 /// A key of `config.toml`, or a family of keys.

@@ -15,6 +15,8 @@ pub(crate) struct BaseUrl {
     pub(crate) text: String,
     /// Whether it can only mean this machine.
     pub(crate) loopback: bool,
+    /// The host what is sent goes to in the clear over a network, if it does.
+    pub(crate) in_the_clear: Option<String>,
 }
 
 /// Judges an address.
@@ -27,7 +29,7 @@ pub(crate) fn judge(text: &str) -> Result<BaseUrl, String> {
         Some(("http", rest)) => (false, rest),
         Some(_) | None => {
             return Err(
-                "an address begins with https://, or with http:// on this machine".to_owned(),
+                "an address begins with https://, or with http:// on this machine or where no credential is asked for".to_owned(),
             );
         }
     };
@@ -49,14 +51,10 @@ pub(crate) fn judge(text: &str) -> Result<BaseUrl, String> {
     let host = host(authority)
         .ok_or_else(|| format!("{text:?} names no host; write it as https://host/path"))?;
     let loopback = is_loopback(host);
-    if !tls && !loopback {
-        return Err(format!(
-            "http:// would send the credential to {host} unencrypted; write https://"
-        ));
-    }
     Ok(BaseUrl {
         text: text.trim_end_matches('/').to_owned(),
         loopback,
+        in_the_clear: (!tls && !loopback).then(|| host.to_owned()),
     })
 }
 
@@ -119,8 +117,25 @@ mod tests {
             let expected = BaseUrl {
                 text: kept.to_owned(),
                 loopback,
+                in_the_clear: None,
             };
             assert_eq!(judge(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_where_a_credential_would_be_seen_on_the_way() {
+        for (text, host) in [
+            ("http://example.com/v1", "example.com"),
+            ("http://127.0.0.1.example.com", "127.0.0.1.example.com"),
+            ("http://127.1", "127.1"),
+            ("http://localhost.example.com", "localhost.example.com"),
+            ("http://[::ffff:10.0.0.1]", "::ffff:10.0.0.1"),
+            ("http://ollama:11434/v1", "ollama"),
+        ] {
+            let url = judge(text).expect(text);
+            assert_eq!(url.in_the_clear.as_deref(), Some(host), "{text}");
+            assert!(!url.loopback, "{text}");
         }
     }
 
@@ -150,11 +165,6 @@ mod tests {
             ("https://host\\evil", "is not an address"),
             ("https://ho st", "is not an address"),
             ("https://höst", "is not an address"),
-            ("http://example.com/v1", "unencrypted"),
-            ("http://127.0.0.1.example.com", "unencrypted"),
-            ("http://127.1", "unencrypted"),
-            ("http://localhost.example.com", "unencrypted"),
-            ("http://[::ffff:10.0.0.1]", "unencrypted"),
         ] {
             let problem = judge(text).expect_err(text);
             assert!(problem.contains(said), "{text}: {problem}");

@@ -71,7 +71,11 @@ const EFFORTS: Kind = Kind::Choice(&[
     ReasoningEffort::Medium.as_str(),
     ReasoningEffort::High.as_str(),
     ReasoningEffort::Xhigh.as_str(),
+    EFFORT_OF_THE_PROVIDER,
 ]);
+/// Says that a request asks for no effort, so that the provider's own default counts. Not `none`, which some models
+/// take for an effort of its own.
+pub(crate) const EFFORT_OF_THE_PROVIDER: &str = "default";
 const SOURCES: Kind = Kind::Choice(&[
     AuthSource::Env.as_str(),
     AuthSource::ExternalCli.as_str(),
@@ -154,7 +158,7 @@ pub const KEYS: &[Key] = &[
         "runtime.max_output_tokens",
         TOKENS,
         "8192",
-        "Tokens a model may write in one round, as far as the model allows.",
+        "Tokens a model may write in one round, as far as the model allows. Unless it is set, models known to think before they answer may write 32000, because their thoughts count.",
     ),
     with_default(
         "runtime.disable_provider_fallback",
@@ -194,12 +198,12 @@ pub const KEYS: &[Key] = &[
     key(
         "providers.<id>.base_url",
         Kind::Text,
-        "Where: an `https://` address without a query, or `http://` on this machine. A provider of your own needs it.",
+        "Where: an `https://` address without a query, or `http://` on this machine or with `auth.source` `none`. A provider of your own needs it.",
     ),
     key(
         "providers.<id>.reasoning_effort",
         EFFORTS,
-        "How hard its models think unless an agent says otherwise.",
+        "How hard its models think unless an agent says otherwise; `default` leaves it to the provider.",
     ),
     with_default(
         "providers.<id>.store_responses",
@@ -292,10 +296,8 @@ mod tests {
         };
         let names: Vec<&str> = Transport::ALL.iter().map(|one| one.as_str()).collect();
         assert_eq!(listed(TRANSPORTS), names);
-        let names: Vec<&str> = ReasoningEffort::ALL
-            .iter()
-            .map(|one| one.as_str())
-            .collect();
+        let efforts = ReasoningEffort::ALL.iter().map(|one| one.as_str());
+        let names: Vec<&str> = efforts.chain([EFFORT_OF_THE_PROVIDER]).collect();
         assert_eq!(listed(EFFORTS), names);
         let names: Vec<&str> = AuthSource::ALL.iter().map(|one| one.as_str()).collect();
         assert_eq!(listed(SOURCES), names);

@@ -119,10 +119,11 @@ impl<'a> Fields<'a> {
             return Ok(entry);
         }
         entry.source = ProviderSource::Changed;
-        self.apply(&mut entry)?;
         if let Some(auth) = self.auth()? {
             entry.auth = auth;
         }
+        let source = entry.auth.source;
+        self.apply(&mut entry, Some(source))?;
         Ok(entry)
     }
 
@@ -160,8 +161,9 @@ impl<'a> Fields<'a> {
             source: ProviderSource::Config,
             loopback: false,
         };
-        self.apply(&mut entry)?;
-        match self.auth()? {
+        let auth = self.auth()?;
+        self.apply(&mut entry, auth.as_ref().map(|auth| auth.source))?;
+        match auth {
             Some(auth) => entry.auth = auth,
             None if entry.loopback => {}
             None => {
@@ -173,17 +175,23 @@ impl<'a> Fields<'a> {
         Ok(entry)
     }
 
-    fn apply(&self, entry: &mut ProviderEntry) -> Result<(), Error> {
+    /// Changes what is no credential. `source` is where that comes from, if anybody said so.
+    fn apply(&self, entry: &mut ProviderEntry, source: Option<AuthSource>) -> Result<(), Error> {
         if let Some(transport) = self.choice("transport", Transport::parse)? {
             entry.spec.transport = transport;
         }
         if let Some(found) = self.get("base_url") {
             let url = found.judge_text(url::judge)?.value;
+            if let Some(host) = &url.in_the_clear
+                && source != Some(AuthSource::None)
+            {
+                return Err(found.refuse(format!("http:// would send the credential to {host} unencrypted; write https://, or say providers.{}.auth.source = \"none\" if it asks for none", self.id)));
+            }
             entry.spec.base_url = url.text;
             entry.loopback = url.loopback;
         }
-        if let Some(effort) = self.choice("reasoning_effort", ReasoningEffort::parse)? {
-            entry.spec.reasoning_effort = Some(effort);
+        if let Some(effort) = self.choice("reasoning_effort", effort)? {
+            entry.spec.reasoning_effort = effort;
         }
         if let Some(found) = self.get("store_responses") {
             entry.spec.store_responses = found.flag()?.value;
@@ -247,6 +255,14 @@ impl<'a> Fields<'a> {
 const TRIGGER_INPUT_TOKENS: u32 = 100_000;
 /// How many of the newest tool uses stay then.
 const KEEP_RECENT_TOOL_USES: u32 = 3;
+
+/// An effort, or that it is left to the provider.
+fn effort(text: &str) -> Option<Option<ReasoningEffort>> {
+    if text == key::EFFORT_OF_THE_PROVIDER {
+        return Some(None);
+    }
+    ReasoningEffort::parse(text).map(Some)
+}
 
 fn path(id: &str, field: &str) -> KeyPath {
     let segments = ["providers", id].into_iter().chain(field.split('.'));

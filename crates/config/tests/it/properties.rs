@@ -2,7 +2,7 @@
 
 use crate::support::{Home, NOW, env};
 use holon_config::{CredentialError, FileSettings, KeyPath, ModelAvailability, Settings};
-use holon_config::{credential, model_availability, resolve};
+use holon_config::{Source, Sourced, credential, model_availability, resolve};
 use holon_domain::model::ModelRef;
 use proptest::prelude::*;
 use std::path::Path;
@@ -70,7 +70,7 @@ proptest! {
 
     #[test]
     fn any_model_is_asked_by_figures_that_fit_together(
-        model in "[a-z]{1,9}/[ -~]{1,20}",
+        model in "[a-z]{1,9}/[!-~]([ -~]{0,18}[!-~])?",
         max_output in 1_u32..2_000_000,
         window in 1_000_u32..2_000_000,
         known: bool,
@@ -81,7 +81,7 @@ proptest! {
             false => format!("model.unknown_fallback.context_window_tokens = {window}"),
         };
         let settings = resolved(&content).expect("resolves");
-        let policy = settings.catalog.policy(&model, max_output);
+        let policy = settings.catalog.policy(&model, &Sourced { value: max_output, source: Source::File });
         prop_assert!((1..=max_output).contains(&policy.max_output_tokens));
         prop_assert!(policy.max_output_tokens <= policy.context_window_tokens / 2);
         prop_assert!((1..=100).contains(&policy.effective_context_window_percent));

@@ -233,7 +233,23 @@ fn what_cannot_be_used_is_refused_with_what_to_do() {
         ),
         (
             "providers.openai.base_url = \"http://api.example/v1\"".to_owned(),
-            "/c:1: providers.openai.base_url: http:// would send the credential to api.example unencrypted; write https://",
+            "/c:1: providers.openai.base_url: http:// would send the credential to api.example unencrypted; write https://, or say providers.openai.auth.source = \"none\" if it asks for none",
+        ),
+        (
+            "providers.litellm.base_url = \"http://gateway:4000\"".to_owned(),
+            "/c:1: providers.litellm.base_url: http:// would send the credential to gateway unencrypted",
+        ),
+        (
+            "[providers.mine]\ntransport = \"openai_responses\"\nbase_url = \"http://10.0.0.5/v1\"".to_owned(),
+            "/c:3: providers.mine.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
+        ),
+        (
+            "[providers.mine]\ntransport = \"openai_responses\"\nbase_url = \"http://10.0.0.5/v1\"\nauth = { source = \"credential_profile\", profile = \"mine\" }".to_owned(),
+            "/c:3: providers.mine.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
+        ),
+        (
+            "[providers.ollama]\nbase_url = \"http://10.0.0.5/v1\"\nauth = { source = \"env\", env = \"LAN_KEY\" }".to_owned(),
+            "/c:2: providers.ollama.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
         ),
         (
             "providers.openai.base_url = \"https://u:p@api.example\"".to_owned(),
@@ -273,7 +289,7 @@ fn a_variable_that_cannot_be_used_is_refused_by_name() {
         (
             "HOLON_OPENAI_CODEX_REASONING_EFFORT",
             "max",
-            "HOLON_OPENAI_CODEX_REASONING_EFFORT: expected one of low, medium, high, xhigh, found \"max\"",
+            "HOLON_OPENAI_CODEX_REASONING_EFFORT: expected one of low, medium, high, xhigh, default, found \"max\"",
         ),
         (
             "HOLON_ANTHROPIC_CONTEXT_MANAGEMENT_TRIGGER_INPUT_TOKENS",
@@ -284,6 +300,34 @@ fn a_variable_that_cannot_be_used_is_refused_by_name() {
         let found = refused_with(&[(name, value)], "");
         assert!(found.starts_with(said), "{found}\n{said}");
     }
+}
+
+#[test]
+fn a_server_in_the_same_network_is_spoken_to_plainly_when_it_asks_for_no_credential() {
+    let home = Home::new();
+    let own = home.provider(
+        "lan",
+        "[providers.lan]\ntransport = \"openai_chat_completions\"\nbase_url = \"http://llm-service:8000/v1\"\nauth.source = \"none\"",
+    );
+    assert_eq!(own.spec.base_url, "http://llm-service:8000/v1");
+    assert_eq!((own.auth, own.loopback), (AuthSpec::none(), false));
+    let variable = ("HOLON_OLLAMA_BASE_URL", "http://192.168.1.10:11434/v1");
+    let settings = home.settings(&env(&[variable]), "");
+    let ollama = settings.providers.get("ollama").expect("is there");
+    assert_eq!(ollama.spec.base_url, variable.1);
+    assert_eq!(ollama.auth.source, AuthSource::None);
+}
+
+#[test]
+fn how_hard_models_think_can_be_left_to_the_provider() {
+    let home = Home::new();
+    let content = "providers.openai-codex.reasoning_effort = \"default\"";
+    let codex = home.provider("openai-codex", content);
+    assert_eq!(codex.spec.reasoning_effort, None);
+    let env = env(&[("HOLON_OPENAI_CODEX_REASONING_EFFORT", "default")]);
+    let settings = home.settings(&env, "");
+    let codex = settings.providers.get("openai-codex").expect("is there");
+    assert_eq!(codex.spec.reasoning_effort, None);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::credential::Keys;
 use crate::error::Error;
 use async_trait::async_trait;
-use holon_config::{Catalog, Env, Settings};
+use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_engine::ports::ModelClient;
@@ -24,7 +24,7 @@ pub(crate) struct Bound {
     router: Router,
     keys: Arc<Keys>,
     catalog: Catalog,
-    max_output_tokens: u32,
+    max_output_tokens: Sourced<u32>,
 }
 
 impl Bound {
@@ -45,7 +45,7 @@ impl Bound {
             router: Router::new(home.join(SCRIPTS), specs, credentials, limits)?,
             keys,
             catalog: settings.catalog.clone(),
-            max_output_tokens: settings.max_output_tokens.value,
+            max_output_tokens: settings.max_output_tokens.clone(),
         })
     }
 
@@ -121,6 +121,6 @@ impl ModelClient for Models {
 
     fn policy(&self, model: &ModelRef) -> ModelPolicy {
         let bound = self.now();
-        bound.catalog.policy(model, bound.max_output_tokens)
+        bound.catalog.policy(model, &bound.max_output_tokens)
     }
 }
