@@ -9,6 +9,7 @@
 )]
 
 pub mod checker;
+mod log;
 mod meeting;
 pub mod provider;
 mod served;

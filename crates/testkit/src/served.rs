@@ -1,10 +1,10 @@
 //! A host as a child process: ready when its ready lines are read, gone when dropped.
 
+use crate::log::Log;
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
 
 /// A running host. Killed when dropped.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Served {
     pub addr: String,
     /// Its control socket.
     pub socket: PathBuf,
-    stderr: Option<JoinHandle<String>>,
+    log: Log,
 }
 
 impl Served {
@@ -29,19 +29,13 @@ impl Served {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the host starts");
-        let mut errors = child.stderr.take().expect("standard error is a pipe");
-        // Read on a thread of its own, so that a full pipe never stops the host.
-        let stderr = std::thread::spawn(move || {
-            let mut text = String::new();
-            drop(errors.read_to_string(&mut text));
-            text
-        });
+        let log = Log::read(child.stderr.take().expect("standard error is a pipe"));
         let stdout = child.stdout.take().expect("standard output is a pipe");
         let mut served = Self {
             child,
             addr: String::new(),
             socket: PathBuf::new(),
-            stderr: Some(stderr),
+            log,
         };
         for line in BufReader::new(stdout).lines() {
             let line = line.expect("a line of text");
@@ -54,8 +48,8 @@ impl Served {
             }
         }
         let status = served.child.wait();
-        let said = served.stderr.take().map(JoinHandle::join);
-        panic!("the host did not come up ({status:?}): {said:?}");
+        let said = served.log.whole();
+        panic!("the host did not come up ({status:?}): {said}");
     }
 
     /// Its process.
@@ -64,14 +58,30 @@ impl Served {
         self.child.id()
     }
 
+    /// Sends it a signal.
+    ///
+    /// # Panics
+    /// When it is not there.
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.expect("a process id"), signal).expect("the host is there");
+    }
+
+    /// Waits until its log says these words.
+    ///
+    /// # Panics
+    /// When it never does.
+    pub fn wait_for_log(&self, words: &str) {
+        self.log.wait_for(words);
+    }
+
     /// Asks it to go down with SIGTERM; returns its exit code and what it logged.
     ///
     /// # Panics
     /// When it cannot be signalled.
     #[must_use]
     pub fn terminate(mut self) -> (Option<i32>, String) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        kill_process(pid.expect("a process id"), Signal::TERM).expect("the host is there");
+        self.signal(Signal::TERM);
         self.wait()
     }
 
@@ -91,8 +101,7 @@ impl Served {
     #[must_use]
     pub fn wait(&mut self) -> (Option<i32>, String) {
         let status = self.child.wait().expect("the host ends");
-        let log = self.stderr.take().and_then(|thread| thread.join().ok());
-        (status.code(), log.unwrap_or_default())
+        (status.code(), self.log.whole())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns over real connections to scripted providers: rounds, tools, retries, fallbacks and limits learned.
 
 use crate::looking::follow;
-use crate::support::world;
+use crate::support::{wait_for_status, world};
 use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
 use holon_testkit::{Ran, World};
 use serde_json::{Value, json};
@@ -183,10 +183,21 @@ fn a_turn_of_three_rounds_survives_a_busy_provider_and_the_loss_of_one_in_every_
     });
 }
 
+/// What a host says the model of its main agent is asked by.
+pub(crate) fn figures(world: &World) -> Value {
+    let served = world.serve(&[]);
+    let status = world.run(&["status", "--json"]).json();
+    assert_eq!(served.terminate().0, Some(0));
+    status["model"]["resolved_policy"].clone()
+}
+
 /// A provider with limits nobody told us of: it refuses longer answers and, once, a prompt.
 fn unknown_limits(protocol: Protocol) {
     let world = world();
     let most = 1_000;
+    let window = 5_000;
+    // Has room beside all else in the window that is assumed at first, and not in the real one.
+    let story = "a long story ".repeat(300);
     let look = marking(&world, "marks");
     let mut prompts = 0;
     let provider = Provider::start(Script::choose(move |request| {
@@ -200,7 +211,7 @@ fn unknown_limits(protocol: Protocol) {
         match prompts {
             1 => Round::text("I look.").call("ExecCommand", look.clone()),
             2 => Round::text(format!("Saw: {}", request.tool_outputs().concat())),
-            3 => Round::fault(Fault::ContextTooLong { window: 24_000 }),
+            3 => Round::fault(Fault::ContextTooLong { window }),
             _ => Round::text("It fits."),
         }
     }));
@@ -210,9 +221,9 @@ fn unknown_limits(protocol: Protocol) {
         "model.default = \"fake/nobody-knows-me\"\n",
         &[entry],
     );
-    let run = || world.run(&["run", "look", "--agent", "main", "--json"]);
+    let run = |words: &str| world.run(&["run", words, "--agent", "main", "--json"]);
 
-    let first = run();
+    let first = run(&story);
     assert_eq!(first.code, Some(0), "{protocol:?} {first:?}");
     assert_eq!(
         (first.json()["model_rounds"].clone(), marks(&world, "marks")),
@@ -223,17 +234,26 @@ fn unknown_limits(protocol: Protocol) {
 
     // In a new process: the longest answer is known by now, the window is about to be.
     let asked = provider.requests().len();
-    let second = run();
+    let second = run("look");
     assert_eq!(second.code, Some(1), "{protocol:?} {second:?}");
     assert_eq!(
         tries(&second.json()),
         ["fake/nobody-knows-me context_length_exceeded fail_fast_aborted"]
     );
-    let third = run();
+    let third = run("look");
     assert_eq!(third.code, Some(0), "{protocol:?} {third:?}");
     assert_eq!(third.json()["final_text"], "It fits.");
     let later = provider.requests().split_off(asked);
     assert_eq!(later.len(), 2, "nothing was asked for twice");
+    let tells = |request: &Recorded| request.contains("a long story");
+    assert!(tells(&later[0]), "{protocol:?}: the story was to be told");
+    assert!(!tells(&later[1]), "{protocol:?}: {}", later[1].raw.len());
+    let figures = figures(&world);
+    assert_eq!(
+        (&figures["context_window_tokens"], &figures["source"]),
+        (&json!(window), &json!("learned")),
+        "{protocol:?}: {figures}"
+    );
     provider.finish();
 }
 
@@ -255,8 +275,7 @@ fn a_used_up_allowance_parks_the_turn_until_its_renewal_and_status_says_so() {
         let served = world.serve(&[]);
         assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));
         provider.wait_for_requests(1);
-        let parked = "parked until the allowance of fake/one is renewed";
-        while !world.run(&["status"]).answer().contains(parked) {}
+        wait_for_status(&world, "parked until the allowance of fake/one is renewed");
         assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
         assert_eq!(served.terminate().0, Some(0));
         provider.finish();

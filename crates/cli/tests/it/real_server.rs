@@ -1,7 +1,7 @@
 //! The chat-completions path against a server none of us wrote. Needs one on this machine, so it runs only when asked
 //! for; how to start it stands in CONTRIBUTING.md.
 
-use crate::models::{Entry, configure};
+use crate::models::{Entry, configure, figures};
 use crate::support::world;
 use holon_testkit::provider::Protocol;
 
@@ -37,4 +37,8 @@ fn a_small_open_model_answers_and_its_window_is_learned_from_its_own_error() {
         Some(0),
         "what was learned leaves room: {again:?}"
     );
+    // The window it was started with.
+    let figures = figures(&world);
+    assert_eq!(figures["source"], "learned", "{figures}");
+    assert_eq!(figures["context_window_tokens"], 8_192, "{figures}");
 }
