@@ -195,6 +195,11 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     lines.extend(retry(&report.retry_policy));
     lines.push(format!("waits for   {}", waiting_failure_kinds.join(", ")));
     lines.extend(ready(&report.providers));
+    // The report looks at files only; what was learned is in the store, which a running host owns.
+    lines.push(
+        "figures     of the table and the settings; limits learned from providers are in: holon status"
+            .to_owned(),
+    );
     lines.push(format!("next        {}", report.next_step));
     lines.join("\n")
 }

@@ -3,10 +3,9 @@
 use holon_testkit::{Ran, World};
 use serde_json::json;
 use std::io::{Read as _, Write as _};
-use std::time::{Duration, Instant};
 
-/// How long something may take to be said; only a test that has failed waits as long.
-const PATIENCE: Duration = Duration::from_secs(50);
+/// How often a status is looked at until it says what it should; only a test that has failed looks as often.
+const LOOKS: u32 = 1_000;
 
 /// A world of its own for this program.
 pub(crate) fn world() -> World {
@@ -59,16 +58,11 @@ pub(crate) fn record(world: &World, args: &[&str], ran: &Ran) -> String {
     text.replace(&world.path().display().to_string(), "[WORLD]")
 }
 
-/// Looks at the agent until its status says this. Each look is a process of its own, and there is an end to them.
+/// Looks at the agent until its status says this; each look is a process of its own.
 pub(crate) fn wait_for_status(world: &World, words: &str) {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let status = world.run(&["status"]);
-        if status.answer().contains(words) {
-            return;
-        }
-        assert!(Instant::now() < end, "{words:?} was not said: {status:?}");
-    }
+    let status = || world.run(&["status"]).answer().to_owned();
+    let said = (0..LOOKS).any(|_| status().contains(words));
+    assert!(said, "{words:?} was not said: {}", status());
 }
 
 /// The records of several command lines in one world.

@@ -18,6 +18,8 @@ struct Stored {
     profile: String,
     kind: AuthKind,
     place: Place,
+    /// That the profile is noted. Whether the keyring still has what it names, and whether the provider takes it, only
+    /// using it can tell.
     configured: bool,
 }
 

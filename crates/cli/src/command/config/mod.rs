@@ -58,7 +58,7 @@ fn models(home: Option<PathBuf>, all: bool, output: &Output) -> Result<Exit, Fai
     output.answer(&models, |models| render::config::models(models));
     if !all {
         output.aside(&format!(
-            "{} more are known; see them with --all",
+            "{} more are known; see them with --all. Limits learned from providers are in: holon status",
             known - models.len()
         ));
     }
