@@ -188,7 +188,7 @@ fn pause_reason(turn: &OpenTurn, cause: PauseCause) -> String {
     match cause {
         PauseCause::Retry => format!("waits to ask {model} again after a provider failure"),
         PauseCause::Network => {
-            format!("waits for a network to ask {model} again; no provider can be reached")
+            format!("waits for a network to ask {model} again; its provider cannot be reached")
         }
         PauseCause::Quota => {
             format!("parked until the allowance of {model} is renewed, then asks again by itself")

@@ -48,7 +48,16 @@ pub(crate) fn chain(settings: &Settings) -> ModelChain {
             .map_or_else(ModelRef::none, |model| model.value.clone()),
         fallbacks: settings.fallbacks.value.clone(),
         fallback_disabled: settings.disable_provider_fallback.value,
+        local_providers: local_providers(settings),
     }
+}
+
+/// Providers that are asked without a network: those on this machine, and scripts.
+fn local_providers(settings: &Settings) -> Vec<String> {
+    let here = settings.providers.iter().filter(|entry| entry.loopback);
+    here.map(|entry| entry.spec.id.clone())
+        .chain([holon_config::SCRIPTED.to_owned()])
+        .collect()
 }
 
 /// The keys whose value is another: those that count at once, and those that count from the next start on.

@@ -38,8 +38,9 @@ pub const BACKOFF_MAX_MS: u64 = 60_000;
 pub const FALLBACKS: usize = 16;
 /// How long a turn waits for this machine's network before it fails: a night and a day.
 pub const NETWORK_PATIENCE_MS: u64 = 24 * 60 * 60 * 1_000;
-/// The longest a turn waits for network or allowance while somebody sits and waits for its end.
-pub const ATTENDED_PATIENCE_MS: u64 = 60_000;
+/// The longest a turn waits for network or allowance while somebody sits and waits for its end; with the tries between
+/// the pauses that is about a minute.
+pub const ATTENDED_PATIENCE_MS: u64 = 30_000;
 /// The farthest renewal of an allowance a turn is parked for: a week and a day, since weekly allowances are the longest.
 pub const PARK_MAX_MS: u64 = 8 * 24 * 60 * 60 * 1_000;
 /// How often one round is parked; an allowance that is used up right after its renewal is somebody's to look at.

@@ -116,6 +116,14 @@ const fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_none_yet(value: &u32) -> bool {
+    *value == 0
+}
+
 /// The one open turn of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenTurn {
@@ -173,6 +181,9 @@ pub struct OpenTurn {
     /// loses no patience.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offline_ms: u64,
+    /// How often the round in hand was parked for a new allowance.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub parks: u32,
     /// Resumptions.
     #[serde(default)]
     pub resume: ResumeMark,

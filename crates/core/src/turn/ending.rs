@@ -6,7 +6,6 @@ use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::turn::{LogSeq, TerminalKind, TerminalReason};
 use holon_domain::{limits, text};
-use std::collections::BTreeSet;
 
 /// A rest the model asked for.
 pub(crate) struct Rest {
@@ -139,14 +138,14 @@ impl Failure {
             | ModelFailureKind::UnsupportedTransport
             | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
         };
-        let asked = asked(&timeline);
-        let summary = if asked > 1 {
-            format!(
-                "none of {asked} models could answer; the last: {}",
+        let summary = match failures(&timeline).as_slice() {
+            [] | [_] => failure.message.clone(),
+            many => format!(
+                "none of {} models could answer ({}); the last: {}",
+                many.len(),
+                many.join(", "),
                 failure.message
-            )
-        } else {
-            failure.message.clone()
+            ),
         };
         let mut this = Self::runtime(failure.kind.as_str(), &summary);
         let diagnostics = failure.diagnostics.as_deref().cloned().unwrap_or_default();
@@ -167,12 +166,20 @@ impl Failure {
     }
 }
 
-/// How many models were asked.
-fn asked(timeline: &AttemptTimeline) -> usize {
-    let models: BTreeSet<&str> = timeline
-        .attempts
-        .iter()
-        .map(|attempt| attempt.model_ref.as_str())
-        .collect();
-    models.len()
+/// The models that were asked, each with why it failed last.
+fn failures(timeline: &AttemptTimeline) -> Vec<String> {
+    let mut last: Vec<(&str, &str)> = Vec::new();
+    for attempt in &timeline.attempts {
+        let kind = attempt.failure_kind.as_deref().unwrap_or_default();
+        match last
+            .iter_mut()
+            .find(|(model, _)| *model == attempt.model_ref)
+        {
+            Some(known) => known.1 = kind,
+            None => last.push((&attempt.model_ref, kind)),
+        }
+    }
+    last.iter()
+        .map(|(model, kind)| format!("{model}: {kind}"))
+        .collect()
 }

@@ -7,7 +7,7 @@ use crate::attempt::{self, Disposition, MAX_ATTEMPTS, Standing};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundTiming, Stamp};
 use holon_domain::attempt::{
-    AttemptOutcome, AttemptRecord, AttemptTimeline, PARK, Tries, WAIT_FOR_NETWORK, tries_of,
+    AttemptOutcome, AttemptRecord, AttemptTimeline, Tries, WAIT_FOR_NETWORK, tries_of,
 };
 use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectId};
@@ -80,40 +80,89 @@ pub(crate) fn round_failed(
     };
     let advances =
         pause.is_none() && attempt::falls_over(failure.kind) && !turn.fallbacks.is_empty();
+    let local = local_fallback(draft, &turn, pause);
     let record = AttemptRecord {
         backoff_ms: pause.map(|(backoff_ms, _)| backoff_ms),
-        advanced_to_fallback: advances,
+        advanced_to_fallback: advances || local.is_some(),
         renews_at: attempt::renewal_ms(failure).map(|ms| draft.now.plus_millis(ms)),
         ..attempt_record(&turn, failure, timing, verdict)
     };
     keep(&mut turn.attempts, record);
-    match (pause, next_renewal(&turn, draft.now)) {
-        (Some(pause), _) => back_off(draft, turn, failure, pause),
-        (None, _) if advances => fall_over(draft, turn, failure),
-        (None, Some((model, wait_ms))) if attempt::falls_over(failure.kind) => {
-            // Nobody else could answer, but one of them will be able to again.
-            turn.model = model;
-            back_off(draft, turn, failure, (wait_ms, PauseCause::Quota));
-        }
-        (None, _) => give_up(draft, turn, failure),
+    if let Some(index) = local {
+        fall_over(draft, turn, index, failure);
+    } else if advances {
+        fall_over(draft, turn, 0, failure);
+    } else if let Some((wait_ms, cause)) = pause
+        && cause != PauseCause::Quota
+    {
+        back_off(draft, turn, failure, (wait_ms, cause));
+    } else if attempt::falls_over(failure.kind)
+        && let Some((model, wait_ms)) = next_renewal(&turn, draft.now)
+    {
+        park(draft, turn, failure, (model, wait_ms));
+    } else {
+        give_up(draft, turn, failure);
     }
     Reply::Done
 }
 
-/// The model whose allowance is renewed first, of those the round has turned away from, and how long that takes.
-/// Nothing for somebody who sits and waits.
+/// A model on this machine that the turn may turn to, when what is missing is the network.
+fn local_fallback(
+    draft: &Draft<'_>,
+    turn: &OpenTurn,
+    pause: Option<(u64, PauseCause)>,
+) -> Option<usize> {
+    let (_, cause) = pause?;
+    let is_local = |model: &ModelRef| draft.host.models.is_local(model);
+    (cause == PauseCause::Network)
+        .then(|| turn.fallbacks.iter().position(is_local))
+        .flatten()
+}
+
+/// The model whose allowance is renewed first, of all the round has asked, and how long that takes. Nothing for
+/// somebody who would sit and wait too long, and not for ever.
 fn next_renewal(turn: &OpenTurn, now: Timestamp) -> Option<(ModelRef, u64)> {
+    let patience = if turn.attended {
+        limits::ATTENDED_PATIENCE_MS
+    } else {
+        limits::PARK_MAX_MS
+    };
     let ahead = |attempt: &AttemptRecord| {
-        let at = attempt
-            .renews_at
-            .filter(|at| attempt.advanced_to_fallback && *at > now)?;
+        let at = attempt.renews_at.filter(|at| *at > now)?;
         let model = ModelRef::parse(&attempt.model_ref).ok()?;
         Some((model, at.millis_since(now)))
     };
     let renewals = turn.attempts.iter().filter_map(ahead);
     renewals
-        .filter(|(_, wait_ms)| !turn.attended && *wait_ms <= limits::PARK_MAX_MS)
+        .filter(|(_, wait_ms)| turn.parks < limits::PARKS_PER_ROUND && *wait_ms <= patience)
         .min_by_key(|(_, wait_ms)| *wait_ms)
+}
+
+/// Nobody could answer, but one model will be able to again: it is waited for, and then all are asked anew, that one
+/// first.
+fn park(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    failure: &ModelFailure,
+    (model, wait_ms): (ModelRef, u64),
+) {
+    let mut others: Vec<ModelRef> = Vec::new();
+    for attempt in &turn.attempts {
+        if let Ok(asked) = ModelRef::parse(&attempt.model_ref)
+            && asked != model
+            && !others.contains(&asked)
+        {
+            others.push(asked);
+        }
+    }
+    others.append(&mut turn.fallbacks);
+    turn.fallbacks = others;
+    turn.parks += 1;
+    if turn.model != model {
+        let before = std::mem::replace(&mut turn.model, model);
+        turn.requested_model.get_or_insert(before);
+    }
+    back_off(draft, turn, failure, (wait_ms, PauseCause::Quota));
 }
 
 /// What a provider taught holds for every agent of the host.
@@ -129,14 +178,12 @@ pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<Lear
 }
 
 fn standing(turn: &OpenTurn) -> Standing {
-    let parked = |attempt: &&AttemptRecord| attempt.disposition.as_deref() == Some(PARK);
-    let parks = turn.attempts.iter().filter(parked).count();
     Standing {
         attempt: current_try(turn),
         has_fallback: !turn.fallbacks.is_empty(),
         attended: turn.attended,
         without_network_ms: turn.offline_ms,
-        parks: u32::try_from(parks).unwrap_or(u32::MAX),
+        parks: turn.parks,
     }
 }
 
@@ -217,8 +264,8 @@ fn back_off(
 }
 
 /// The next model is asked the same, and for the rest of the turn.
-fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) {
-    let next = turn.fallbacks.remove(0);
+fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure: &ModelFailure) {
+    let next = turn.fallbacks.remove(index);
     let failed = std::mem::replace(&mut turn.model, next);
     draft.event(Event::ProviderFallbackSelected(ProviderFallbackSelected {
         turn_index: turn.turn_index,

@@ -75,6 +75,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         usage: Default::default(),
         attempts: Vec::new(),
         offline_ms: 0,
+        parks: 0,
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });

@@ -36,7 +36,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
         return Reply::Unchanged;
     };
     turn.rounds += 1;
-    turn.offline_ms = 0;
+    (turn.offline_ms, turn.parks) = (0, 0);
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, &answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);

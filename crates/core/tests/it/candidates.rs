@@ -19,9 +19,8 @@ const HOUR_MS: u64 = 3_600_000;
 fn asking(surface: DeliverySurface) -> World {
     let mut world = states::idle();
     world.host.models = ModelChain {
-        default: make::model("a/1"),
         fallbacks: vec![make::model("b/1"), make::model("c/1")],
-        fallback_disabled: false,
+        ..ModelChain::only(make::model("a/1"))
     };
     let mut ingress = make::prompt(Priority::Normal);
     ingress.delivery_surface = surface;
@@ -142,7 +141,8 @@ fn when_nobody_is_left_the_turn_fails_once_and_says_how_many_were_asked() {
     assert_eq!(timeline.active_model_ref.as_deref(), Some("c/1"));
     let failure = world.agent.last_failure.as_ref().expect("kept");
     let summary = &failure.failure_artifact.summary;
-    assert!(summary.starts_with("none of 3 models"), "{summary}");
+    let each = "none of 3 models could answer (a/1: invalid_response, b/1: invalid_response, c/1: invalid_response)";
+    assert!(summary.starts_with(each), "{summary}");
 }
 
 #[test]
@@ -324,15 +324,37 @@ fn an_effort_holds_for_the_model_it_was_chosen_with() {
 }
 
 #[test]
-fn when_nobody_could_answer_the_turn_waits_for_the_allowance_that_is_renewed_first() {
+fn the_allowance_that_is_renewed_first_is_waited_for_and_then_all_are_asked_anew() {
+    for last in [
+        used_up(3 * HOUR_MS),
+        ModelFailure::new(ModelFailureKind::Auth, "no"),
+    ] {
+        let mut world = unattended();
+        fail(&mut world, used_up(2 * HOUR_MS));
+        fail(&mut world, used_up(HOUR_MS));
+        assert_eq!(asked(&world), "c/1");
+        fail(&mut world, last);
+        let standing = assess(&world.agent, &world.queue());
+        assert_eq!(
+            standing.posture.wakes_at,
+            Some(world.now.plus_millis(HOUR_MS))
+        );
+        world.let_due_come();
+        assert_eq!(asked(&world), "b/1");
+        fail_as(&mut world, ModelFailureKind::Auth);
+        assert_eq!(asked(&world), "a/1", "the others are asked again");
+        world.send(Said::words("back again").to(&world));
+        assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+    }
+}
+
+#[test]
+fn without_a_network_a_model_on_this_machine_is_asked_at_once() {
     let mut world = unattended();
-    fail(&mut world, used_up(2 * HOUR_MS));
-    fail(&mut world, used_up(HOUR_MS));
+    world.host.models.local_providers = vec!["c".to_owned()];
+    fail_as(&mut world, ModelFailureKind::Network);
     assert_eq!(asked(&world), "c/1");
-    fail_as(&mut world, ModelFailureKind::Auth);
-    assert_eq!(asked(&world), "b/1");
-    world.let_due_come();
-    world.send(Said::words("back again").to(&world));
+    world.send(Said::words("here").to(&world));
     assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
 }
 

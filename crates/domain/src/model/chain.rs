@@ -12,6 +12,8 @@ pub struct ModelChain {
     pub fallbacks: Vec<ModelRef>,
     /// Whether only the first is ever asked.
     pub fallback_disabled: bool,
+    /// Providers on this machine, which need no network.
+    pub local_providers: Vec<String>,
 }
 
 /// Whom an agent asks from its next turn on.
@@ -36,7 +38,15 @@ impl ModelChain {
             default,
             fallbacks: Vec::new(),
             fallback_disabled: false,
+            local_providers: Vec::new(),
         }
+    }
+
+    /// Whether a model can be asked without a network.
+    #[must_use]
+    pub fn is_local(&self, model: &ModelRef) -> bool {
+        let id = model.provider();
+        self.local_providers.iter().any(|local| local == id)
     }
 
     /// Whom an agent asks first.
@@ -73,9 +83,8 @@ mod tests {
     #[test]
     fn an_own_choice_comes_first_then_the_default_then_the_fallbacks_and_nobody_twice() {
         let chain = ModelChain {
-            default: model("a/1"),
             fallbacks: vec![model("b/1"), model("a/1"), model("c/1"), model("b/1")],
-            fallback_disabled: false,
+            ..ModelChain::only(model("a/1"))
         };
         let after = |own: Option<&ModelRef>| -> Vec<String> {
             let rest = chain.after_first(own);
