@@ -168,11 +168,14 @@ fn too_many(headers: &HeaderMap, said: &Said) -> Verdict {
         .is_some_and(|status| status == "rejected");
     let used_up = quota(headers, said);
     let passes = used_up.wait_ms.is_some_and(|wait| wait <= BACKOFF_MAX_MS);
-    if (rejected || said.mentions(QUOTA)) && !passes {
-        return used_up;
-    }
+    let wait_ms = match (rejected || said.mentions(QUOTA), passes) {
+        (true, false) => return used_up,
+        // Asked before the renewal it would only say the same again.
+        (true, true) => used_up.wait_ms,
+        (false, _) => wait_ms(headers, said),
+    };
     Verdict {
-        wait_ms: wait_ms(headers, said),
+        wait_ms,
         ..Verdict::of(Kind::RateLimited)
     }
 }

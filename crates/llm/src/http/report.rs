@@ -249,11 +249,12 @@ impl Asked<'_> {
                     self.place()
                 )
             }
+            Kind::RateLimited | Kind::ServerError | Kind::Timeout => match verdict.wait_ms {
+                Some(wait) => format!("; it wants to be asked again in {}", wait_in_words(wait)),
+                None => String::new(),
+            },
             Kind::InvalidRequest
             | Kind::ContextLengthExceeded
-            | Kind::RateLimited
-            | Kind::ServerError
-            | Kind::Timeout
             | Kind::Connection
             | Kind::Network
             | Kind::InvalidResponse
@@ -328,6 +329,9 @@ fn host(target: &str) -> String {
 }
 
 fn wait_in_words(millis: u64) -> String {
+    if millis < 60_000 {
+        return format!("{} s", millis.div_ceil(1_000));
+    }
     let minutes = millis.div_ceil(60_000);
     match (minutes / 1_440, minutes / 60 % 24, minutes % 60) {
         (0, 0, minutes) => format!("{minutes} min"),

@@ -43,18 +43,24 @@ pub(super) fn wait_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
     exact
         .or_else(|| until(text(headers, RETRY_AFTER.as_str())?, now))
         .or_else(|| stated(said))
+        .or_else(|| body_reset(said, now))
         .or_else(|| limit_reset(headers, now))
 }
 
 /// How long until a used-up allowance is renewed, in milliseconds.
 pub(super) fn renewal_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
     let now = date(headers);
+    body_reset(said, now)
+        .or_else(|| until(text(headers, "anthropic-ratelimit-unified-reset")?, now))
+        .or_else(|| wait_ms(headers, said))
+}
+
+/// The reset a body states as a field of its own.
+fn body_reset(said: &Said, now: Option<i64>) -> Option<u64> {
     let seconds = |name| said.field(name).and_then(Value::as_f64);
     seconds("resets_in_seconds")
         .and_then(|wait| bounded(wait * 1_000.0))
         .or_else(|| until(&seconds("resets_at")?.to_string(), now))
-        .or_else(|| until(text(headers, "anthropic-ratelimit-unified-reset")?, now))
-        .or_else(|| wait_ms(headers, said))
 }
 
 /// A wait the words state: `try again in 20s`, or Google's `retryDelay`.

@@ -257,6 +257,8 @@ async fn a_refusal_whose_words_do_not_end_is_told_soon_with_what_came_of_them() 
         let (mut stream, _) = listener.accept().unwrap();
         let head = "HTTP/1.1 503 Busy\r\nContent-Length: 9999\r\n\r\n";
         let words = "the kitchen is closed, and more words than the key is long ";
+        // An answer that comes before its question is none.
+        assert_ne!(stream.read(&mut [0; 1_024]).unwrap(), 0);
         stream
             .write_all(format!("{head}{words}").as_bytes())
             .unwrap();

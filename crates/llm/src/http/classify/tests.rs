@@ -349,3 +349,28 @@ fn a_missing_previous_response_is_recognised_and_nothing_else_is() {
         &said(r#"{"error":{"message":"no"}}"#)
     ));
 }
+
+#[test]
+fn a_renewal_within_a_minute_is_the_wait_of_the_rate_limit() {
+    let dated = headers(&[
+        ("date", "Thu, 01 Jan 2026 00:00:00 GMT"),
+        ("retry-after", "2"),
+    ]);
+    for body in [
+        r#"{"error":{"code":"insufficient_quota","resets_in_seconds":45}}"#,
+        r#"{"error":{"code":"insufficient_quota","resets_at":1767225645}}"#,
+    ] {
+        let verdict = refusal(429, &dated, &Said::read(body.as_bytes()));
+        assert_eq!(
+            (verdict.kind, verdict.wait_ms),
+            (Kind::RateLimited, Some(45_000)),
+            "{body}"
+        );
+    }
+    let unnamed = Said::read(br#"{"error":{"message":"Slow down","resets_in_seconds":45}}"#);
+    let verdict = refusal(429, &HeaderMap::new(), &unnamed);
+    assert_eq!(
+        (verdict.kind, verdict.wait_ms),
+        (Kind::RateLimited, Some(45_000))
+    );
+}

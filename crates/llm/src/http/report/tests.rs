@@ -16,6 +16,10 @@ fn provider(transport: Transport) -> ProviderSpec {
 }
 
 fn told(transport: Transport, status: u16, body: &str) -> ModelFailure {
+    told_with(transport, status, &HeaderMap::new(), body)
+}
+
+fn told_with(transport: Transport, status: u16, headers: &HeaderMap, body: &str) -> ModelFailure {
     let provider = provider(transport);
     let url = Url::parse("https://api.acme.example/v1/responses").unwrap();
     let model = ModelRef::parse("acme/m").unwrap();
@@ -27,7 +31,7 @@ fn told(transport: Transport, status: u16, body: &str) -> ModelFailure {
         secret: Some(&secret),
     };
     let status = StatusCode::from_u16(status).unwrap();
-    asked.refused(status, &HeaderMap::new(), &Said::read(body.as_bytes()))
+    asked.refused(status, headers, &Said::read(body.as_bytes()))
 }
 
 fn message(status: u16, body: &str) -> String {
@@ -53,6 +57,19 @@ fn a_refusal_names_the_provider_the_status_the_words_and_the_next_step() {
     assert_eq!(message(503, ""), "acme answered 503 Service Unavailable");
     let quota = r#"{"error":{"type":"usage_limit_reached","message":"Limit reached","resets_in_seconds":7500}}"#;
     assert!(message(429, quota).ends_with("; the allowance is renewed in 2 h 5 min"));
+}
+
+#[test]
+fn a_provider_that_says_when_to_ask_again_is_quoted_with_it() {
+    for (status, after, said) in [
+        (429, "9999", "; it wants to be asked again in 2 h 47 min"),
+        (503, "45", "; it wants to be asked again in 45 s"),
+    ] {
+        let mut headers = HeaderMap::new();
+        headers.insert("retry-after", HeaderValue::from_static(after));
+        let failure = told_with(Transport::OpenaiResponses, status, &headers, "Slow down.");
+        assert!(failure.message.ends_with(said), "{}", failure.message);
+    }
 }
 
 #[test]
@@ -166,7 +183,9 @@ fn every_limit_that_passes_is_a_timeout_with_its_stage() {
 #[test]
 fn waits_are_told_in_the_units_people_use() {
     for (millis, words) in [
-        (1, "1 min"),
+        (1, "1 s"),
+        (59_001, "60 s"),
+        (60_000, "1 min"),
         (90_000, "2 min"),
         (7_500_000, "2 h 5 min"),
         (5 * 86_400_000 + 3_600_000, "5 d 1 h"),
