@@ -1,7 +1,7 @@
 //! Exit codes and the one shape of failure every command ends in.
 
 use holon_api::ErrorBody;
-use holon_config::{CredentialError, Place};
+use holon_config::CredentialError;
 use std::process::ExitCode;
 
 /// What the exit code tells a script.
@@ -78,25 +78,27 @@ impl Failure {
 impl From<holon_config::Error> for Failure {
     fn from(error: holon_config::Error) -> Self {
         use holon_config::Error;
-        let (typed, code) = match &error {
-            Error::Value { place, .. } | Error::RelativeHome { place, .. } => {
-                let typed = matches!(place, Place::Flag(_) | Place::Given(_));
-                (typed, "invalid_settings")
-            }
-            Error::NoSuchKey { .. } => (true, "no_such_setting"),
-            Error::NoSuchProvider { .. } => (false, "provider_not_found"),
-            Error::Refused { .. } => (false, "settings_refused"),
+        let code = match &error {
+            Error::NoSuchKey { .. } => "no_such_setting",
+            Error::NoSuchProvider { .. } => "provider_not_found",
+            Error::Refused { .. } => "settings_refused",
             Error::Credential(error) => return credential(error),
-            Error::NoHome
+            Error::Value { .. }
+            | Error::RelativeHome { .. }
+            | Error::NoHome
             | Error::NotText { .. }
             | Error::UnknownKey { .. }
             | Error::Syntax { .. }
             | Error::Unreadable { .. }
             | Error::TooLarge { .. }
             | Error::Unwritable { .. }
-            | Error::Token(_) => (false, "invalid_settings"),
+            | Error::Token(_) => "invalid_settings",
         };
-        let exit = if typed { Exit::Usage } else { Exit::Failed };
+        let exit = if error.is_of_what_was_given() {
+            Exit::Usage
+        } else {
+            Exit::Failed
+        };
         Self::new(exit, code, error.to_string())
     }
 }

@@ -1,8 +1,10 @@
 //! Finding the host of a home, and the agent that is meant.
 
 use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::settings;
 use holon_client::Client;
-use holon_config::{Flags, Settings, Source};
+use holon_config::{Flags, Source};
 use holon_domain::AgentId;
 use std::path::{Path, PathBuf};
 
@@ -17,14 +19,22 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// The host of the home the settings name. Nothing is connected yet.
-    pub(crate) fn find(home: Option<PathBuf>, agent: Option<String>) -> Result<Self, Failure> {
+    /// The host of the home the settings name. Nothing is connected yet. A settings file that cannot be used is told
+    /// and left out: the host that runs may be healthy.
+    pub(crate) fn find(
+        home: Option<PathBuf>,
+        agent: Option<String>,
+        output: &Output,
+    ) -> Result<Self, Failure> {
         let flags = Flags {
             home,
             agent,
             ..Flags::default()
         };
-        let settings = Settings::load(&flags)?;
+        let (settings, problem) = settings::of_client(&flags)?;
+        if let Some(problem) = problem {
+            settings::warn_of_file(&problem, output);
+        }
         let agent = match settings.default_agent.source {
             // The host may have another default than this build has.
             Source::Builtin => None,

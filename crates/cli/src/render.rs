@@ -1,9 +1,11 @@
 //! Words for people, made from what the host answered. Pure: nothing here prints.
 
+pub(crate) mod attempt;
 pub(crate) mod config;
 pub(crate) mod init;
 pub(crate) mod model;
 
+use holon_config::Providers;
 use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{BriefKind, BriefRecord};
@@ -27,7 +29,7 @@ fn spelled(value: &impl Serialize) -> String {
 }
 
 /// What is to be said of a run that is not simply done, and what to do next.
-pub(crate) fn run_status(response: &RunOnceResponse) -> Option<String> {
+pub(crate) fn run_status(response: &RunOnceResponse, providers: &Providers) -> Option<String> {
     match response.final_status {
         RunStatus::Completed => None,
         RunStatus::Waiting => Some(waiting(response)),
@@ -36,9 +38,9 @@ pub(crate) fn run_status(response: &RunOnceResponse) -> Option<String> {
                 .failure_artifact
                 .as_ref()
                 .map_or("unknown", |failure| failure.kind.as_str());
-            Some(format!(
-                "run failed: {kind}\nnext: see every try with --json"
-            ))
+            let next = attempt::remedy(&response.provider_attempt_timeline, providers)
+                .unwrap_or_else(|| "see every try with --json".to_owned());
+            Some(format!("run failed: {kind}\nnext: {next}"))
         }
         RunStatus::MaxTurnsExceeded => Some(format!(
             "run was cut off after {} model rounds\nnext: allow more with --max-turns N",
@@ -185,7 +187,7 @@ fn entry(entry: &TranscriptEntry) -> String {
     let said = match entry.kind {
         TranscriptKind::IncomingMessage => incoming(&entry.data),
         TranscriptKind::AssistantRound | TranscriptKind::SubagentAssistantRound => {
-            blocks(&entry.data)
+            answered(&entry.data)
         }
         TranscriptKind::ToolResults => results(&entry.data),
         TranscriptKind::RuntimeFailure => failure(&entry.data),
@@ -212,9 +214,12 @@ fn incoming(data: &Value) -> String {
     }
 }
 
-fn blocks(data: &Value) -> String {
+/// What a model said, after who said it when it is not the one that was asked for.
+fn answered(data: &Value) -> String {
     let blocks = data.pointer("/blocks").and_then(Value::as_array);
-    let lines: Vec<String> = blocks.into_iter().flatten().map(block).collect();
+    let note = attempt::fell_over_in(data).map(|note| format!("({note})"));
+    let said = blocks.into_iter().flatten().map(block);
+    let lines: Vec<String> = note.into_iter().chain(said).collect();
     lines.join("\n")
 }
 

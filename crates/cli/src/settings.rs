@@ -1,6 +1,7 @@
 //! The settings as a host of this home would have them, and telling a running one that they changed.
 
 use crate::exit::Failure;
+use crate::output::Output;
 use crate::{host, path};
 use holon_config::{Env, Flags, Settings, Source, resolve};
 use holon_domain::model::ModelRef;
@@ -20,6 +21,36 @@ pub(crate) fn of(home: Option<PathBuf>) -> Result<Settings, Failure> {
         home,
         ..Flags::default()
     })
+}
+
+/// What a client of a host needs: the settings, or where the file cannot be used those of the command line and the
+/// environment, with what is wrong with the file. A host that runs need not care about it.
+pub(crate) fn of_client(flags: &Flags) -> Result<(Settings, Option<Failure>), Failure> {
+    let env = Env::from_process();
+    let problem = match Settings::load_from(&env, flags) {
+        Ok(settings) => return Ok((with_absolute_models(settings)?, None)),
+        Err(problem) => Failure::from(problem),
+    };
+    match resolve(&env, flags, None) {
+        Ok(settings) => Ok((with_absolute_models(settings)?, Some(problem))),
+        // Not the file's fault.
+        Err(_) => Err(problem),
+    }
+}
+
+/// Says in one line that the file is left out, and why.
+pub(crate) fn warn_of_file(problem: &Failure, output: &Output) {
+    let words = &problem.body.error;
+    // A parser shows the line it stumbled over, with marks in the margin.
+    let is_excerpt = |line: &&str| {
+        let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+        !line.starts_with('|')
+    };
+    let lines: Vec<&str> = words.lines().filter(is_excerpt).map(str::trim).collect();
+    output.note(&format!(
+        "warning: config.toml is left out: {}",
+        lines.join(", ")
+    ));
 }
 
 /// Where the home is. Needs no settings file that can be read, so that one can be put right.

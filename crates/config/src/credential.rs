@@ -44,6 +44,8 @@ pub enum CredentialState {
     NotNeeded,
     /// It has one. Whether the provider takes it only a call can tell.
     Configured,
+    /// A command prints it, which nobody has run. Everywhere else as good as [`CredentialState::Configured`].
+    Printed,
     /// It has none.
     Missing {
         /// What is wrong.
@@ -73,7 +75,7 @@ impl CredentialState {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::NotNeeded => "not_needed",
-            Self::Configured => "configured",
+            Self::Configured | Self::Printed => "configured",
             Self::Missing { .. } => "missing",
             Self::Expired { .. } => "expired",
             Self::Unusable { .. } => "unusable",
@@ -83,14 +85,14 @@ impl CredentialState {
     /// Whether the provider can be asked.
     #[must_use]
     pub const fn is_usable(&self) -> bool {
-        matches!(self, Self::NotNeeded | Self::Configured)
+        matches!(self, Self::NotNeeded | Self::Configured | Self::Printed)
     }
 
     /// What is wrong and what to do about it, if anything is.
     #[must_use]
     pub fn trouble(&self) -> Option<(&str, &str)> {
         match self {
-            Self::NotNeeded | Self::Configured => None,
+            Self::NotNeeded | Self::Configured | Self::Printed => None,
             Self::Missing { problem, next_step }
             | Self::Expired { problem, next_step }
             | Self::Unusable { problem, next_step } => Some((problem, next_step)),
@@ -103,7 +105,8 @@ impl CredentialState {
 pub fn state(entry: &ProviderEntry, env: &Env, home: &Path, now: Timestamp) -> CredentialState {
     let error = match credential(entry, env, home, now) {
         Ok(Found::NotNeeded) => return CredentialState::NotNeeded,
-        Ok(Found::Secret { .. } | Found::Command { .. }) => return CredentialState::Configured,
+        Ok(Found::Secret { .. }) => return CredentialState::Configured,
+        Ok(Found::Command { .. }) => return CredentialState::Printed,
         Err(error) => error,
     };
     let (problem, next_step) = (error.problem(), error.next_step());

@@ -2,7 +2,7 @@
 
 mod report;
 
-pub use report::{DoctorReport, ModelAvailability, ProviderReport, RetryPolicy};
+pub use report::{DoctorReport, ModelAvailability, ProviderReport, RetryPolicy, Untried};
 
 use crate::credential::{CredentialState, state};
 use crate::env::Env;

@@ -4,18 +4,20 @@
 //! the file. One change at a time; a file that is a link is changed where it points.
 
 use crate::atomic;
-use crate::env::Env;
 use crate::error::{Error, Place};
 use crate::file::{self, FileSettings};
 use crate::key::{self, KeyPath, Value};
 use crate::provider;
-use crate::resolve::{Flags, resolve};
 use crate::settings::Settings;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use toml_edit::DocumentMut;
 
+mod comments;
 mod document;
+mod verdict;
+
+use verdict::Given;
 
 /// What to change about a provider. What is not named stays; naming a source replaces everything about the credential.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -70,8 +72,13 @@ pub fn list(home: &Path) -> Result<Vec<(KeyPath, Value)>, Error> {
 /// # Errors
 /// When there is no such key, it does not take the value, or the settings would no longer work. Nothing changes then.
 pub fn set(home: &Path, name: &str, value: &str) -> Result<(), Error> {
-    let (path, value) = judged(known(name)?, value)?;
-    change(home, |document| document::put(document, &path, &value)).map(drop)
+    let path = known(name)?;
+    let place = Place::Given(path.to_string());
+    let (given, value) = judged(Given { path, place }, value)?;
+    change(home, std::slice::from_ref(&given), |document| {
+        document::put(document, &given.path, &value)
+    })
+    .map(drop)
 }
 
 /// Removes a key; says whether it was there. A key nobody knows can be removed too, so that a file can be put right.
@@ -81,8 +88,13 @@ pub fn set(home: &Path, name: &str, value: &str) -> Result<(), Error> {
 pub fn unset(home: &Path, name: &str) -> Result<bool, Error> {
     let path = parse(name)?;
     let mut removed = false;
-    change(home, |document| {
+    change(home, &[], |document| {
+        let before = document.to_string();
         removed = document::remove(document.as_table_mut(), path.segments());
+        // What does not parse with its comments is as good without them.
+        if let Ok(commented) = comments::kept(&before, &document.to_string()).parse() {
+            *document = commented;
+        }
         Ok(())
     })?;
     if !removed && key::find(&path).is_none() && !key::is_table(&path) {
@@ -101,33 +113,43 @@ pub fn set_provider(home: &Path, id: &str, wanted: &ProviderChange) -> Result<()
         .as_ref()
         .map(|argv| Value::List(argv.clone()).to_string());
     let fields = [
-        ("transport", &wanted.transport),
-        ("base_url", &wanted.base_url),
-        ("reasoning_effort", &wanted.reasoning_effort),
-        ("auth.source", &wanted.auth_source),
-        ("auth.kind", &wanted.auth_kind),
-        ("auth.env", &wanted.auth_env),
-        ("auth.profile", &wanted.auth_profile),
-        ("auth.external", &wanted.auth_external),
-        ("auth.command", &command),
+        ("transport", "--transport", &wanted.transport),
+        ("base_url", "--base-url", &wanted.base_url),
+        (
+            "reasoning_effort",
+            "--reasoning-effort",
+            &wanted.reasoning_effort,
+        ),
+        ("auth.source", "--credential-source", &wanted.auth_source),
+        ("auth.kind", "--credential-kind", &wanted.auth_kind),
+        ("auth.env", "--credential-env", &wanted.auth_env),
+        ("auth.profile", "--credential-profile", &wanted.auth_profile),
+        (
+            "auth.external",
+            "--credential-external",
+            &wanted.auth_external,
+        ),
+        ("auth.command", "--credential-command", &command),
     ];
     let table = KeyPath::of(&["providers", id]);
-    let mut changes = Vec::new();
-    for (field, value) in fields {
+    let (mut given, mut values) = (Vec::new(), Vec::new());
+    for (field, flag, value) in fields {
         if let Some(value) = value {
             let path = field
                 .split('.')
                 .fold(table.clone(), |path, segment| path.join(segment));
-            changes.push(judged(path, value)?);
+            let place = Place::Flag(flag);
+            let (one, value) = judged(Given { path, place }, value)?;
+            given.push(one);
+            values.push(value);
         }
     }
-    change(home, |document| {
+    change(home, &given, |document| {
         if wanted.auth_source.is_some() {
             document::remove(document.as_table_mut(), table.join("auth").segments());
         }
-        changes
-            .iter()
-            .try_for_each(|(path, value)| document::put(document, path, value))
+        let mut changes = given.iter().zip(&values);
+        changes.try_for_each(|(given, value)| document::put(document, &given.path, value))
     })
     .map(drop)
 }
@@ -139,7 +161,7 @@ pub fn set_provider(home: &Path, id: &str, wanted: &ProviderChange) -> Result<()
 pub fn remove_provider(home: &Path, id: &str) -> Result<(), Error> {
     let path = KeyPath::of(&["providers", id]);
     let mut removed = false;
-    change(home, |document| {
+    change(home, &[], |document| {
         removed = document::remove(document.as_table_mut(), path.segments());
         Ok(())
     })?;
@@ -182,29 +204,27 @@ fn no_such_key(path: &KeyPath) -> Error {
 }
 
 /// A value of the kind the key takes.
-fn judged(path: KeyPath, text: &str) -> Result<(KeyPath, Value), Error> {
-    let place = || Place::Given(path.to_string());
-    let Some(key) = key::find(&path) else {
-        let problem = format!(
-            "is a table; set one of its keys, which `holon config schema` lists under {path}"
-        );
-        return Err(Error::Value {
-            place: place(),
-            problem,
-        });
+fn judged(given: Given, text: &str) -> Result<(Given, Value), Error> {
+    let refuse = |problem| {
+        let place = given.place.clone();
+        Err(Error::Value { place, problem })
+    };
+    let Some(key) = key::find(&given.path) else {
+        return refuse(format!(
+            "is a table; set one of its keys, which `holon config schema` lists under {}",
+            given.path
+        ));
     };
     match key.kind.read(text) {
-        Ok(value) => Ok((path, value)),
-        Err(problem) => Err(Error::Value {
-            place: place(),
-            problem,
-        }),
+        Ok(value) => Ok((given, value)),
+        Err(problem) => refuse(problem),
     }
 }
 
 /// Makes one change; says whether the text is another now.
 fn change(
     home: &Path,
+    given: &[Given],
     edit: impl FnOnce(&mut DocumentMut) -> Result<(), Error>,
 ) -> Result<bool, Error> {
     let path = Settings::file_path(home);
@@ -226,7 +246,7 @@ fn change(
     if after == text {
         return Ok(false);
     }
-    check(&after, &path)?;
+    verdict::check(&text, &after, &path, given)?;
     let target = target(&path).map_err(failed)?;
     let mode = match before {
         Some(_) => {
@@ -240,21 +260,6 @@ fn change(
     };
     atomic::replace(&target, after.as_bytes(), mode).map_err(failed)?;
     Ok(true)
-}
-
-/// Reads and resolves a text as a start would, with nothing set in the environment: the file must stand by itself.
-fn check(text: &str, path: &Path) -> Result<(), Error> {
-    let refused = |error| Error::Refused {
-        problem: Box::new(error),
-    };
-    let file = FileSettings::parse(text, path).map_err(refused)?;
-    let flags = Flags {
-        home: Some("/".into()),
-        ..Flags::default()
-    };
-    resolve(&Env::default(), &flags, Some(&file))
-        .map_err(refused)
-        .map(drop)
 }
 
 /// Where the file is: the end of a link, or the path itself.

@@ -18,6 +18,8 @@ pub enum Place {
     Variable(String),
     /// As a value for a key, in a change somebody asked for.
     Given(String),
+    /// Under a key of the settings, in a text that is not on disk.
+    Setting(String),
     /// In the settings file.
     File {
         /// Which file.
@@ -33,7 +35,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) => f.write_str(name),
-            Self::Variable(name) | Self::Given(name) => f.write_str(name),
+            Self::Variable(name) | Self::Given(name) | Self::Setting(name) => f.write_str(name),
             Self::File { path, line, key } => write!(f, "{}:{line}: {key}", path.display()),
         }
     }
@@ -137,4 +139,29 @@ pub enum Error {
     /// The control token cannot be used.
     #[error(transparent)]
     Token(#[from] TokenError),
+}
+
+impl Error {
+    /// Whether it is about a value somebody has just given, rather than about one that was there.
+    #[must_use]
+    pub fn is_of_what_was_given(&self) -> bool {
+        match self {
+            Self::Value { place, .. }
+            | Self::RelativeHome { place, .. }
+            | Self::UnknownKey { place, .. } => {
+                matches!(place, Place::Flag(_) | Place::Given(_))
+            }
+            Self::NoSuchKey { .. } => true,
+            Self::Refused { problem } => problem.is_of_what_was_given(),
+            Self::NoHome
+            | Self::NotText { .. }
+            | Self::Syntax { .. }
+            | Self::Unreadable { .. }
+            | Self::TooLarge { .. }
+            | Self::NoSuchProvider { .. }
+            | Self::Unwritable { .. }
+            | Self::Credential(_)
+            | Self::Token(_) => false,
+        }
+    }
 }

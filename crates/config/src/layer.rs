@@ -86,7 +86,7 @@ impl Found {
         match self.place {
             Place::Flag(_) | Place::Given(_) => Source::Flag,
             Place::Variable(_) => Source::Environment,
-            Place::File { .. } => Source::File,
+            Place::File { .. } | Place::Setting(_) => Source::File,
         }
     }
 

@@ -30,8 +30,8 @@ mod url;
 pub use catalog::{Catalog, CatalogModel, ModelCapability, Price, UsdPerMillion};
 pub use credential::{CredentialState, Found, credential, state};
 pub use doctor::{
-    DoctorReport, ModelAvailability, ProviderReport, RetryPolicy, doctor, model_availability,
-    provider_reports,
+    DoctorReport, ModelAvailability, ProviderReport, RetryPolicy, Untried, doctor,
+    model_availability, provider_reports,
 };
 pub use effective::{Effective, SchemaEntry, schema};
 pub use env::{Env, VARIABLES, Variable};

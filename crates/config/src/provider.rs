@@ -132,7 +132,7 @@ impl Providers {
     pub fn unknown(&self, id: &str) -> String {
         let advice = match crate::key::nearest(id, self.0.keys().map(String::as_str)) {
             Some(name) => format!("did you mean {name}?"),
-            None => "run `holon config providers list` to see them all, or add it with `holon config providers set`".to_owned(),
+            None => "run `holon config providers list --all` to see them all, or add it with `holon config providers set`".to_owned(),
         };
         format!("there is no provider {id:?}; {advice}")
     }

@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 pub enum LogLevel {
     /// What a host does.
     Info,
-    /// Only what went wrong: for commands whose output is their answer.
+    /// Only what went wrong: for commands whose output is their answer, and which tell of models themselves.
     Warn,
 }
 
@@ -16,7 +16,7 @@ pub enum LogLevel {
 pub fn start_logging(settings: &Settings, unasked: LogLevel) {
     let usual = match unasked {
         LogLevel::Info => "info",
-        LogLevel::Warn => "warn",
+        LogLevel::Warn => "warn,holon_daemon::port::model=error",
     };
     let asked = match settings.log_filter.source {
         Source::Builtin => usual,

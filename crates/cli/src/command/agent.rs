@@ -49,7 +49,7 @@ async fn create(
             .transpose()?,
         template: None,
     };
-    let host = Host::find(home, None)?;
+    let host = Host::find(home, None, output)?;
     let identity = host.asked(host.client().create_agent(&agent_id, &request).await)?;
     output.answer(&identity, |identity| {
         format!("agent {} is there", identity.agent_id)
@@ -58,7 +58,7 @@ async fn create(
 }
 
 async fn list(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
-    let host = Host::find(home, None)?;
+    let host = Host::find(home, None, output)?;
     let agents = host.asked(host.client().agents().await)?;
     output.answer(&agents, |agents| render::agents(agents));
     Ok(Exit::Done)
@@ -70,7 +70,7 @@ async fn control(
     action: ControlAction,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, id)?;
+    let host = Host::find(home, id, output)?;
     let agent_id = host.agent_id().await?;
     let answer = host.asked(host.client().control(&agent_id, action).await)?;
     output.answer(&answer, |answer| match action {

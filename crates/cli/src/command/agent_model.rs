@@ -23,7 +23,7 @@ pub(super) async fn run(
 }
 
 async fn get(home: Option<PathBuf>, id: Option<String>, output: &Output) -> Result<Exit, Failure> {
-    let host = Host::find(home, id)?;
+    let host = Host::find(home, id, output)?;
     let summary = host.asked(host.client().status(host.agent()).await)?;
     output.answer(&summary.model, render::model::state);
     Ok(Exit::Done)
@@ -41,7 +41,7 @@ async fn set(
         reasoning_effort: effort,
         ..SetModelRequest::default()
     };
-    let host = Host::find(home, id)?;
+    let host = Host::find(home, id, output)?;
     let agent_id = host.agent_id().await?;
     let answer = host.asked(host.client().set_model(&agent_id, &request).await)?;
     output.answer(&answer, render::model::chosen);
@@ -53,7 +53,7 @@ async fn clear(
     id: Option<String>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, id)?;
+    let host = Host::find(home, id, output)?;
     let agent_id = host.agent_id().await?;
     let answer = host.asked(host.client().clear_model(&agent_id).await)?;
     output.answer(&answer, render::model::chosen);

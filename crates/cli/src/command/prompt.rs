@@ -19,7 +19,7 @@ pub(super) async fn run(
         priority: None,
         max_turns: None,
     };
-    let host = Host::find(home, args.agent.agent)?;
+    let host = Host::find(home, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;
     let admitted = host.asked(host.client().prompt(&agent_id, &request).await)?;
     output.answer(&admitted, |admitted| {

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::{host, path, render, settings};
 use holon_api::RunRequest;
-use holon_config::{Settings, Source};
+use holon_config::{Flags, Settings, Source};
 use holon_daemon::LogLevel;
 use holon_domain::AgentId;
 use holon_domain::run::{RunOnceResponse, RunStatus};
@@ -16,23 +16,32 @@ use std::path::PathBuf;
 /// Asks and prints.
 pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
     let mut request = request(args)?;
-    let settings = settings::of(home)?;
+    let flags = Flags {
+        home,
+        ..Flags::default()
+    };
+    let (settings, problem) = settings::of_client(&flags)?;
     holon_daemon::start_logging(&settings, LogLevel::Warn);
     let response = super::block_on(async {
         let client = host::client(&settings.home.value);
         match client.health().await {
             Ok(_) => {
+                if let Some(problem) = &problem {
+                    settings::warn_of_file(problem, output);
+                }
                 follow_environment(&mut request, &settings);
                 Ok(client.run(&request).await?)
             }
             Err(holon_client::Error::Unreachable { .. }) => {
+                // Without a host the settings are this run's own.
+                let settings = settings::load(&flags)?;
                 Ok(holon_daemon::run_local(&settings, request).await?)
             }
             Err(other) => Err(Failure::from(other)),
         }
     });
     let response = response.map_err(advise)?;
-    show(&response, output);
+    show(&response, &settings, output);
     Ok(match response.final_status {
         RunStatus::Completed => Exit::Done,
         RunStatus::Waiting => Exit::Waiting,
@@ -97,12 +106,15 @@ fn advise(failure: Failure) -> Failure {
     failure
 }
 
-fn show(response: &RunOnceResponse, output: &Output) {
+fn show(response: &RunOnceResponse, settings: &Settings, output: &Output) {
     output.answer(response, |response| response.final_text.clone());
     if output.format() == Format::Json {
         return;
     }
-    if let Some(line) = render::run_status(response) {
+    if let Some(line) = render::attempt::fell_over(&response.provider_attempt_timeline) {
+        output.note(&format!("note: {line}"));
+    }
+    if let Some(line) = render::run_status(response, &settings.providers) {
         output.note(&line);
     }
     output.aside(&render::run_usage(response));

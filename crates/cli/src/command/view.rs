@@ -18,7 +18,7 @@ pub(super) async fn status(
     agent: Option<String>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, agent)?;
+    let host = Host::find(home, agent, output)?;
     let summary = host.asked(host.client().status(host.agent()).await)?;
     output.answer(&summary, render::summary);
     Ok(Exit::Done)
@@ -30,7 +30,7 @@ pub(super) async fn transcript(
     args: TranscriptArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, args.agent.agent)?;
+    let host = Host::find(home, args.agent.agent, output)?;
     let asked = host.client().transcript(host.agent(), Some(args.limit));
     let entries = host.asked(asked.await)?;
     output.answer(&entries, |entries| render::transcript(entries));
@@ -43,7 +43,7 @@ pub(super) async fn tail(
     args: TailArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let host = Host::find(home, args.agent.agent)?;
+    let host = Host::find(home, args.agent.agent, output)?;
     if args.follow {
         return follow(&host, args.limit, output).await;
     }

@@ -1,9 +1,14 @@
 //! Words about settings, providers and models.
 
 use crate::command::config::{Diagnosis, Probed, Setting};
-use holon_config::{ModelAvailability, ProviderReport, RetryPolicy, SchemaEntry};
+use holon_config::{ModelAvailability, ProviderReport, RetryPolicy, SchemaEntry, Untried};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// What is said of what only a question would show, where one can be asked with this option.
+const NOT_TRIED: &str = "not tried, use --probe";
+/// And where none can.
+const UNTRIED: &str = "not tried";
 
 /// A value as it can be written again.
 pub(crate) fn value(value: &Value) -> String {
@@ -57,12 +62,16 @@ fn schema_entry(entry: &SchemaEntry) -> String {
 
 /// One provider, one fact a line.
 pub(crate) fn provider(provider: &ProviderReport) -> String {
+    facts(provider, UNTRIED)
+}
+
+fn facts(provider: &ProviderReport, untried: &str) -> String {
     let mut lines = vec![
         format!("provider    {} ({})", provider.provider, provider.source),
         format!("speaks      {}", provider.transport),
         format!("at          {}", provider.base_url),
         format!("prompts     {}", provider.prompt_capabilities.join(", ")),
-        format!("credential  {}", credential(provider)),
+        format!("credential  {}", credential(provider, untried)),
     ];
     if let Some(model) = &provider.default_model {
         lines.push(format!("model       {model}"));
@@ -77,7 +86,7 @@ pub(crate) fn provider(provider: &ProviderReport) -> String {
 }
 
 /// Whether there is one, and from where.
-fn credential(provider: &ProviderReport) -> String {
+fn credential(provider: &ProviderReport, untried: &str) -> String {
     let from = match (
         provider.credential_env.as_slice(),
         &provider.credential_profile,
@@ -86,9 +95,10 @@ fn credential(provider: &ProviderReport) -> String {
         ([], None) => provider.credential_source.to_owned(),
         (names, None) => names.join(" or "),
     };
-    match provider.credential {
-        "not_needed" => "not needed".to_owned(),
-        state => format!("{state} ({from})"),
+    match (provider.credential, provider.not_tried) {
+        (_, Some(Untried::Command)) => format!("a command prints it; {untried}"),
+        ("not_needed", _) => "not needed".to_owned(),
+        (state, _) => format!("{state} ({from})"),
     }
 }
 
@@ -110,7 +120,7 @@ pub(crate) fn providers(providers: &[ProviderReport]) -> String {
                 one.provider,
                 one.transport,
                 one.base_url,
-                credential(one)
+                credential(one, UNTRIED)
             )
         })
         .collect();
@@ -177,6 +187,7 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
         let head = if number == 0 { "models" } else { "" };
         let state = match &model.unavailable_reason {
             Some(reason) => format!("cannot be asked: {reason}"),
+            None if is_untried(&report.providers, &model.provider) => NOT_TRIED.to_owned(),
             None => "can be asked".to_owned(),
         };
         let at = number + 1;
@@ -204,6 +215,21 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     lines.join("\n")
 }
 
+fn is_untried(providers: &[ProviderReport], id: &str) -> bool {
+    let mut found = providers.iter().filter(|one| one.provider == id);
+    found.any(|one| one.not_tried.is_some())
+}
+
+/// One provider, looked at closely, and what came of asking it.
+pub(crate) fn diagnosed(one: &ProviderReport, probes: &[Probed]) -> String {
+    let mut lines = vec![facts(one, NOT_TRIED)];
+    if one.not_tried == Some(Untried::Server) {
+        lines.push(format!("server      {NOT_TRIED}"));
+    }
+    lines.extend(probes.iter().map(probed));
+    lines.join("\n")
+}
+
 fn retry(policy: &RetryPolicy) -> [String; 2] {
     [
         format!(
@@ -217,7 +243,7 @@ fn retry(policy: &RetryPolicy) -> [String; 2] {
     ]
 }
 
-/// Every provider: those that can be asked one a line, the others by name.
+/// Every provider: those that can be asked one a line, those the settings know by name, the others by number.
 fn ready(providers: &[ProviderReport]) -> Vec<String> {
     let mut lines = Vec::new();
     let (usable, others): (Vec<_>, Vec<_>) =
@@ -225,12 +251,16 @@ fn ready(providers: &[ProviderReport]) -> Vec<String> {
     for (number, one) in usable.into_iter().enumerate() {
         let head = if number == 0 { "providers" } else { "" };
         let capabilities = one.prompt_capabilities.join(", ");
+        let untried = match one.not_tried {
+            Some(Untried::Server) => ", not tried",
+            Some(Untried::Command) | None => "",
+        };
         lines.push(format!(
-            "{head:10}  {}: {} at {}, credential {}, {capabilities}",
+            "{head:10}  {}: {} at {}, credential {}{untried}, {capabilities}",
             one.provider,
             one.transport,
             one.base_url,
-            credential(one)
+            credential(one, NOT_TRIED)
         ));
     }
     let (missing, troubled): (Vec<_>, Vec<_>) = others
@@ -240,9 +270,18 @@ fn ready(providers: &[ProviderReport]) -> Vec<String> {
         let problem = one.problem.as_deref().unwrap_or_default();
         lines.push(format!("problem     {}: {problem}", one.provider));
     }
-    if !missing.is_empty() {
-        let names: Vec<&str> = missing.iter().map(|one| one.provider.as_str()).collect();
+    let (others, own): (Vec<_>, Vec<_>) = missing
+        .into_iter()
+        .partition(|one| one.source == "built_in");
+    if !own.is_empty() {
+        let names: Vec<&str> = own.iter().map(|one| one.provider.as_str()).collect();
         lines.push(format!("no key for  {}", names.join(", ")));
+    }
+    if !others.is_empty() {
+        lines.push(format!(
+            "            and {} others without a key: holon config providers list --all",
+            others.len()
+        ));
     }
     lines
 }

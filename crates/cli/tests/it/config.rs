@@ -73,6 +73,10 @@ fn what_cannot_be_set_is_refused_and_changes_nothing() {
         &[
             &["config", "set", "model.defualt", "a/b"],
             &["config", "set", "model.default", "nonsense"],
+            &["config", "set", "model.default", "opena/gpt-5.4"],
+            &["config", "set", "model.fallbacks", "ollama/a, nosuch/x"],
+            &["config", "set", "serve.http_addr", "0.0.0.0:80"],
+            &["config", "set", "serve.http_addr", "banana"],
             &["config", "set", "runtime.max_output_tokens", "many"],
             &["config", "set", "providers.mine", "x"],
             &["config", "get", "model.default"],
@@ -93,7 +97,17 @@ fn what_cannot_be_set_is_refused_and_changes_nothing() {
                 "--base-url",
                 "http://far.example/v1"
             ],
+            &["config", "providers", "set", "far", "--base-url", "far"],
+            &[
+                "config",
+                "providers",
+                "set",
+                "Far",
+                "--base-url",
+                "http://127.0.0.1:1"
+            ],
             &["config", "providers", "get", "opena"],
+            &["config", "providers", "doctor", "nosuch"],
             &["config", "providers", "remove", "openai"],
             &["config", "credentials", "remove", "openai"],
             &["--json", "config", "set", "nonsense", "x"],
@@ -292,4 +306,68 @@ fn models_that_can_be_asked_are_listed_and_the_others_on_demand() {
             .unwrap()
             .contains("OPENAI_API_KEY")
     );
+}
+
+#[test]
+fn a_model_that_lacks_its_credential_is_set_and_what_is_missing_is_told() {
+    let world = world();
+    let ran = run(
+        &world,
+        &["config", "set", "model.default", "openai/gpt-5.4"],
+        &[],
+    );
+    assert_eq!(ran.answer(), "model.default = openai/gpt-5.4\n");
+    assert!(
+        ran.stderr
+            .starts_with("note: openai/gpt-5.4 cannot be asked yet: openai has no credential; ")
+            && ran.stderr.contains("OPENAI_API_KEY"),
+        "{ran:?}"
+    );
+    let json = run(
+        &world,
+        &["config", "set", "model.default", "openai/gpt-5.4", "--json"],
+        &[],
+    );
+    assert_eq!((json.code, json.stderr.as_str()), (Some(0), ""));
+    let ready = run(&world, &["config", "set", "model.default", "ollama/a"], &[]);
+    assert_eq!((ready.code, ready.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn the_doctor_does_not_call_ready_what_it_has_not_tried() {
+    let world = world();
+    let server = Provider::start(Script::always(Round::text("ok")));
+    let config = format!(
+        "model.default = \"here/one\"\nmodel.fallbacks = [\"printed/one\"]\n\
+         [providers.here]\ntransport = \"openai_chat_completions\"\nbase_url = \"{0}\"\n\
+         [providers.printed]\ntransport = \"openai_chat_completions\"\nbase_url = \"{0}\"\n\
+         auth = {{ source = \"credential_process\", kind = \"api_key\", command = [\"echo\", \"sk-x\"] }}\n",
+        server.base_url()
+    );
+    world.write("holon/config.toml", &config);
+    let looked = world.run(&["config", "doctor"]);
+    for part in [
+        "1. here/one: not tried, use --probe\n",
+        "2. printed/one: not tried, use --probe\n",
+        "credential not needed, not tried, ",
+        "credential a command prints it; not tried, use --probe, ",
+    ] {
+        assert!(looked.answer().contains(part), "{part}: {looked:?}");
+    }
+    let one = world.run(&["config", "providers", "doctor", "printed"]);
+    let line = "credential  a command prints it; not tried, use --probe\n";
+    assert!(one.answer().contains(line), "{one:?}");
+    let here = world.run(&["config", "providers", "doctor", "here"]);
+    assert!(
+        here.answer().contains("server      not tried, use --probe"),
+        "{here:?}"
+    );
+    for args in [
+        ["config", "doctor", "--probe"].as_slice(),
+        &["config", "providers", "doctor", "printed", "--probe"],
+        &["config", "providers", "doctor", "here", "--probe"],
+    ] {
+        let asked = world.run(args);
+        assert!(!asked.answer().contains("not tried, use"), "{asked:?}");
+    }
 }

@@ -120,6 +120,11 @@ fn a_choice_that_was_made_stays_until_it_is_to_be_replaced() {
     );
     let set = run(&world, &["init", "--model", &mine], &[]);
     assert_eq!(set.code, Some(0), "{set:?}");
+    assert!(
+        set.stdout
+            .starts_with(&format!("found       {mine}, by your choice\n")),
+        "{set:?}"
+    );
     let again = run(&world, &["init"], &[]);
     assert_told!(&world, &["init"], &again);
     let refused = run(&world, &["init", "--model", &other], &[]);

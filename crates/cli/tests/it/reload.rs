@@ -107,3 +107,40 @@ fn a_file_that_was_broken_by_hand_is_refused_and_the_old_settings_stay() {
         "{log}"
     );
 }
+
+#[test]
+fn a_file_that_was_broken_by_hand_keeps_nobody_from_the_running_host() {
+    let world = world();
+    settled(&world, "first");
+    let served = world.serve(&[]);
+    world.write("holon/config.toml", "[model\n");
+    for args in [
+        ["status"].as_slice(),
+        &["tail"],
+        &["transcript"],
+        &["agent", "list"],
+        &["agent", "model", "get"],
+        &["prompt", "who are you?"],
+        &["run", "who are you?"],
+    ] {
+        let ran = world.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+        let lines: Vec<&str> = ran.stderr.lines().collect();
+        let [warning] = lines.as_slice() else {
+            panic!("one line is said beside: {args:?}: {ran:?}");
+        };
+        assert!(
+            warning.starts_with("warning: config.toml is left out: ")
+                && warning.contains("line 1, column 7"),
+            "{warning}"
+        );
+    }
+    let set = world.run(&["config", "set", "runtime.max_output_tokens", "10"]);
+    assert_eq!(set.code, Some(1), "{set:?}");
+    assert_eq!(served.terminate().0, Some(0));
+    let alone = world.run(&["run", "hi"]);
+    assert_eq!(alone.code, Some(1), "{alone:?}");
+    assert!(alone.stderr.contains("error: "), "{alone:?}");
+    let nobody = world.run(&["status"]);
+    assert_eq!(nobody.code, Some(3), "{nobody:?}");
+}

@@ -1,7 +1,9 @@
 //! `holon run`: with and without a host, by a temporary or a named agent.
 
+use crate::models::{Entry, configure, key_in};
 use crate::support::{assert_said, doer, hello, record, records, world};
 use holon_testkit::World;
+use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
 use serde_json::json;
 
 fn agents_left(world: &World) -> Vec<String> {
@@ -262,4 +264,34 @@ fn an_interrupted_run_ends_at_once_and_its_agent_is_gone_after_the_next_start() 
         "Hello there.\n"
     );
     assert_eq!(agents_left(&world), [""; 0]);
+}
+
+#[test]
+fn a_run_that_failed_says_what_would_help() {
+    let world = world();
+    let refusing = Provider::start(Script::always(Round::fault(Fault::Unauthorized)));
+    let mut keyed = Entry::new("keyed", Protocol::Chat, refusing.base_url());
+    keyed.auth = key_in("KEYED_KEY");
+    let mut stored = Entry::new("stored", Protocol::Chat, refusing.base_url());
+    stored.auth = Some(
+        "{ source = \"credential_profile\", kind = \"api_key\", profile = \"mine\" }".to_owned(),
+    );
+    configure(&world, "", &[keyed, stored]);
+    let set = ["config", "credentials", "set", "mine", "--stdin"];
+    assert_eq!(world.run_with(&set, b"sk-wrong").code, Some(0));
+    for (model, next) in [
+        (
+            "keyed/m",
+            "next: renew KEYED_KEY, or unset it and store the credential: holon config credentials set keyed\n",
+        ),
+        (
+            "stored/m",
+            "next: renew the credential: holon config credentials set mine\n",
+        ),
+    ] {
+        let args = ["run", "hi", "--model", model];
+        let ran = world.run_in(&args, b"", &[("KEYED_KEY", "sk-wrong")]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stderr.ends_with(next), "{model}: {ran:?}");
+    }
 }

@@ -129,6 +129,9 @@ pub struct ProviderReport {
     pub credential_profile: Option<String>,
     /// `configured`, `not_needed`, `missing`, `expired` or `unusable`.
     pub credential: &'static str,
+    /// What of it has not been tried, although nothing is known to be wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_tried: Option<Untried>,
     /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -138,6 +141,29 @@ pub struct ProviderReport {
     /// The model that is asked when none is chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_model: Option<String>,
+}
+
+/// What only a question to the provider would show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Untried {
+    /// Whether the command prints its credential.
+    Command,
+    /// Whether its server, which asks for no credential, runs.
+    Server,
+}
+
+impl Untried {
+    const fn of(state: &CredentialState) -> Option<Self> {
+        match state {
+            CredentialState::Printed => Some(Self::Command),
+            CredentialState::NotNeeded => Some(Self::Server),
+            CredentialState::Configured
+            | CredentialState::Missing { .. }
+            | CredentialState::Expired { .. }
+            | CredentialState::Unusable { .. } => None,
+        }
+    }
 }
 
 impl ProviderReport {
@@ -160,6 +186,7 @@ impl ProviderReport {
                 .collect(),
             credential_profile: entry.auth.profile.clone(),
             credential: state.as_str(),
+            not_tried: Untried::of(state),
             problem: trouble.map(|(problem, _)| problem.to_owned()),
             next_step: trouble.map(|(_, next)| next.to_owned()),
             default_model: settings

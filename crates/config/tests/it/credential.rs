@@ -154,7 +154,7 @@ fn a_command_is_named_and_not_run() {
     );
     assert_eq!(
         state(&openai, &env(&[]), home.path(), NOW),
-        CredentialState::Configured
+        CredentialState::Printed
     );
 }
 

@@ -31,15 +31,15 @@ max_output_tokens = 100
 fn a_change_keeps_comments_and_order() {
     let home = Home::new();
     home.put("config.toml", COMMENTED, 0o640);
-    edit::set(home.path(), "model.default", "c/d").expect("sets");
-    edit::set(home.path(), "model.fallbacks", "x/y, z/w").expect("sets");
+    edit::set(home.path(), "model.default", "ollama/d").expect("sets");
+    edit::set(home.path(), "model.fallbacks", "ollama/y, vllm/w").expect("sets");
     edit::set(home.path(), "runtime.disable_provider_fallback", "yes").expect("sets");
     edit::set(home.path(), "serve.http_addr", "127.0.0.1:1").expect("sets");
     let expected = r#"# mine
 [model]
 # the good one
-default = "c/d" # since May
-fallbacks = ["x/y", "z/w"]
+default = "ollama/d" # since May
+fallbacks = ["ollama/y", "vllm/w"]
 
 [runtime] # figures
 max_output_tokens = 100
@@ -57,10 +57,124 @@ http_addr = "127.0.0.1:1"
 }
 
 #[test]
+fn a_key_that_is_removed_leaves_the_comments_above_it() {
+    let home = Home::new();
+    let unset = |key: &str| {
+        home.put("config.toml", COMMENTED, 0o600);
+        assert!(edit::unset(home.path(), key).expect(key));
+        content(&home)
+    };
+    assert_eq!(
+        unset("model.default"),
+        "# mine\n[model]\n# the good one\n\n[runtime] # figures\nmax_output_tokens = 100\n"
+    );
+    assert_eq!(
+        unset("runtime.max_output_tokens"),
+        "# mine\n[model]\n# the good one\ndefault = \"a/b\" # since May\n"
+    );
+    let dotted =
+        "# first\nmodel.default = \"a/b\"\n\n# last\nserve.http_addr = \"127.0.0.1:1\" # here\n";
+    home.put("config.toml", dotted, 0o600);
+    assert!(edit::unset(home.path(), "serve.http_addr").expect("removes"));
+    assert_eq!(
+        content(&home),
+        "# first\nmodel.default = \"a/b\"\n\n# last\n"
+    );
+    assert!(edit::unset(home.path(), "model.default").expect("removes"));
+    assert_eq!(content(&home), "# first\n\n# last\n");
+}
+
+#[test]
+fn a_refused_change_names_what_was_given_and_no_line_that_is_not_there() {
+    let home = Home::new();
+    let set = |key: &str, value: &str| edit::set(home.path(), key, value).expect_err(key);
+    for (key, value, said) in [
+        (
+            "model.default",
+            "gpt",
+            "model.default: \"gpt\" is not a model reference",
+        ),
+        (
+            "model.default",
+            "opena/x",
+            "model.default: there is no provider \"opena\"; did you mean openai?",
+        ),
+        (
+            "model.fallbacks",
+            "ollama/a, zzzzzz/x",
+            "model.fallbacks: there is no provider \"zzzzzz\"; run `holon config providers list --all`",
+        ),
+        (
+            "serve.http_addr",
+            "banana",
+            "serve.http_addr: \"banana\" is not an address",
+        ),
+        (
+            "serve.http_addr",
+            "0.0.0.0:80",
+            "serve.http_addr: 0.0.0.0:80 can be reached from other machines; write a loopback address, for example 127.0.0.1:80",
+        ),
+    ] {
+        let error = set(key, value);
+        assert!(error.is_of_what_was_given(), "{error}");
+        let said =
+            format!("nothing was changed, because the settings would no longer work: {said}");
+        assert!(error.to_string().starts_with(&said), "{error}");
+    }
+    let change = ProviderChange {
+        transport: Some("openai_chat_completions".to_owned()),
+        base_url: Some("nowhere".to_owned()),
+        ..ProviderChange::default()
+    };
+    let error = edit::set_provider(home.path(), "mine", &change).expect_err("no address");
+    assert!(error.is_of_what_was_given(), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("would no longer work: --base-url: "),
+        "{error}"
+    );
+    let error = edit::set_provider(home.path(), "Mine", &change).expect_err("no id");
+    assert!(error.is_of_what_was_given(), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("would no longer work: providers.Mine: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_refused_change_names_the_line_of_what_was_wrong_before_it() {
+    let home = Home::new();
+    home.put("config.toml", "\n\ncolour = 1\n", 0o600);
+    let error = edit::set(home.path(), "model.default", "ollama/a").expect_err("is broken");
+    assert!(!error.is_of_what_was_given(), "{error}");
+    assert!(
+        error.to_string().contains("config.toml:3: colour is not"),
+        "{error}"
+    );
+    home.put(
+        "config.toml",
+        "[runtime]\nmax_tool_output_tokens = 2000\ndefault_tool_output_tokens = 1500\n",
+        0o600,
+    );
+    let key = "runtime.max_tool_output_tokens";
+    let error = edit::set(home.path(), key, "1000").expect_err("too low");
+    assert!(!error.to_string().contains("config.toml:"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains(": runtime.default_tool_output_tokens: 1500 is over"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_new_file_is_for_its_user_only() {
     let home = Home::new();
-    edit::set(home.path(), "model.default", "a/b").expect("sets");
-    assert_eq!(content(&home), "[model]\ndefault = \"a/b\"\n");
+    edit::set(home.path(), "model.default", "ollama/b").expect("sets");
+    assert_eq!(content(&home), "[model]\ndefault = \"ollama/b\"\n");
     let mode = fs::metadata(Settings::file_path(home.path()))
         .expect("is there")
         .permissions()
@@ -74,16 +188,16 @@ fn a_linked_file_is_changed_where_it_points() {
     let home = Home::new();
     let kept = home.put("kept.toml", "", 0o600);
     symlink("kept.toml", Settings::file_path(home.path())).expect("linked");
-    edit::set(home.path(), "model.default", "a/b").expect("sets");
+    edit::set(home.path(), "model.default", "ollama/b").expect("sets");
     assert_eq!(
         fs::read_to_string(kept).expect("is there"),
-        "[model]\ndefault = \"a/b\"\n"
+        "[model]\ndefault = \"ollama/b\"\n"
     );
     let facts = fs::symlink_metadata(Settings::file_path(home.path())).expect("is there");
     assert!(facts.is_symlink());
     let home = Home::new();
     symlink("nowhere.toml", Settings::file_path(home.path())).expect("linked");
-    let error = edit::set(home.path(), "model.default", "a/b").expect_err("points nowhere");
+    let error = edit::set(home.path(), "model.default", "ollama/b").expect_err("points nowhere");
     assert!(matches!(error, Error::Unwritable { .. }), "{error}");
 }
 
@@ -94,7 +208,7 @@ fn sample(kind: Kind) -> String {
         Kind::Choice(all) => (*all.first().expect("has one")).to_owned(),
         Kind::Number { min, .. } => min.to_string(),
         Kind::Flag => "false".to_owned(),
-        Kind::List => "[\"a/b\"]".to_owned(),
+        Kind::List => "[\"ollama/b\"]".to_owned(),
     }
 }
 
@@ -107,7 +221,7 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
             .replace("<id>", "anthropic")
             .replace("<provider/model>", "\"a/b\"");
         let value = match key.name {
-            "model.default" => "a/b".to_owned(),
+            "model.default" => "ollama/b".to_owned(),
             "serve.http_addr" => "127.0.0.1:9".to_owned(),
             "providers.<id>.base_url" => "https://x.example".to_owned(),
             _ => sample(key.kind),
@@ -228,7 +342,7 @@ fn a_broken_file_is_put_right_by_removing_what_is_wrong() {
         "# keep\nmodel.default = \"a/b\"\ncolour = 1\n",
         0o600,
     );
-    let said = edit::set(home.path(), "model.default", "c/d")
+    let said = edit::set(home.path(), "model.default", "ollama/d")
         .expect_err("still broken")
         .to_string();
     assert!(said.contains("colour is not a setting"), "{said}");

@@ -112,7 +112,15 @@ impl ModelClient for Models {
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        self.now().call(&request, &cancel).await
+        let answer = self.now().call(&request, &cancel).await;
+        if let Err(failure) = &answer
+            && !cancel.is_cancelled()
+        {
+            // Another model may hide it from the one who asked. The words are bounded and hold no secret.
+            let (kind, why) = (failure.kind.as_str(), &failure.message);
+            tracing::warn!(model = %request.model, kind, why, "a model did not answer");
+        }
+        answer
     }
 
     async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {

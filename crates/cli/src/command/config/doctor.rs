@@ -108,6 +108,12 @@ pub(super) async fn run(
 
 /// What was asked counts more than what was seen.
 fn judge(report: &mut DoctorReport, probes: &[Probed]) {
+    for provider in &mut report.providers {
+        let asked = |probe: &Probed| probe.model.split('/').next() == Some(&provider.provider);
+        if probes.iter().any(asked) {
+            provider.not_tried = None;
+        }
+    }
     let Some(first) = probes.first().filter(|probe| !probe.ok) else {
         return;
     };

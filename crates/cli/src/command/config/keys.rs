@@ -2,12 +2,12 @@
 
 use super::tell;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::{render, settings};
-use holon_config::{Effective, KEYS, KeyPath, Kind, Value, edit};
+use holon_config::{Effective, Env, KEYS, KeyPath, Kind, ModelAvailability, Value, edit};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A setting with the value that counts.
 #[derive(Debug, Serialize)]
@@ -114,7 +114,40 @@ pub(super) async fn set(
         },
     );
     let words = |set: &Set| format!("{} = {}", set.key, render::config::value(&set.value));
-    Ok(tell(&home, set, words, output).await)
+    let remarks = missing(&home, &set);
+    let exit = tell(&home, set, words, output).await;
+    if output.format() == Format::Text {
+        remarks.iter().for_each(|remark| output.note(remark));
+    }
+    Ok(exit)
+}
+
+/// What the models that were set lack before they can be asked.
+fn missing(home: &Path, set: &Set) -> Vec<String> {
+    let named: Vec<&str> = match (set.key.as_str(), &set.value) {
+        ("model.default", serde_json::Value::String(model)) => vec![model],
+        ("model.fallbacks", serde_json::Value::Array(models)) => {
+            models.iter().filter_map(|model| model.as_str()).collect()
+        }
+        (_, _) => return Vec::new(),
+    };
+    let Ok(settings) = settings::of(Some(home.to_owned())) else {
+        return Vec::new();
+    };
+    let (env, now) = (Env::from_process(), holon_daemon::wall_clock());
+    let remark = |model: ModelAvailability| {
+        let reason = model.unavailable_reason?;
+        let next = model.next_step.unwrap_or_default();
+        Some(format!(
+            "note: {} cannot be asked yet: {reason}; {next}",
+            model.model
+        ))
+    };
+    holon_config::model_availability(&settings, &env, now)
+        .into_iter()
+        .filter(|model| named.contains(&model.model.as_str()))
+        .filter_map(remark)
+        .collect()
 }
 
 #[derive(Serialize)]

@@ -148,7 +148,7 @@ async fn diagnose(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let settings = settings::of(home)?;
-    let provider = report(&settings, id)?;
+    let mut provider = report(&settings, id)?;
     let (env, now) = (Env::from_process(), holon_daemon::wall_clock());
     let chain: Vec<ModelRef> = settings.model_chain();
     let of_chain = |model: &ModelAvailability| {
@@ -164,6 +164,9 @@ async fn diagnose(
         (Depth::Probe, Some(model), None) => probe(&settings, &[model]).await?,
         (Depth::Probe | Depth::Look, _, _) => Vec::new(),
     };
+    if !probes.is_empty() {
+        provider.not_tried = None;
+    }
     let works = provider.problem.is_none() && probes.iter().all(|probe| probe.ok);
     let diagnosis = Diagnosis {
         provider,
@@ -171,9 +174,7 @@ async fn diagnose(
         probes,
     };
     output.answer(&diagnosis, |diagnosis| {
-        let mut lines = vec![render::config::provider(&diagnosis.provider)];
-        lines.extend(diagnosis.probes.iter().map(render::config::probed));
-        lines.join("\n")
+        render::config::diagnosed(&diagnosis.provider, &diagnosis.probes)
     });
     Ok(if works { Exit::Done } else { Exit::Failed })
 }

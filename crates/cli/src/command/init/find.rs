@@ -22,7 +22,7 @@ impl Candidate {
     pub(super) fn named(model: &ModelRef) -> Self {
         Self {
             model: model.to_string(),
-            from: "named by you".to_owned(),
+            from: "your choice".to_owned(),
         }
     }
 }
@@ -48,7 +48,10 @@ fn with_credential(settings: &Settings) -> Vec<Candidate> {
     let (env, now) = (Env::from_process(), holon_daemon::wall_clock());
     let home = &settings.home.value;
     let has_one = |entry: &&ProviderEntry| {
-        matches!(state(entry, &env, home, now), CredentialState::Configured)
+        matches!(
+            state(entry, &env, home, now),
+            CredentialState::Configured | CredentialState::Printed
+        )
     };
     let candidate = |entry: &ProviderEntry| {
         let id = &entry.spec.id;
