@@ -232,26 +232,6 @@ fn what_cannot_be_used_is_refused_with_what_to_do() {
             "/c:1: providers.openai.context_management.enabled: only anthropic_messages can drop old tool results",
         ),
         (
-            "providers.openai.base_url = \"http://api.example/v1\"".to_owned(),
-            "/c:1: providers.openai.base_url: http:// would send the credential to api.example unencrypted; write https://, or say providers.openai.auth.source = \"none\" if it asks for none",
-        ),
-        (
-            "providers.litellm.base_url = \"http://gateway:4000\"".to_owned(),
-            "/c:1: providers.litellm.base_url: http:// would send the credential to gateway unencrypted",
-        ),
-        (
-            "[providers.mine]\ntransport = \"openai_responses\"\nbase_url = \"http://10.0.0.5/v1\"".to_owned(),
-            "/c:3: providers.mine.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
-        ),
-        (
-            "[providers.mine]\ntransport = \"openai_responses\"\nbase_url = \"http://10.0.0.5/v1\"\nauth = { source = \"credential_profile\", profile = \"mine\" }".to_owned(),
-            "/c:3: providers.mine.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
-        ),
-        (
-            "[providers.ollama]\nbase_url = \"http://10.0.0.5/v1\"\nauth = { source = \"env\", env = \"LAN_KEY\" }".to_owned(),
-            "/c:2: providers.ollama.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
-        ),
-        (
             "providers.openai.base_url = \"https://u:p@api.example\"".to_owned(),
             "/c:1: providers.openai.base_url: an address holds no user name or password",
         ),
@@ -269,6 +249,35 @@ fn what_cannot_be_used_is_refused_with_what_to_do() {
         ),
     ] {
         let found = refused(&content);
+        assert!(found.starts_with(said), "{found}\n{said}");
+    }
+}
+
+#[test]
+fn an_address_that_would_show_a_credential_on_its_way_is_refused() {
+    for (content, said) in [
+        (
+            "providers.openai.base_url = \"http://api.example/v1\"",
+            "/c:1: providers.openai.base_url: http:// would send the credential to api.example unencrypted; write https://, or say providers.openai.auth.source = \"none\" if it asks for none",
+        ),
+        (
+            "providers.litellm.base_url = \"http://gateway:4000\"",
+            "/c:1: providers.litellm.base_url: http:// would send the credential to gateway unencrypted",
+        ),
+        (
+            "[providers.mine]\ntransport = \"openai_responses\"\nbase_url = \"http://10.0.0.5/v1\"",
+            "/c:3: providers.mine.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
+        ),
+        (
+            "[providers.mine]\ntransport = \"openai_responses\"\nbase_url = \"http://10.0.0.5/v1\"\nauth = { source = \"credential_profile\", profile = \"mine\" }",
+            "/c:3: providers.mine.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
+        ),
+        (
+            "[providers.ollama]\nbase_url = \"http://10.0.0.5/v1\"\nauth = { source = \"env\", env = \"LAN_KEY\" }",
+            "/c:2: providers.ollama.base_url: http:// would send the credential to 10.0.0.5 unencrypted",
+        ),
+    ] {
+        let found = refused(content);
         assert!(found.starts_with(said), "{found}\n{said}");
     }
 }
