@@ -4,3 +4,4 @@
 mod choose;
 mod home;
 mod root;
+mod tree;

@@ -1,0 +1,146 @@
+//! Every change to the filesystem, one step each.
+//!
+//! All of them name one directory entry relative to a held descriptor, so none follows a link. Before each step
+//! a hook is asked: tests stop, fail or disturb any step through it; in the product it lets everything pass.
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, fsync, mkdirat, openat2, renameat,
+    renameat_with, unlinkat,
+};
+use rustix::io::{Errno, retry_on_intr};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, fchown};
+
+/// Bytes written in one step; few in tests, where a small file is to take several.
+const CHUNK: usize = if cfg!(test) { 64 } else { 256 * 1024 };
+
+/// Asked before every step.
+pub(super) trait Hook {
+    /// Lets the step happen or makes it fail.
+    fn pass(&self, step: &'static str) -> Result<(), Errno>;
+}
+
+/// Lets everything pass.
+#[derive(Debug)]
+pub(super) struct Unhindered;
+
+impl Hook for Unhindered {
+    fn pass(&self, _step: &'static str) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+/// Opens one entry of a directory; a link is never followed.
+pub(super) fn open(
+    dir: impl AsFd,
+    name: &str,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    retry_on_intr(|| openat2(&dir, name, flags, mode, resolve))
+}
+
+/// Opens a directory in a directory.
+pub(super) fn open_dir(dir: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
+    open(dir, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+}
+
+/// The hands that change files.
+#[derive(Clone, Copy)]
+pub(super) struct Disk<'a> {
+    hook: &'a dyn Hook,
+}
+
+impl<'a> Disk<'a> {
+    pub(super) fn new(hook: &'a dyn Hook) -> Self {
+        Self { hook }
+    }
+
+    /// A new file; fails when the name is taken, by a link too.
+    pub(super) fn create(self, dir: impl AsFd, name: &str, mode: Mode) -> Result<File, Errno> {
+        self.hook.pass("create")?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        open(dir, name, flags, mode).map(File::from)
+    }
+
+    /// Adds bytes at the end of a file.
+    pub(super) fn write(self, file: &mut File, content: &[u8]) -> Result<(), Errno> {
+        for chunk in content.chunks(CHUNK) {
+            self.hook.pass("write")?;
+            file.write_all(chunk).map_err(|error| number(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Gives a new file its owner, as far as the system lets us, and its permissions.
+    pub(super) fn dress(
+        self,
+        file: &File,
+        owner: Option<(u32, u32)>,
+        mode: u32,
+    ) -> Result<(), Errno> {
+        self.hook.pass("dress")?;
+        let is = file.metadata().map_err(|error| number(&error))?;
+        if let Some((user, group)) = owner
+            && (is.uid(), is.gid()) != (user, group)
+            // Only root may give files away; for others the new file is theirs, as with any editor.
+            && let Err(error) = fchown(file, Some(user), Some(group))
+            && error.kind() != std::io::ErrorKind::PermissionDenied
+        {
+            return Err(number(&error));
+        }
+        fchmod(file, Mode::from_raw_mode(mode & 0o777))
+    }
+
+    /// Makes what was done to a file or a directory survive a power cut.
+    pub(super) fn sync(self, file: impl AsFd) -> Result<(), Errno> {
+        self.hook.pass("sync")?;
+        fsync(file)
+    }
+
+    pub(super) fn make_dir(self, dir: impl AsFd, name: &str) -> Result<(), Errno> {
+        self.hook.pass("make directory")?;
+        mkdirat(dir, name, Mode::from_raw_mode(0o777))
+    }
+
+    /// Swaps two entries at once.
+    pub(super) fn exchange(self, dir: impl AsFd, one: &str, other: &str) -> Result<(), Errno> {
+        self.hook.pass("exchange")?;
+        renameat_with(&dir, one, &dir, other, RenameFlags::EXCHANGE)
+    }
+
+    /// Renames to a name that must be free.
+    pub(super) fn rename_new(self, dir: impl AsFd, from: &str, to: &str) -> Result<(), Errno> {
+        self.hook.pass("rename to a new name")?;
+        renameat_with(&dir, from, &dir, to, RenameFlags::NOREPLACE)
+    }
+
+    /// Renames over whatever has the name.
+    pub(super) fn rename_over(self, dir: impl AsFd, from: &str, to: &str) -> Result<(), Errno> {
+        self.hook.pass("rename")?;
+        renameat(&dir, from, &dir, to)
+    }
+
+    /// Removes a file or a link; harmless when there is none.
+    pub(super) fn remove(self, dir: impl AsFd, name: &str) -> Result<(), Errno> {
+        self.hook.pass("remove")?;
+        match unlinkat(dir, name, AtFlags::empty()) {
+            Err(Errno::NOENT) | Ok(()) => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    pub(super) fn remove_dir(self, dir: impl AsFd, name: &str) -> Result<(), Errno> {
+        self.hook.pass("remove directory")?;
+        unlinkat(dir, name, AtFlags::REMOVEDIR)
+    }
+}
+
+/// The error number inside an error of the standard library.
+pub(super) fn number(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,123 @@
+//! Steps that fail: the call is taken back, or says that it could not be.
+
+use super::*;
+
+#[test]
+fn a_full_disk_leaves_everything_as_it_was() {
+    let (old, new, steps) = reference();
+    let mut refused = 0;
+    for step in 0..steps {
+        let sandbox = Sandbox::new();
+        match sandbox.replace(&AtStep::new(step, Deed::FullFromHere)) {
+            Ok(()) => assert_eq!(sandbox.state(), new, "step {step}"),
+            Err(TreeError::Full { .. }) => {
+                assert_eq!(sandbox.state(), old, "step {step}");
+                assert_eq!(
+                    fs::read_dir(sandbox.journal.parent().unwrap())
+                        .unwrap()
+                        .count(),
+                    0
+                );
+                refused += 1;
+            }
+            Err(other) => panic!("step {step}: {other}"),
+        }
+    }
+    assert!(refused > steps / 2);
+}
+
+#[test]
+fn one_step_that_fails_is_taken_back_whole() {
+    let (old, new, steps) = reference();
+    let mut refused = 0;
+    for step in 0..steps {
+        let sandbox = Sandbox::new();
+        match sandbox.replace(&AtStep::new(step, Deed::Fail(Errno::IO))) {
+            // Former contents that could not be removed at once are removed later.
+            Ok(()) => {
+                assert_eq!(sandbox.settle(&Unhindered).unwrap(), Settled::Done);
+                assert_eq!(sandbox.state(), new, "step {step}");
+            }
+            Err(TreeError::Io { .. }) => {
+                assert_eq!(sandbox.settle(&Unhindered).unwrap(), Settled::Nothing);
+                assert_eq!(sandbox.state(), old, "step {step}");
+                refused += 1;
+            }
+            Err(other) => panic!("step {step}: {other}"),
+        }
+    }
+    assert!(refused > steps / 2);
+}
+
+#[test]
+fn a_disk_that_fails_for_good_leaves_a_journal_that_settles_later() {
+    let (old, new, steps) = reference();
+    let mut unsettled = 0;
+    for step in 0..steps {
+        let sandbox = Sandbox::new();
+        let answer = sandbox.replace(&AtStep::new(step, Deed::FailFromHere(Errno::IO)));
+        unsettled += usize::from(matches!(answer, Err(TreeError::Unsettled { .. })));
+        let settled = sandbox.settle(&Unhindered).unwrap();
+        let expected = match (&settled, answer) {
+            (Settled::Done, Ok(()) | Err(TreeError::Unsettled { .. })) => &new,
+            (Settled::Nothing | Settled::Undone { .. }, Err(_)) => &old,
+            (settled, answer) => panic!("step {step}: {answer:?}, then {settled:?}"),
+        };
+        assert_eq!(&sandbox.state(), expected, "step {step}: {settled:?}");
+    }
+    assert!(unsettled > 0);
+}
+
+#[test]
+fn settling_that_fails_can_be_tried_again() {
+    let (old, new, steps) = reference();
+    for step in 0..steps {
+        for within in 0.. {
+            let sandbox = Sandbox::new();
+            assert!(crashes(|| sandbox.replace(&AtStep::new(step, Deed::Crash))));
+            let hook = AtStep::new(within, Deed::Fail(Errno::IO));
+            let first = sandbox.settle(&hook);
+            let settled = sandbox.settle(&Unhindered).unwrap();
+            let expected = match settled {
+                Settled::Done => &new,
+                Settled::Nothing | Settled::Undone { .. } => &old,
+            };
+            assert_eq!(&sandbox.state(), expected, "step {step}, then {within}");
+            assert!(
+                first.is_err() || first.unwrap() == settled,
+                "step {step}, then {within}"
+            );
+            if hook.passed() <= within {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_cut_off_while_it_is_taken_back_is_settled_whole() {
+    let (old, new, steps) = reference();
+    let mut cut_off = 0;
+    for step in 0..steps {
+        for later in step + 1.. {
+            let sandbox = Sandbox::new();
+            let hook = AtStep::new(step, Deed::Fail(Errno::IO)).and(later, Deed::Crash);
+            if !crashes(|| sandbox.replace(&hook)) {
+                break;
+            }
+            cut_off += 1;
+            let settled = sandbox.settle(&Unhindered).unwrap();
+            let expected = match &settled {
+                Settled::Done => &new,
+                Settled::Nothing => &old,
+                Settled::Undone { left } => {
+                    assert_eq!(left, &[]);
+                    &old
+                }
+            };
+            let when = format!("step {step}, then {later}: {settled:?}");
+            assert_eq!(&sandbox.state(), expected, "{when}");
+        }
+    }
+    assert!(cut_off > steps);
+}
