@@ -12,7 +12,7 @@ use crate::insight;
 use crate::source::narrow;
 use crate::target::Target;
 
-/// Most line comparisons for one file: about a second of work, a thousand misplaced hunks in 50,000 lines.
+/// Most line comparisons for one file: a fraction of a second, a thousand misplaced hunks in 50,000 lines.
 const ALLOWANCE: usize = 50_000_000;
 /// Most places an error lists.
 const PLACES: usize = 10;
