@@ -44,6 +44,7 @@ const CRATES: &[(&str, Role)] = &[
         "daemon",
         Role::Product(&[
             "domain",
+            "patch",
             "core",
             "prompt",
             "presentation",

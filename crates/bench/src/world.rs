@@ -2,17 +2,19 @@
 
 use async_trait::async_trait;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
-use holon_domain::intent::ExecCommand;
+use holon_domain::file_change::PatchApplied;
+use holon_domain::intent::{ApplyPatch, ExecCommand};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{
     ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, Entropy, Timestamp, attempt::TokenUsage};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp, attempt::TokenUsage};
 use holon_engine::ports::{
-    Clock, CommandContext, CommandHost, EntropySource, HomeHost, ModelClient, Ports,
+    Clock, CommandContext, CommandHost, EntropySource, FileHost, HomeHost, ModelClient, Ports,
 };
 use holon_engine::request::{CreateAgent, Ingress, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
@@ -109,6 +111,27 @@ impl CommandHost for Instantly {
 }
 
 #[async_trait]
+impl FileHost for Instantly {
+    async fn apply_patch(
+        &self,
+        _: CommandContext,
+        _: CallId,
+        _: ApplyPatch,
+    ) -> Result<PatchApplied, ToolError> {
+        Ok(PatchApplied::default())
+    }
+    async fn settle_patch(
+        &self,
+        _: &str,
+        _: &CallId,
+        _: &ApplyPatch,
+    ) -> Option<Result<PatchApplied, ToolError>> {
+        None
+    }
+    async fn forget_patch(&self, _: &str, _: &CallId) {}
+}
+
+#[async_trait]
 impl HomeHost for Instantly {
     async fn prepare(&self, _: &AgentId, _: &str) -> Result<(), String> {
         Ok(())
@@ -166,6 +189,7 @@ pub(crate) fn ports(model: Model) -> Ports {
     Ports {
         model: Arc::new(model),
         command: Arc::new(Instantly),
+        file: Arc::new(Instantly),
         home: Arc::new(Instantly),
         clock: Arc::new(WallClock(Instant::now())),
         entropy: Arc::new(Counter::default()),

@@ -115,6 +115,15 @@ pub struct RoundTiming {
     pub provider_ms: u64,
 }
 
+/// What a call came to that was under way when a process died, as its executor can prove.
+#[derive(Debug, Clone)]
+pub struct Proven {
+    /// The effect it was run by.
+    pub effect: EffectId,
+    /// What it came to.
+    pub envelope: ToolEnvelope,
+}
+
 /// Everything that can happen to an agent.
 #[derive(Debug, Clone)]
 pub enum Input {
@@ -185,6 +194,8 @@ pub enum Input {
     Recover {
         /// Whether the last process closed in order.
         clean_exit: bool,
+        /// What its tool call came to, if that can be proven.
+        proven: Option<Box<Proven>>,
     },
     /// A commit about the agent could not be confirmed, so what it asked for may be done by nobody. The process lives.
     TakeUp,

@@ -1,13 +1,15 @@
 //! Recovery: what a new process makes of what a dead one left open. Idempotent; a crash during it is one more boot.
 //!
 //! Each open effect is settled by the rule on its variant: homes are made or removed again, a model is asked again,
-//! a tool call that had begun becomes "outcome unknown" once, and calls behind it are closed as not started.
+//! a tool call that had begun gets the result its executor can prove, or becomes "outcome unknown" once, and calls
+//! behind it are closed as not started.
 //! A turn that was resumed too often without one new log entry is poison: its message is set aside.
 
 use crate::draft::Draft;
-use crate::input::Reply;
+use crate::input::{Proven, Reply};
 use crate::{invariant, lifecycle, turn};
 use holon_domain::agent::Lifecycle;
+use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, TurnResumed};
 use holon_domain::tool::{ToolError, ToolErrorKind};
@@ -27,16 +29,16 @@ enum Cause {
 }
 
 /// A new process took over.
-pub(crate) fn recover(draft: &mut Draft<'_>, clean_exit: bool) -> Reply {
-    settle_open(draft, Cause::Boot { clean_exit })
+pub(crate) fn recover(draft: &mut Draft<'_>, clean_exit: bool, proven: Option<Proven>) -> Reply {
+    settle_open(draft, Cause::Boot { clean_exit }, proven)
 }
 
 /// A commit could not be confirmed.
 pub(crate) fn take_up(draft: &mut Draft<'_>) -> Reply {
-    settle_open(draft, Cause::Doubt)
+    settle_open(draft, Cause::Doubt, None)
 }
 
-fn settle_open(draft: &mut Draft<'_>, cause: Cause) -> Reply {
+fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<Proven>) -> Reply {
     draft.agent.generation += 1;
     // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
     for id in invariant::awaited_effects(&draft.agent) {
@@ -58,7 +60,7 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause) -> Reply {
     }
     if let Some(turn) = draft.agent.open_turn.take() {
         let counts = cause == Cause::Boot { clean_exit: false };
-        resume(draft, turn, !counts);
+        resume(draft, turn, !counts, proven);
     }
     Reply::Done
 }
@@ -69,7 +71,12 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
         if let Phase::BackingOff { due, .. } = turn.phase {
             draft.clear_due(due);
         }
-        turn::close_unfinished(draft, &turn, &outcome_unknown(), &not_started());
+        turn::close_unfinished(
+            draft,
+            &turn,
+            turn::failing(outcome_unknown()),
+            &not_started(),
+        );
         let summary = "the one-shot run ended with the process it ran in";
         turn::fail(
             draft,
@@ -82,7 +89,7 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
     lifecycle::delete(draft)
 }
 
-fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool) {
+fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: Option<Proven>) {
     match turn.phase {
         // Nothing was in hand: the due entry is still there and ends the pause.
         Phase::BackingOff { .. } => draft.agent.open_turn = Some(turn),
@@ -99,9 +106,15 @@ fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool) {
             turn.phase = Phase::CallingModel { effect };
             draft.agent.open_turn = Some(turn);
         }
-        Phase::RunningTool { .. } => {
-            let (unknown, unstarted) =
-                turn::close_unfinished(draft, &turn, &outcome_unknown(), &not_started());
+        Phase::RunningTool { effect, .. } => {
+            let proof = proven.filter(|proof| proof.effect == effect);
+            let is_proven = proof.is_some();
+            let running = |call: &ToolCall| match proof {
+                Some(proof) => proof.envelope,
+                None => turn::failing(outcome_unknown())(call),
+            };
+            let (cut, unstarted) = turn::close_unfinished(draft, &turn, running, &not_started());
+            let unknown = if is_proven { Vec::new() } else { cut };
             // The results just written are progress: the count begins anew.
             turn.resume = ResumeMark {
                 count: 0,

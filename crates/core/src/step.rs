@@ -73,7 +73,11 @@ fn apply(draft: &mut Draft<'_>, input: Input) -> Result<Reply, Rejection> {
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Delete => Ok(lifecycle::delete(draft)),
-        Input::Recover { clean_exit } => Ok(recovery::recover(draft, clean_exit)),
+        Input::Recover { clean_exit, proven } => Ok(recovery::recover(
+            draft,
+            clean_exit,
+            proven.map(|proof| *proof),
+        )),
         Input::TakeUp => Ok(recovery::take_up(draft)),
         Input::GiveUp { message } => Ok(turn::give_up(draft, &message)),
         Input::Continue => Ok(Reply::Unchanged),

@@ -1,7 +1,7 @@
 //! From settings to a running host: every port bound to its adapter.
 
 use crate::error::Error;
-use crate::port::{Homes, Live, Models, OsEntropy, SystemClock};
+use crate::port::{Files, Homes, Live, Models, OsEntropy, SystemClock};
 use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
@@ -61,6 +61,7 @@ fn ports(live: &Live, home: &Home) -> Ports {
     Ports {
         model: models,
         command: commands,
+        file: Arc::new(Files),
         home: Arc::new(Homes::new(home.agents_dir())),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),

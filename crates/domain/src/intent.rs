@@ -35,6 +35,15 @@ pub enum Intent {
 pub enum HostAction {
     /// Run a command to its end.
     ExecCommand(ExecCommand),
+    /// Change files by a patch, all of them or none.
+    ApplyPatch(ApplyPatch),
+}
+
+/// A patch, read and found well-formed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplyPatch {
+    /// A unified diff; its paths count from the active workspace's execution root.
+    pub patch: String,
 }
 
 /// A command, understood and bounded.

@@ -17,6 +17,7 @@ pub mod effect;
 pub mod event;
 pub mod failure;
 pub mod feed;
+pub mod file_change;
 pub mod id;
 pub mod intent;
 pub mod limits;

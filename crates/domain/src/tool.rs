@@ -121,6 +121,40 @@ pub enum ToolErrorKind {
     SleepNotAlone,
     /// A durable limit would be passed.
     LimitReached,
+    /// A patch without a `---` and `+++` pair where one is needed.
+    MissingFileHeader,
+    /// A patch with a `@@` line that cannot be read.
+    InvalidHunkHeader,
+    /// A patch whose lines do not fit its operation.
+    InvalidHunk,
+    /// A patch that asks for what only git does: binary content, copies, submodules, special modes.
+    UnsupportedGitPatchFeature,
+    /// A path that leaves the execution root, by its words or through a link, or names a protected place.
+    PathEscape,
+    /// A patch whose headers name different paths for one file.
+    RenamePathMismatch,
+    /// Lines a patch expects are not in the file.
+    ContextNotFound,
+    /// Lines a patch expects are in the file more than once.
+    AmbiguousContext,
+    /// A patch with two sections for one path.
+    DuplicateFilePatch,
+    /// A file that is to be new is there already.
+    TargetExists,
+    /// A file that is to be changed is not there.
+    FileMissing,
+    /// Not a regular file.
+    NotAFile,
+    /// Not text.
+    NotText,
+    /// Over a limit of size.
+    TooLarge,
+    /// A patch in another notation than a unified diff.
+    UnsupportedDialect,
+    /// A patch with nothing in it.
+    EmptyPatch,
+    /// A file was changed by somebody else while the patch was applied.
+    FileChanged,
 }
 
 impl std::fmt::Display for ToolErrorKind {

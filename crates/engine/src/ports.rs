@@ -5,11 +5,13 @@
 use crate::request::WorkspaceChoice;
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, CommandOutput};
-use holon_domain::intent::ExecCommand;
+use holon_domain::file_change::PatchApplied;
+use holon_domain::intent::{ApplyPatch, ExecCommand};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
+use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -54,6 +56,29 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
     ) -> Result<CommandOutput, CommandFailure>;
 }
 
+/// Changes files.
+#[async_trait]
+pub trait FileHost: Send + Sync + std::fmt::Debug {
+    /// Applies a patch beneath the workspace's execution root, all of it or nothing; also over a crash.
+    async fn apply_patch(
+        &self,
+        context: CommandContext,
+        call: CallId,
+        patch: ApplyPatch,
+    ) -> Result<PatchApplied, ToolError>;
+
+    /// What came of a patch that was being applied when a process died; none when that cannot be proven.
+    async fn settle_patch(
+        &self,
+        agent_home: &str,
+        call: &CallId,
+        patch: &ApplyPatch,
+    ) -> Option<Result<PatchApplied, ToolError>>;
+
+    /// The outcome of a patch is on record: what was kept to prove it may go.
+    async fn forget_patch(&self, agent_home: &str, call: &CallId);
+}
+
 /// Makes and removes agents' homes.
 #[async_trait]
 pub trait HomeHost: Send + Sync + std::fmt::Debug {
@@ -93,6 +118,8 @@ pub struct Ports {
     pub model: Arc<dyn ModelClient>,
     /// Commands.
     pub command: Arc<dyn CommandHost>,
+    /// Files.
+    pub file: Arc<dyn FileHost>,
     /// Homes.
     pub home: Arc<dyn HomeHost>,
     /// Time.

@@ -48,7 +48,13 @@ impl World {
                     clean_exit = false;
                     continue 'boot;
                 }
-                self.recover(&id, &Input::Recover { clean_exit })?;
+                self.recover(
+                    &id,
+                    &Input::Recover {
+                        clean_exit,
+                        proven: None,
+                    },
+                )?;
             }
             return Ok(());
         }
@@ -71,7 +77,7 @@ impl World {
 
     fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Handled> {
         let clean = match input {
-            Input::Recover { clean_exit } => *clean_exit,
+            Input::Recover { clean_exit, .. } => *clean_exit,
             _ => true,
         };
         let expected = self.model.before_recovery(id, clean);

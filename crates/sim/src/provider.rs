@@ -134,6 +134,9 @@ fn sleep(dice: &mut Rng) -> Value {
     }
 }
 
+/// A patch that can be read.
+const PATCH: &str = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n";
+
 fn any_call(dice: &mut Rng) -> ReplyBlock {
     match dice.below(12) {
         0 => call("AgentGet", json!({})),
@@ -141,6 +144,7 @@ fn any_call(dice: &mut Rng) -> ReplyBlock {
         4 => call("Sleep", sleep(dice)),
         5 => call("Teleport", json!({ "to": "moon" })),
         6 => call("ExecCommand", json!({ "command": 5 })),
+        7 => call("ApplyPatch", json!({ "patch": PATCH })),
         _ => call(
             "ExecCommand",
             json!({ "cmd": format!("run {}", dice.bits()) }),

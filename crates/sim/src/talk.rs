@@ -173,8 +173,12 @@ impl Talk {
         let times = bench.times(call);
         let kind = envelope.error().map(|error| error.kind);
         let ran = match kind {
-            None => envelope.tool_name == "ExecCommand",
-            Some(ToolErrorKind::CommandSpawnFailed | ToolErrorKind::CommandTimedOut) => true,
+            None => matches!(envelope.tool_name.as_str(), "ExecCommand" | "ApplyPatch"),
+            Some(
+                ToolErrorKind::CommandSpawnFailed
+                | ToolErrorKind::CommandTimedOut
+                | ToolErrorKind::FileChanged,
+            ) => true,
             Some(_) => false,
         };
         if ran {

@@ -4,8 +4,9 @@ use crate::plan::{Fault, Plan};
 use crate::rng::Rng;
 use holon_domain::CallId;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
-use holon_domain::intent::HostAction;
-use holon_domain::tool::ToolEnvelope;
+use holon_domain::file_change::PatchApplied;
+use holon_domain::intent::{ExecCommand, HostAction};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use std::collections::BTreeMap;
 
 /// Everything commands did to the world. It outlives every crash, as the real world does.
@@ -25,22 +26,10 @@ impl Bench {
         dice: &mut Rng,
     ) -> ToolEnvelope {
         *self.executed.entry(call.clone()).or_default() += 1;
-        let HostAction::ExecCommand(command) = action;
         let fails = plan.has(Fault::Tool) && dice.percent(25);
-        let envelope = if fails && dice.percent(50) {
-            let failure = CommandFailure::Spawn {
-                reason: "no such shell".to_owned(),
-            };
-            holon_tools::exec_command::failed(command, &failure)
-        } else {
-            let end = match dice.below(3) {
-                0 if fails => CommandEnd::TimedOut,
-                1 if fails => CommandEnd::Signalled { signal: 9 },
-                _ => CommandEnd::Exited {
-                    status: i32::from(fails),
-                },
-            };
-            holon_tools::exec_command::completed(command, &output(end, dice))
+        let envelope = match action {
+            HostAction::ExecCommand(command) => run(command, fails, dice),
+            HostAction::ApplyPatch(_) => patch(fails),
         };
         self.results.insert(call.clone(), envelope.clone());
         envelope
@@ -65,6 +54,32 @@ impl Bench {
             .filter(|(_, times)| **times > 1)
             .map(|(call, _)| call)
     }
+}
+
+fn run(command: &ExecCommand, fails: bool, dice: &mut Rng) -> ToolEnvelope {
+    if fails && dice.percent(50) {
+        let failure = CommandFailure::Spawn {
+            reason: "no such shell".to_owned(),
+        };
+        return holon_tools::exec_command::failed(command, &failure);
+    }
+    let end = match dice.below(3) {
+        0 if fails => CommandEnd::TimedOut,
+        1 if fails => CommandEnd::Signalled { signal: 9 },
+        _ => CommandEnd::Exited {
+            status: i32::from(fails),
+        },
+    };
+    holon_tools::exec_command::completed(command, &output(end, dice))
+}
+
+fn patch(fails: bool) -> ToolEnvelope {
+    holon_tools::apply_patch::envelope(if fails {
+        let message = "it was changed meanwhile";
+        Err(ToolError::new(ToolErrorKind::FileChanged, message))
+    } else {
+        Ok(PatchApplied::default())
+    })
 }
 
 fn output(end: CommandEnd, dice: &mut Rng) -> CommandOutput {

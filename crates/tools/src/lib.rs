@@ -16,4 +16,4 @@ pub mod tool;
 pub use emission::{SchemaMode, emit};
 pub use receipt::receipt;
 pub use registry::{all, catalog, interpret};
-pub use tool::exec_command;
+pub use tool::{apply_patch, exec_command};

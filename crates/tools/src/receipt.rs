@@ -3,7 +3,9 @@
 //! Owns the rendering and its bounds. Does not decide what a call came to: a receipt is a function of the stored
 //! envelope and nothing else, so the same envelope reads the same on every later request.
 
+use crate::tool::apply_patch;
 use crate::tool::exec_command::{self, Completed};
+use holon_domain::file_change::PatchApplied;
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_ERROR_DETAIL_BYTES, TOOL_OUTPUT_TOKENS};
 use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
@@ -26,6 +28,11 @@ fn success(envelope: &ToolEnvelope, result: &Value) -> String {
         && let Ok(completed) = Completed::deserialize(result)
     {
         return shell_text(&completed);
+    }
+    if envelope.tool_name == apply_patch::NAME
+        && let Ok(applied) = PatchApplied::deserialize(result)
+    {
+        return apply_patch::text(&applied);
     }
     confirmation(envelope, result)
 }
@@ -107,13 +114,15 @@ struct Failure<'a> {
 }
 
 fn failure(tool_name: &str, error: &ToolError) -> String {
+    let (error, lines) = apply_patch::split_nearest(error);
+    let error = &error;
     let field = error
         .details
         .as_ref()
         .and_then(|details| details.get("field"))
         .and_then(Value::as_str);
     let reason = "the details are larger than a receipt may be";
-    line(&Failure {
+    let receipt = line(&Failure {
         ok: false,
         tool_name,
         kind: error.kind,
@@ -128,7 +137,11 @@ fn failure(tool_name: &str, error: &ToolError) -> String {
             .details
             .as_ref()
             .map(|details| bounded(details, TOOL_ERROR_DETAIL_BYTES, reason, gist_of)),
-    })
+    });
+    match lines {
+        Some(lines) => format!("{receipt}\n{lines}"),
+        None => receipt,
+    }
 }
 
 /// `value`, or what stands for it when it is too large: how much it is, its digest, and a glimpse.

@@ -5,7 +5,7 @@
 //! `interpret` does not know.
 
 use crate::input::shown;
-use crate::tool::{agent_get, enqueue, exec_command, sleep};
+use crate::tool::{agent_get, apply_patch, enqueue, exec_command, sleep};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::intent::Intent;
 use holon_domain::tool::{ToolError, ToolErrorKind, ToolFamily, ToolSpec};
@@ -18,8 +18,9 @@ type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
-        let entries: [(ToolSpec, Interpret); 4] = [
+        let entries: [(ToolSpec, Interpret); 5] = [
             (agent_get::spec(), agent_get::interpret),
+            (apply_patch::spec(), apply_patch::interpret),
             (enqueue::spec(), enqueue::interpret),
             (exec_command::spec(), exec_command::interpret),
             (sleep::spec(), sleep::interpret),
@@ -143,6 +144,9 @@ mod tests {
     #[test]
     fn tools_are_published_in_the_order_of_their_names() {
         let names: Vec<&str> = all().iter().map(|spec| spec.name.as_str()).collect();
-        assert_eq!(names, ["AgentGet", "Enqueue", "ExecCommand", "Sleep"]);
+        assert_eq!(
+            names,
+            ["AgentGet", "ApplyPatch", "Enqueue", "ExecCommand", "Sleep"]
+        );
     }
 }

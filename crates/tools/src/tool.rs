@@ -4,6 +4,7 @@
 //! Which agent has which tool stands in `registry`.
 
 pub(crate) mod agent_get;
+pub mod apply_patch;
 pub(crate) mod enqueue;
 pub mod exec_command;
 pub(crate) mod sleep;

@@ -21,6 +21,7 @@ mod model;
 mod models;
 mod models_faults;
 mod models_secrets;
+mod patches;
 mod real_server;
 mod refusals;
 mod reload;

@@ -173,12 +173,17 @@ pub(super) fn refuse_all(
     }
 }
 
+/// A call that came to nothing but this error.
+pub(crate) fn failing(error: ToolError) -> impl FnOnce(&ToolCall) -> ToolEnvelope {
+    move |call| ToolEnvelope::failure(&call.name, error)
+}
+
 /// Closes the calls a turn leaves unfinished: the one that runs with `running`, the ones behind it with `unstarted`.
 /// Returns which were which.
 pub(crate) fn close_unfinished(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
-    running: &ToolError,
+    running: impl FnOnce(&ToolCall) -> ToolEnvelope,
     unstarted: &ToolError,
 ) -> (Vec<CallId>, Vec<CallId>) {
     let Phase::RunningTool { call_index, .. } = turn.phase else {
@@ -187,21 +192,17 @@ pub(crate) fn close_unfinished(
     let Some(round) = draft.round.take() else {
         return (Vec::new(), Vec::new());
     };
-    let (mut cut, mut never_run) = (Vec::new(), Vec::new());
-    for (index, (call, _)) in round.calls.iter().enumerate().skip(call_index) {
-        let (error, group) = if index == call_index {
-            (running, &mut cut)
-        } else {
-            (unstarted, &mut never_run)
-        };
-        group.push(call.id.clone());
-        finish_call(
-            draft,
-            turn,
-            call,
-            ToolEnvelope::failure(&call.name, error.clone()),
-            0,
-        );
+    let mut left = round.calls.iter().skip(call_index).map(|(call, _)| call);
+    let mut cut = Vec::new();
+    if let Some(call) = left.next() {
+        cut.push(call.id.clone());
+        finish_call(draft, turn, call, running(call), 0);
+    }
+    let mut never_run = Vec::new();
+    for call in left {
+        never_run.push(call.id.clone());
+        let refused = ToolEnvelope::failure(&call.name, unstarted.clone());
+        finish_call(draft, turn, call, refused, 0);
     }
     (cut, never_run)
 }

@@ -3,7 +3,7 @@
 //! Every operator message the turn owes is settled here by one brief, in the commit of the end. A failed turn
 //! leaves a failure brief, a log entry and an event. No call leaves a turn without a result.
 
-use super::calls::close_unfinished;
+use super::calls::{close_unfinished, failing};
 use super::ending::{Ending, Failure};
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
@@ -198,7 +198,7 @@ pub(crate) fn abort(
         ToolErrorKind::NotStarted,
         "the run was aborted before this call began",
     );
-    close_unfinished(draft, &turn, &running, &unstarted);
+    close_unfinished(draft, &turn, failing(running), &unstarted);
     let run_id = turn.run_id.clone();
     draft.event(Event::CurrentRunAborted(CurrentRunAborted {
         run_id: run_id.clone(),
@@ -237,7 +237,7 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
         ToolErrorKind::NotStarted,
         "the runtime failed before this call began",
     );
-    close_unfinished(draft, &turn, &lost, &unstarted);
+    close_unfinished(draft, &turn, failing(lost), &unstarted);
     draft.agent.generation += 1;
     let summary = format!("the runtime gave up this turn because of a fault of its own: {message}");
     fail(

@@ -12,7 +12,7 @@ mod failed;
 mod open;
 mod round;
 
-pub(crate) use calls::{close_unfinished, next_round, tool_finished};
+pub(crate) use calls::{close_unfinished, failing, next_round, tool_finished};
 pub(crate) use end::{abort, fail, give_up};
 pub(crate) use failed::{backoff_over, current_try, end_wait, redirect, round_failed};
 pub(crate) use open::open;

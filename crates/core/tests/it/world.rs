@@ -346,7 +346,10 @@ impl World {
 
     /// A new process takes over.
     pub(crate) fn recover(&mut self, clean_exit: bool) -> Sent {
-        self.send(Input::Recover { clean_exit })
+        self.send(Input::Recover {
+            clean_exit,
+            proven: None,
+        })
     }
 
     /// A commit could not be confirmed.

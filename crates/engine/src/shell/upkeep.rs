@@ -2,6 +2,7 @@
 
 use super::Shell;
 use super::due::futures_join;
+use super::effect::patch_of;
 use crate::error::Error;
 use holon_core::Input;
 use holon_domain::agent::{AgentRecord, Lifecycle};
@@ -33,13 +34,18 @@ impl Shell {
     /// Settles what the last process left open: every agent with something due, not only the default one.
     /// Called once, after all ports are bound and before anything else is admitted.
     pub(crate) async fn recover(&self, clean_exit: bool) -> Result<(), Error> {
-        let left = self.writer.write(0, |tx| tx.agents_to_recover()).await;
-        let mut agents = left.map_err(super::write_failed)?;
+        let left = self
+            .writer
+            .write(0, |tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)));
+        let (mut agents, mut open) = left.await.map_err(super::write_failed)?;
+        open.retain(|record| patch_of(&record.effect).is_some());
         agents.retain(|agent_id| self.conduct.scope.covers(agent_id));
         for group in agents.chunks(RECOVERED_TOGETHER) {
-            let recoveries = group
-                .iter()
-                .map(|agent_id| self.recover_one(agent_id.clone(), Input::Recover { clean_exit }));
+            let recoveries = group.iter().map(|agent_id| async {
+                let proven = self.proven(agent_id, &open).await;
+                let input = Input::Recover { clean_exit, proven };
+                self.recover_one(agent_id.clone(), input).await;
+            });
             futures_join(recoveries.collect::<Vec<_>>()).await;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! A host on a database of its own, with everything around it in the hands of the test.
 
-use crate::ports::{Commands, Counting, Homes, Model, VirtualClock};
+use crate::ports::{Commands, Counting, Files, Homes, Model, VirtualClock};
 use holon_domain::AgentId;
 use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
@@ -22,6 +22,7 @@ pub(crate) struct House {
     dir: TempDir,
     pub(crate) model: Arc<Model>,
     pub(crate) commands: Arc<Commands>,
+    pub(crate) files: Arc<Files>,
     pub(crate) homes: Arc<Homes>,
     pub(crate) clock: Arc<VirtualClock>,
     entropy: Arc<Counting>,
@@ -40,6 +41,7 @@ impl House {
             dir: TempDir::new().expect("a temporary directory"),
             model: Arc::new(Model::new()),
             commands: Arc::new(Commands::new()),
+            files: Arc::new(Files::new()),
             homes: Arc::default(),
             clock: Arc::new(VirtualClock::new()),
             entropy: Arc::default(),
@@ -77,6 +79,7 @@ impl House {
         let ports = Ports {
             model: self.model.clone(),
             command: self.commands.clone(),
+            file: self.files.clone(),
             home: self.homes.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
@@ -98,6 +101,7 @@ impl House {
             dir: TempDir::new().expect("a temporary directory"),
             model: Arc::new(Model::new()),
             commands: Arc::new(Commands::new()),
+            files: Arc::new(Files::new()),
             homes: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

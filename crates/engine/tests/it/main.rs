@@ -10,6 +10,7 @@ mod commits;
 mod feed;
 mod house;
 mod models;
+mod patches;
 mod ports;
 mod restarts;
 mod runs;

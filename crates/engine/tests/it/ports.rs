@@ -2,22 +2,24 @@
 
 use async_trait::async_trait;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
-use holon_domain::intent::ExecCommand;
+use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
+use holon_domain::intent::{ApplyPatch, ExecCommand};
 use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp};
 use holon_engine::ports::{
-    Clock, CommandContext, CommandHost, EntropySource, HomeHost, ModelClient,
+    Clock, CommandContext, CommandHost, EntropySource, FileHost, HomeHost, ModelClient,
 };
 use holon_engine::request::WorkspaceChoice;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::{Mutex, Notify, mpsc, oneshot};
+use tokio::sync::{Mutex, Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 /// A request that waits for the test to answer it.
@@ -105,6 +107,62 @@ impl ModelClient for Model {
             source: PolicySource::UnknownFallback,
             output_source: PolicySource::UnknownFallback,
         }
+    }
+}
+
+/// Patches the test applies, and what it can prove of them after a crash.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) patches: Door<ApplyPatch, Result<PatchApplied, ToolError>>,
+    pub(crate) proof: Mutex<Option<Result<PatchApplied, ToolError>>>,
+    pub(crate) forgotten: watch::Sender<u32>,
+}
+
+impl Files {
+    pub(crate) fn new() -> Self {
+        Self {
+            patches: Door::new(),
+            proof: Mutex::default(),
+            forgotten: watch::Sender::new(0),
+        }
+    }
+}
+
+#[async_trait]
+impl FileHost for Files {
+    async fn apply_patch(
+        &self,
+        _context: CommandContext,
+        _call: CallId,
+        patch: ApplyPatch,
+    ) -> Result<PatchApplied, ToolError> {
+        let answer = self.patches.ask(patch, &CancellationToken::new()).await;
+        answer.expect("the test answers")
+    }
+
+    async fn settle_patch(
+        &self,
+        _agent_home: &str,
+        _call: &CallId,
+        _patch: &ApplyPatch,
+    ) -> Option<Result<PatchApplied, ToolError>> {
+        self.proof.lock().await.clone()
+    }
+
+    async fn forget_patch(&self, _agent_home: &str, _call: &CallId) {
+        self.forgotten.send_modify(|count| *count += 1);
+    }
+}
+
+/// A patch that added one file.
+pub(crate) fn added(path: &str) -> PatchApplied {
+    PatchApplied {
+        files: vec![ChangedFile {
+            path: path.to_owned(),
+            action: FileAction::Added,
+            from: None,
+        }],
+        ..PatchApplied::default()
     }
 }
 

@@ -20,9 +20,10 @@ fn refusal(tool: &str, input: &Value) -> ToolError {
 fn command(input: &Value) -> ExecCommand {
     match meant("ExecCommand", input) {
         Intent::Host(HostAction::ExecCommand(command)) => command,
-        other @ (Intent::Sleep { .. } | Intent::Enqueue { .. } | Intent::AgentGet) => {
-            panic!("{other:?}")
-        }
+        other @ (Intent::Sleep { .. }
+        | Intent::Enqueue { .. }
+        | Intent::AgentGet
+        | Intent::Host(HostAction::ApplyPatch(_))) => panic!("{other:?}"),
     }
 }
 

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 pub(crate) fn accepted(tool: &str) -> Vec<Value> {
     match tool {
         "AgentGet" => vec![json!({})],
+        "ApplyPatch" => vec![
+            json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"}),
+            json!({"patch": "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"}),
+        ],
         "Enqueue" => vec![
             json!({"text": "look at the build"}),
             json!({"text": "later", "priority": "background"}),
@@ -32,6 +36,12 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
 pub(crate) fn refused(tool: &str) -> Vec<Value> {
     match tool {
         "AgentGet" => vec![json!({"agent_id": "other"}), json!([])],
+        "ApplyPatch" => vec![
+            json!({}),
+            json!({"patch": ""}),
+            json!({"patch": ["--- a/x"]}),
+            json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n", "dry_run": true}),
+        ],
         "Enqueue" => vec![
             json!({}),
             json!({"text": ""}),

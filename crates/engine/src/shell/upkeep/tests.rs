@@ -4,7 +4,7 @@
 use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::{
-    Clock, CommandContext, CommandHost, EntropySource, HomeHost, ModelClient, Ports,
+    Clock, CommandContext, CommandHost, EntropySource, FileHost, HomeHost, ModelClient, Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::Shell;
@@ -13,12 +13,14 @@ use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::command::{CommandFailure, CommandOutput};
-use holon_domain::intent::ExecCommand;
+use holon_domain::file_change::PatchApplied;
+use holon_domain::intent::{ApplyPatch, ExecCommand};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp};
 use holon_store::{Db, Readers, Writer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,6 +71,27 @@ impl CommandHost for Quiet {
     ) -> Result<CommandOutput, CommandFailure> {
         Err(CommandFailure::Cancelled)
     }
+}
+
+#[async_trait]
+impl FileHost for Quiet {
+    async fn apply_patch(
+        &self,
+        _: CommandContext,
+        _: CallId,
+        _: ApplyPatch,
+    ) -> Result<PatchApplied, ToolError> {
+        Ok(PatchApplied::default())
+    }
+    async fn settle_patch(
+        &self,
+        _: &str,
+        _: &CallId,
+        _: &ApplyPatch,
+    ) -> Option<Result<PatchApplied, ToolError>> {
+        None
+    }
+    async fn forget_patch(&self, _: &str, _: &CallId) {}
 }
 
 #[async_trait]
@@ -124,6 +147,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
     let ports = Ports {
         model: quiet.clone(),
         command: quiet.clone(),
+        file: quiet.clone(),
         home: quiet.clone(),
         clock: quiet.clone(),
         entropy: quiet.clone(),

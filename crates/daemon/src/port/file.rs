@@ -1,0 +1,211 @@
+//! Files of the workspace, changed by patches: `patch` says what, `workspace` does it whole and beneath the root.
+//!
+//! A call's journal stands in the agent's home under the call's id until the outcome is on record; it is what proves,
+//! after a crash, whether the patch is in place.
+
+use async_trait::async_trait;
+use holon_domain::CallId;
+use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
+use holon_domain::intent::ApplyPatch;
+use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_engine::ports::{CommandContext, FileHost};
+use holon_patch::{Applied, Change, FilePatch, MAX_BYTES, Patch};
+use holon_tools::apply_patch::refused;
+use holon_workspace::{After, Replace, Settled, Tree, TreeError, forget, settle};
+use std::path::{Path, PathBuf};
+
+/// Where journals stand, under an agent's home.
+const JOURNALS: &str = ".holon/state/patches";
+
+/// Changes files on this machine. Everything blocking happens off the async threads.
+#[derive(Debug)]
+pub(crate) struct Files;
+
+#[async_trait]
+impl FileHost for Files {
+    async fn apply_patch(
+        &self,
+        context: CommandContext,
+        call: CallId,
+        patch: ApplyPatch,
+    ) -> Result<PatchApplied, ToolError> {
+        let work = move || apply(&context, &call, &patch.patch);
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|stopped| Err(broken(format!("the work ended early: {stopped}"))))
+    }
+
+    async fn settle_patch(
+        &self,
+        agent_home: &str,
+        call: &CallId,
+        patch: &ApplyPatch,
+    ) -> Option<Result<PatchApplied, ToolError>> {
+        let (journal, patch) = (journal(agent_home, call), patch.patch.clone());
+        let settled = tokio::task::spawn_blocking(move || came_to(&journal, &patch)).await;
+        settled.ok().flatten()
+    }
+
+    async fn forget_patch(&self, agent_home: &str, call: &CallId) {
+        let journal = journal(agent_home, call);
+        let forgotten = tokio::task::spawn_blocking(move || forget(&journal)).await;
+        if let Ok(Err(error)) = forgotten {
+            tracing::warn!(%error, "a patch's journal could not be removed");
+        }
+    }
+}
+
+fn journal(agent_home: &str, call: &CallId) -> PathBuf {
+    Path::new(agent_home)
+        .join(JOURNALS)
+        .join(format!("{call}.json"))
+}
+
+fn apply(context: &CommandContext, call: &CallId, text: &str) -> Result<PatchApplied, ToolError> {
+    let patch = Patch::parse(text).map_err(|error| refused(&error))?;
+    let tree =
+        Tree::open(Path::new(&context.workspace.execution_root)).map_err(|error| told(&error))?;
+    let mut applied = PatchApplied::default();
+    let mut changes = Vec::new();
+    for file in &patch.files {
+        plan(&tree, file, &mut changes, &mut applied)?;
+    }
+    let journal = journal(&context.agent_home, call);
+    if let Some(dir) = journal.parent() {
+        std::fs::create_dir_all(dir)
+            .map_err(|error| broken(format!("{} cannot be made: {error}", dir.display())))?;
+    }
+    tree.replace(&changes, &journal)
+        .map_err(|error| told(&error))?;
+    Ok(applied)
+}
+
+/// What one file's part of the patch changes.
+fn plan(
+    tree: &Tree,
+    file: &FilePatch,
+    changes: &mut Vec<Replace>,
+    applied: &mut PatchApplied,
+) -> Result<(), ToolError> {
+    let (source, target) = (file.change.source(), file.change.target());
+    let found = tree
+        .read(source, MAX_BYTES as u64)
+        .map_err(|error| told(&error))?;
+    let content = found.as_ref().map(|found| found.content.as_slice());
+    let (after, diagnostics) = match file.apply(content).map_err(|error| refused(&error))? {
+        Applied::Write {
+            content,
+            diagnostics,
+        } => (Some(content), diagnostics),
+        Applied::Delete { diagnostics } => (None, diagnostics),
+    };
+    let remarks = diagnostics
+        .iter()
+        .map(|remark| format!("{target}: {}", remark.message));
+    applied.diagnostics.extend(remarks);
+    applied.files.push(changed(&file.change));
+    let ignored = file.ignored_metadata.iter();
+    applied
+        .ignored_metadata
+        .extend(ignored.map(|line| format!("{} {}", line.kind, line.value)));
+    let mode = found.as_ref().map(|found| found.mode);
+    let before = found.map(|found| found.content);
+    let after = after.map(|content| After { content, mode });
+    if source == target {
+        let path = target.to_owned();
+        changes.push(Replace {
+            path,
+            before,
+            after,
+        });
+    } else {
+        let (from, to) = (source.to_owned(), target.to_owned());
+        changes.push(Replace {
+            path: from,
+            before,
+            after: None,
+        });
+        changes.push(Replace {
+            path: to,
+            before: None,
+            after,
+        });
+    }
+    Ok(())
+}
+
+fn changed(change: &Change) -> ChangedFile {
+    let (action, from) = match change {
+        Change::Modify { .. } => (FileAction::Modified, None),
+        Change::Add { .. } => (FileAction::Added, None),
+        Change::Delete { .. } => (FileAction::Deleted, None),
+        Change::Rename { from, .. } => (FileAction::Renamed, Some(from.clone())),
+    };
+    ChangedFile {
+        path: change.target().to_owned(),
+        action,
+        from,
+    }
+}
+
+/// What the journal of a call proves. Without one nothing was changed: it is written before the first change.
+fn came_to(journal: &Path, text: &str) -> Option<Result<PatchApplied, ToolError>> {
+    match settle(journal) {
+        Ok(Settled::Done) => {
+            let patch = Patch::parse(text).ok()?;
+            let files = patch
+                .files
+                .iter()
+                .map(|file| changed(&file.change))
+                .collect();
+            Some(Ok(PatchApplied {
+                files,
+                ..PatchApplied::default()
+            }))
+        }
+        Ok(Settled::Undone { left }) if left.is_empty() => Some(Err(not_applied())),
+        Ok(Settled::Nothing) => Some(Err(not_applied())),
+        Ok(Settled::Undone { left }) => {
+            let paths: Vec<String> = left.into_iter().map(|left| left.path).collect();
+            let message = format!(
+                "the runtime restarted while the patch was applied; it was taken back, except where somebody else had \
+                 changed files meanwhile: {}",
+                paths.join(", ")
+            );
+            let error = ToolError::new(ToolErrorKind::FileChanged, message);
+            Some(Err(error.hint("look at these files before you patch again")))
+        }
+        Err(error) => {
+            tracing::warn!(%error, "what became of a patch cannot be told");
+            None
+        }
+    }
+}
+
+fn not_applied() -> ToolError {
+    let message = "the runtime restarted before the patch was in place; nothing was changed";
+    ToolError::new(ToolErrorKind::NotStarted, message)
+        .hint("make the call again if it is still wanted")
+        .retryable()
+}
+
+/// What the file system refused, as a model reads it.
+fn told(error: &TreeError) -> ToolError {
+    let kind = match error {
+        TreeError::Refused { .. } | TreeError::Escape { .. } => ToolErrorKind::PathEscape,
+        TreeError::Missing { .. } => ToolErrorKind::FileMissing,
+        TreeError::Exists { .. } => ToolErrorKind::TargetExists,
+        TreeError::NotAFile { .. } | TreeError::NotADirectory { .. } => ToolErrorKind::NotAFile,
+        TreeError::Changed { .. } => ToolErrorKind::FileChanged,
+        TreeError::TooLarge { .. } => ToolErrorKind::TooLarge,
+        TreeError::Full { .. }
+        | TreeError::Unsupported { .. }
+        | TreeError::Journal { .. }
+        | TreeError::Unsettled { .. }
+        | TreeError::Io { .. } => ToolErrorKind::ToolExecutionFailed,
+    };
+    ToolError::new(kind, error.to_string())
+}
+
+fn broken(message: String) -> ToolError {
+    ToolError::new(ToolErrorKind::ToolExecutionFailed, message)
+}

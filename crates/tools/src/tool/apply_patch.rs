@@ -1,0 +1,182 @@
+//! `ApplyPatch`: change files by a unified diff, all of them or none, and the envelope of what came of it.
+//!
+//! Owns the arguments, the result shape, and what a refused patch means to a model. Touches no file: the patch is only
+//! read here, so that one that is not well-formed never becomes an effect.
+
+use crate::{input, schema};
+use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
+use holon_domain::intent::{ApplyPatch, HostAction, Intent};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use holon_patch::{ErrorKind, Patch};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The tool's name.
+pub const NAME: &str = "ApplyPatch";
+/// The detail that holds real lines of a file.
+const NEAREST: &str = "nearest";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// A unified diff: for each file a `--- a/path` and a `+++ b/path` line and its hunks (`@@ ... @@`, then lines that
+    /// begin with a space, `-` or `+`). `/dev/null` stands for a file that is not there: on the left to add one, on the
+    /// right to delete one. To rename, write `diff --git`, `rename from` and `rename to` lines. Paths are relative to
+    /// the execution root.
+    #[schemars(length(min = 1))]
+    patch: String,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Change files by a unified diff: modify, add, delete, rename, several files in one call, all of \
+                      them or none. Context and removed lines must be in the file as they are; line numbers and counts \
+                      are only hints. When lines are not found, the error shows the nearest real ones: correct the \
+                      patch from those."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::LocalEnvironment,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let Args { patch } = input::parse(spec, input)?;
+    Patch::parse(&patch).map_err(|error| refused(&error))?;
+    Ok(Intent::Host(HostAction::ApplyPatch(ApplyPatch { patch })))
+}
+
+/// What a patch came to.
+#[must_use]
+pub fn envelope(came_to: Result<PatchApplied, ToolError>) -> ToolEnvelope {
+    match came_to {
+        Ok(applied) => {
+            let lines: Vec<String> = applied.files.iter().map(line).collect();
+            let summary = match lines.as_slice() {
+                [only] => only.clone(),
+                many => format!("{} files changed", many.len()),
+            };
+            let paths: Vec<&str> = applied
+                .files
+                .iter()
+                .map(|file| file.path.as_str())
+                .collect();
+            let result = json!({
+                "changed_paths": paths,
+                "files": applied.files,
+                "ignored_metadata": applied.ignored_metadata,
+                "diagnostics": applied.diagnostics,
+            });
+            ToolEnvelope::success(NAME, summary, result)
+        }
+        Err(error) => ToolEnvelope::failure(NAME, error),
+    }
+}
+
+/// What a model reads of an applied patch.
+pub(crate) fn text(applied: &PatchApplied) -> String {
+    let ignored = applied
+        .ignored_metadata
+        .iter()
+        .map(|line| format!("ignored: {line}"));
+    let remarks = applied
+        .diagnostics
+        .iter()
+        .map(|remark| format!("note: {remark}"));
+    let lines: Vec<String> = applied
+        .files
+        .iter()
+        .map(line)
+        .chain(remarks)
+        .chain(ignored)
+        .collect();
+    lines.join("\n")
+}
+
+/// The error without the real lines of the file, and those lines as text: they are what makes the next try succeed, so
+/// they are shown whole and not as a clipped detail.
+pub(crate) fn split_nearest(error: &ToolError) -> (ToolError, Option<String>) {
+    let mut rest = error.clone();
+    let fields = rest.details.as_mut().and_then(Value::as_object_mut);
+    let nearest = fields.and_then(|fields| fields.remove(NEAREST));
+    let lines = nearest.as_ref().and_then(Value::as_array).map(|lines| {
+        let shown: Vec<String> = lines
+            .iter()
+            .map(|line| {
+                format!(
+                    "{} | {}",
+                    line["line"],
+                    line["text"].as_str().unwrap_or_default()
+                )
+            })
+            .collect();
+        format!("the file has, by line number:\n{}", shown.join("\n"))
+    });
+    (rest, lines)
+}
+
+/// One changed file in one line.
+fn line(file: &ChangedFile) -> String {
+    let path = &file.path;
+    match (file.action, &file.from) {
+        (FileAction::Modified, _) => format!("modified {path}"),
+        (FileAction::Added, _) => format!("added {path}"),
+        (FileAction::Deleted, _) => format!("deleted {path}"),
+        (FileAction::Renamed, Some(from)) => format!("renamed {from} to {path}"),
+        (FileAction::Renamed, None) => format!("renamed to {path}"),
+    }
+}
+
+/// A refused patch as a model reads it: the rule, the place, and the real lines nearest to what was expected.
+#[must_use]
+pub fn refused(error: &holon_patch::Error) -> ToolError {
+    let nearest: Vec<Value> = error
+        .nearest
+        .iter()
+        .map(|line| json!({ "line": line.number, "text": line.text }))
+        .collect();
+    let mut details = json!({ "tool_name": NAME });
+    if let Some(fields) = details.as_object_mut() {
+        fields.extend(
+            error
+                .path
+                .iter()
+                .map(|path| ("path".to_owned(), json!(path))),
+        );
+        fields.extend(
+            error
+                .line
+                .iter()
+                .map(|line| ("patch_line".to_owned(), json!(line))),
+        );
+        if !nearest.is_empty() {
+            fields.insert(NEAREST.to_owned(), json!(nearest));
+        }
+    }
+    ToolError::new(kind(error.kind), error.message.clone())
+        .details(details)
+        .hint(error.hint.clone())
+}
+
+const fn kind(kind: ErrorKind) -> ToolErrorKind {
+    match kind {
+        ErrorKind::MissingFileHeader => ToolErrorKind::MissingFileHeader,
+        ErrorKind::InvalidHunkHeader => ToolErrorKind::InvalidHunkHeader,
+        ErrorKind::InvalidHunk => ToolErrorKind::InvalidHunk,
+        ErrorKind::UnsupportedGitPatchFeature => ToolErrorKind::UnsupportedGitPatchFeature,
+        ErrorKind::PathEscape => ToolErrorKind::PathEscape,
+        ErrorKind::RenamePathMismatch => ToolErrorKind::RenamePathMismatch,
+        ErrorKind::ContextNotFound => ToolErrorKind::ContextNotFound,
+        ErrorKind::AmbiguousContext => ToolErrorKind::AmbiguousContext,
+        ErrorKind::DuplicateFilePatch => ToolErrorKind::DuplicateFilePatch,
+        ErrorKind::TargetExists => ToolErrorKind::TargetExists,
+        ErrorKind::FileMissing => ToolErrorKind::FileMissing,
+        ErrorKind::NotText => ToolErrorKind::NotText,
+        ErrorKind::TooLarge => ToolErrorKind::TooLarge,
+        ErrorKind::UnsupportedDialect => ToolErrorKind::UnsupportedDialect,
+        ErrorKind::EmptyPatch => ToolErrorKind::EmptyPatch,
+    }
+}
