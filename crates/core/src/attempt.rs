@@ -142,9 +142,13 @@ fn retry(asked_ms: Option<u64>, standing: Standing, chance: u128) -> Disposition
     if standing.attempt >= MAX_ATTEMPTS {
         return Disposition::Exhausted;
     }
-    let factor = 1_u64
-        .checked_shl(standing.attempt.saturating_sub(1))
-        .unwrap_or(u64::MAX);
+    // Whoever sits and waits gets quick tries; a turn that nobody waits for gives a provider's bad minute time to pass.
+    let growth = if standing.attended {
+        limits::BACKOFF_GROWTH_ATTENDED
+    } else {
+        limits::BACKOFF_GROWTH
+    };
+    let factor = growth.saturating_pow(standing.attempt.saturating_sub(1));
     let base = limits::BACKOFF_BASE_MS
         .saturating_mul(factor)
         .max(asked_ms.unwrap_or(0));

@@ -30,8 +30,13 @@ pub const ROUNDS_PER_TURN: u32 = 500;
 pub const STEPS_PER_COMMIT: u32 = 64;
 /// Retries per provider candidate, beside the first try.
 pub const PROVIDER_RETRIES: u32 = 2;
-/// First pause between tries; doubles with each.
+/// First pause between tries.
 pub const BACKOFF_BASE_MS: u64 = 1_000;
+/// How pauses between tries grow, from one to the next: a second, then half a minute, which most bad minutes of a
+/// provider are over in.
+pub const BACKOFF_GROWTH: u64 = 30;
+/// How they grow while somebody sits and waits.
+pub const BACKOFF_GROWTH_ATTENDED: u64 = 2;
 /// Longest pause between tries, also when the provider asks for more.
 pub const BACKOFF_MAX_MS: u64 = 60_000;
 /// Models a turn may turn to after the first; further ones are never asked.

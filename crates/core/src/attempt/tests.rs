@@ -54,18 +54,25 @@ fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model(
 }
 
 #[test]
-fn pauses_double_take_jitter_honour_the_provider_and_stay_in_bounds() {
-    let pause = |attempt, after, chance| {
-        let standing = Standing { attempt, ..FIRST };
+fn pauses_grow_take_jitter_honour_the_provider_and_stay_in_bounds() {
+    let pause_for = |attended, attempt, after, chance| {
+        let standing = Standing {
+            attempt,
+            attended,
+            ..FIRST
+        };
         judge(
             &failure(ModelFailureKind::RateLimited, after),
             standing,
             chance,
         )
     };
+    let pause = |attempt, after, chance| pause_for(true, attempt, after, chance);
     let retry = |backoff_ms| Disposition::Retry { backoff_ms };
     assert_eq!(pause(1, None, 0), retry(1_000));
     assert_eq!(pause(2, None, 0), retry(2_000));
+    assert_eq!(pause_for(false, 1, None, 0), retry(1_000));
+    assert_eq!(pause_for(false, 2, None, 0), retry(30_000));
     assert_eq!(pause(1, None, 999), retry(1_249));
     assert_eq!(pause(1, Some(7_000), 0), retry(7_000));
     assert_eq!(

@@ -81,7 +81,7 @@ async fn a_provider_failure_is_tried_again_when_the_clock_says_so_and_not_before
         status.scheduling_posture.wakes_at.is_some()
     })
     .await;
-    house.clock.advance(2_500);
+    house.clock.advance(37_500);
     house.model.next().await.answer(says("at last"));
     let told = briefs(&host, "main", 1).await;
     assert_eq!(
@@ -95,7 +95,7 @@ async fn when_every_try_failed_the_operator_is_told_once() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "hello").await;
-    for pause in [1_250, 2_500] {
+    for pause in [1_250, 37_500] {
         let gone = Err(failure(ModelFailureKind::Connection));
         house.model.next().await.answer(gone);
         until(&host, "main", |status| {
