@@ -20,8 +20,10 @@ pub(crate) fn commands(repo: &Repo) -> Result<Option<Generated>, Failure> {
 
 /// Every page that can be made from the sources.
 pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
-    let event_source = repo.read("crates/domain/src/event.rs")?
-        + &repo.read("crates/domain/src/event/provider.rs")?;
+    let mut event_source = repo.read("crates/domain/src/event.rs")?;
+    for part in ["message", "provider", "turn"] {
+        event_source += &repo.read(&format!("crates/domain/src/event/{part}.rs"))?;
+    }
     let limit_source = repo.read("crates/domain/src/limits.rs")?;
     Ok(vec![
         page("events", &events::render(&event_source)?),

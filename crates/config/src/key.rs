@@ -8,7 +8,7 @@ mod kind;
 mod path;
 mod table;
 
-pub(crate) use advice::{advice, nearest};
+pub(crate) use advice::advice;
 pub use kind::{Kind, Value};
 pub use path::KeyPath;
 pub(crate) use table::EFFORT_OF_THE_PROVIDER;

@@ -130,7 +130,7 @@ impl Providers {
     /// What to say about a provider nobody knows.
     #[must_use]
     pub fn unknown(&self, id: &str) -> String {
-        let advice = match crate::key::nearest(id, self.0.keys().map(String::as_str)) {
+        let advice = match holon_domain::text::nearest(id, self.0.keys().map(String::as_str)) {
             Some(name) => format!("did you mean {name}?"),
             None => "run `holon config providers list --all` to see them all, or add it with `holon config providers set`".to_owned(),
         };

@@ -13,15 +13,11 @@ pub struct TokenUsage {
     /// Both.
     pub total_tokens: u64,
     /// Of the input, read from a provider's cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub cache_read_tokens: u64,
     /// Of the input, written to a provider's cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub cache_write_tokens: u64,
-}
-
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 impl TokenUsage {

@@ -3,28 +3,31 @@
 //! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries,
 //! bodies stay where they are. Fields are only ever added; a kind or version this build does not know loads as data.
 
+mod message;
 mod provider;
+mod turn;
 
+pub use message::{
+    ContinuationResolved, MessageAdmitted, MessageProcessingAborted, MessageProcessingStarted,
+    OperatorInterjectionAdmitted, SchedulerChoice, SchedulerDecision,
+};
 pub use provider::{
     AgentModelOverrideCleared, AgentModelOverrideSet, ModelLimitLearned, ProviderFallbackSelected,
     ProviderRetryScheduled, ProviderRoundCompleted, TerminalDeliveryRoundCompleted,
 };
+pub use turn::{
+    AssistantRoundRecorded, MaxOutputTokensRecovery, RuntimeError, ToolExecuted,
+    ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted, TurnTerminal,
+};
 
-use crate::attempt::{AttemptTimeline, TokenUsage};
-use crate::authority::AuthorityClass;
 use crate::brief::BriefKind;
 use crate::closure::{ClosureOutcome, WaitingReason};
-use crate::continuation::{ContinuationClass, TriggerKind};
 use crate::effect::EffectId;
-use crate::id::{BriefId, CallId, MessageId, RunId, TaskId, WorkItemId};
-use crate::log::InterjectionBoundary;
-use crate::message::{AdmissionContext, DeliverySurface, MessageKind, Origin, Priority};
+use crate::id::{BriefId, MessageId, RunId};
 use crate::time::Timestamp;
-use crate::tool::ToolError;
-use crate::turn::{TerminalKind, TerminalReason};
+use crate::turn::TerminalReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident = $kind:literal, v $version:literal;)*) => {
@@ -165,303 +168,6 @@ pub struct AgentCreated {
     pub profile_preset: crate::agent::ProfilePreset,
     /// Its active workspace.
     pub workspace_id: crate::WorkspaceId,
-}
-
-/// See [`Event::MessageAdmitted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MessageAdmitted {
-    /// The message.
-    pub message_id: MessageId,
-    /// Its position.
-    pub message_seq: u64,
-    /// Its kind.
-    pub kind: MessageKind,
-    /// Its origin.
-    pub origin: Origin,
-    /// Its authority.
-    pub authority_class: AuthorityClass,
-    /// Its band.
-    pub priority: Priority,
-    /// Its ingress.
-    pub delivery_surface: DeliverySurface,
-    /// That ingress's posture.
-    pub admission_context: AdmissionContext,
-    /// Its trigger.
-    pub trigger_kind: TriggerKind,
-    /// Its work item.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work_item_id: Option<WorkItemId>,
-    /// Its task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<TaskId>,
-    /// What it came from.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub source_refs: BTreeMap<String, String>,
-    /// Correlation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub correlation_id: Option<String>,
-    /// Causation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub causation_id: Option<String>,
-}
-
-/// See [`Event::MessageProcessingStarted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MessageProcessingStarted {
-    /// The message.
-    pub message_id: MessageId,
-    /// The run.
-    pub run_id: RunId,
-    /// How long it was queued.
-    pub queue_wait_ms: u64,
-}
-
-/// See [`Event::MessageProcessingAborted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MessageProcessingAborted {
-    /// The message.
-    pub message_id: MessageId,
-    /// Its kind.
-    pub message_kind: MessageKind,
-    /// The run, if one was open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<RunId>,
-    /// Why.
-    pub reason: TerminalReason,
-}
-
-/// See [`Event::OperatorInterjectionAdmitted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OperatorInterjectionAdmitted {
-    /// The message.
-    pub message_id: MessageId,
-    /// The round whose request held it.
-    pub round: u32,
-    /// At which safe point.
-    pub boundary: InterjectionBoundary,
-    /// Its ingress.
-    pub delivery_surface: DeliverySurface,
-    /// That ingress's posture.
-    pub admission_context: AdmissionContext,
-    /// Its first words.
-    pub text_preview: String,
-}
-
-/// See [`Event::SchedulerDecision`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SchedulerDecision {
-    /// What was chosen.
-    pub decision: SchedulerChoice,
-    /// Why, in one sentence.
-    pub reason: String,
-    /// Whether a model turn follows.
-    pub model_reentry: bool,
-    /// The message it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message_id: Option<MessageId>,
-    /// The facts it follows from.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<String>,
-}
-
-/// The scheduler's choices, by their established names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SchedulerChoice {
-    /// Open a turn.
-    StartModelTurn,
-    /// Settle a message without a model.
-    ReduceMessageOnly,
-    /// Wait for a time.
-    WaitForTimer,
-    /// Wait for an operator.
-    WaitForOperator,
-    /// Wait for a change outside.
-    WaitForExternalChange,
-    /// Rest.
-    Sleep,
-    /// Do not run.
-    Stop,
-    /// Nothing to choose.
-    Noop,
-}
-
-/// See [`Event::ContinuationResolved`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ContinuationResolved {
-    /// The message.
-    pub message_id: MessageId,
-    /// What came.
-    pub trigger_kind: TriggerKind,
-    /// How it relates.
-    pub class: ContinuationClass,
-    /// Where the agent stood.
-    pub prior_closure_outcome: ClosureOutcome,
-    /// What it waited for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prior_waiting_reason: Option<WaitingReason>,
-    /// Whether this is what it waited for.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub matched_waiting_reason: bool,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-const fn is_false(value: &bool) -> bool {
-    !*value
-}
-
-/// See [`Event::TurnStarted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TurnStarted {
-    /// The message.
-    pub message_id: MessageId,
-    /// Its kind.
-    pub message_kind: MessageKind,
-    /// The run.
-    pub run_id: RunId,
-    /// The turn.
-    pub turn_index: u64,
-    /// The model it asks.
-    pub requested_model: String,
-}
-
-/// See [`Event::TurnResumed`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TurnResumed {
-    /// The run.
-    pub run_id: RunId,
-    /// The turn.
-    pub turn_index: u64,
-    /// The last entry that was there.
-    pub after_entry: u64,
-    /// Resumptions without progress so far.
-    pub resumes_without_progress: u32,
-    /// Calls whose outcome is not known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unknown_calls: Vec<CallId>,
-    /// Calls that had not begun.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unstarted_calls: Vec<CallId>,
-}
-
-/// See [`Event::TurnContextBuilt`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TurnContextBuilt {
-    /// The turn.
-    pub turn_index: u64,
-    /// How long it took.
-    pub duration_ms: u64,
-    /// Sections of the context.
-    pub context_section_count: usize,
-    /// Characters of the context.
-    pub rendered_context_chars: usize,
-    /// Characters of the system prompt.
-    pub rendered_system_chars: usize,
-}
-
-/// See [`Event::AssistantRoundRecorded`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AssistantRoundRecorded {
-    /// The turn.
-    pub turn_index: u64,
-    /// The round.
-    pub round: u32,
-    /// Its first words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text_preview: Option<String>,
-    /// How many characters there are.
-    pub text_char_count: usize,
-    /// The tools it asks for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tool_names: Vec<String>,
-}
-
-/// See [`Event::MaxOutputTokensRecovery`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MaxOutputTokensRecovery {
-    /// The turn.
-    pub turn_index: u64,
-    /// Which one in a row.
-    pub attempt: u32,
-}
-
-/// See [`Event::ToolExecuted`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolExecuted {
-    /// The call.
-    pub tool_call_id: CallId,
-    /// The tool.
-    pub tool_name: String,
-    /// The turn.
-    pub turn_index: u64,
-    /// The run.
-    pub run_id: RunId,
-    /// How long it took.
-    pub duration_ms: u64,
-    /// In one line.
-    pub summary: String,
-    /// The command, if it was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exec_command_cmd: Option<String>,
-}
-
-/// See [`Event::ToolExecutionFailed`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolExecutionFailed {
-    /// The call.
-    pub tool_call_id: CallId,
-    /// The tool.
-    pub tool_name: String,
-    /// The turn.
-    pub turn_index: u64,
-    /// The run.
-    pub run_id: RunId,
-    /// How long it took.
-    pub duration_ms: u64,
-    /// The error as one string.
-    pub error: String,
-    /// The error itself.
-    pub tool_error: ToolError,
-}
-
-/// See [`Event::TurnTerminal`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TurnTerminal {
-    /// The turn.
-    pub turn_index: u64,
-    /// The run.
-    pub run_id: RunId,
-    /// How it ended.
-    pub kind: TerminalKind,
-    /// Why.
-    pub reason: TerminalReason,
-    /// How long it took, without the time it was queued.
-    pub duration_ms: u64,
-    /// Rounds it took.
-    pub rounds: u32,
-    /// What it cost.
-    pub token_usage: TokenUsage,
-}
-
-/// See [`Event::RuntimeError`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RuntimeError {
-    /// The message.
-    pub message_id: MessageId,
-    /// Its kind.
-    pub message_kind: MessageKind,
-    /// What happened.
-    pub error: String,
-    /// Its class.
-    pub failure_kind: String,
-    /// What it cost, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token_usage: Option<TokenUsage>,
-    /// The tries it took.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider_attempt_timeline: Option<AttemptTimeline>,
 }
 
 /// See [`Event::BriefCreated`].

@@ -27,6 +27,7 @@ pub mod model;
 pub mod provider;
 pub mod queue;
 pub mod run;
+mod skip;
 pub mod summary;
 pub mod task;
 pub mod text;

@@ -42,9 +42,15 @@ pub fn estimate_tokens(text: &str) -> usize {
     ascii.div_ceil(4) + other
 }
 
+/// A name longer than this is no slip of the pen, and comparing it would take its length squared.
+const LONGEST_NAME: usize = 200;
+
 /// The known name that `asked` is most likely a slip of, if any is near enough.
 #[must_use]
 pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if asked.len() > LONGEST_NAME {
+        return None;
+    }
     let by_distance = known.into_iter().map(|name| (distance(asked, name), name));
     let (edits, name) = by_distance.min()?;
     (edits <= name.len().div_ceil(3)).then_some(name)
@@ -88,6 +94,19 @@ mod tests {
     }
 
     #[test]
+    fn distance_counts_edits() {
+        for (left, right, edits) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("model.defualt", "model.default", 2),
+        ] {
+            assert_eq!(distance(left, right), edits, "{left:?} to {right:?}");
+        }
+    }
+
+    #[test]
     fn a_slip_of_the_pen_finds_its_name_and_nonsense_finds_none() {
         let known = ["anthropic", "openai", "openai-codex"];
         assert_eq!(nearest("antropic", known), Some("anthropic"));
@@ -95,6 +114,7 @@ mod tests {
         assert_eq!(nearest("codex-openai", known), None);
         assert_eq!(nearest("zebra", known), None);
         assert_eq!(nearest("x", []), None);
+        assert_eq!(nearest(&"openai".repeat(100), known), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub enum Phase {
         /// When it is over.
         until: Timestamp,
         /// What the pause is for.
-        #[serde(default, skip_serializing_if = "PauseCause::is_retry")]
+        #[serde(default, skip_serializing_if = "crate::skip::is_default")]
         cause: PauseCause,
     },
     /// A tool's result. The calls stand in the log entry of their round.
@@ -72,14 +72,6 @@ impl PauseCause {
             Self::Quota => "quota",
         }
     }
-
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde asks for a reference"
-    )]
-    const fn is_retry(&self) -> bool {
-        matches!(self, Self::Retry)
-    }
 }
 
 /// An operator message the turn owes an outcome.
@@ -98,30 +90,6 @@ pub struct ResumeMark {
     pub count: u32,
     /// The log's end at the last resumption.
     pub log_end: LogSeq,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-const fn is_false(value: &bool) -> bool {
-    !*value
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-const fn is_zero(value: &u64) -> bool {
-    *value == 0
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-const fn is_none_yet(value: &u32) -> bool {
-    *value == 0
 }
 
 /// The one open turn of an agent.
@@ -153,7 +121,7 @@ pub struct OpenTurn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Whether somebody sits and waits for its end, so that it fails rather than pause for long.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub attended: bool,
     /// Where its calls run: what was the agent's workspace when it began.
     pub workspace: WorkspaceEntry,
@@ -179,10 +147,10 @@ pub struct OpenTurn {
     pub attempts: Vec<AttemptRecord>,
     /// How long the round in hand has waited for a network, as planned and not by the clock: a machine that sleeps
     /// loses no patience.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub offline_ms: u64,
     /// How often the round in hand was parked for a new allowance.
-    #[serde(default, skip_serializing_if = "is_none_yet")]
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub parks: u32,
     /// Resumptions.
     #[serde(default)]

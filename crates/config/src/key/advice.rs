@@ -1,6 +1,7 @@
 //! What to say about a key that does not exist: what it was before, what was probably meant, or where all are listed.
 
 use super::{KEYS, Key, KeyPath};
+use holon_domain::text;
 
 /// Shapes of earlier versions and common mistakes, with what to write instead. `*` stands for any name.
 const INSTEAD: &[(&str, &str)] = &[
@@ -39,31 +40,16 @@ const INSTEAD: &[(&str, &str)] = &[
 
 const NO_SECRETS: &str = "this file holds no secrets; store it with `holon config credentials set` and name the profile in providers.<id>.auth.profile";
 
-/// A name longer than this is no misspelling, and comparing it would take its length squared.
-const LONGEST: usize = 200;
-
 /// What to do about a key nobody knows.
 pub(crate) fn advice(unknown: &KeyPath) -> String {
     if let Some((_, instead)) = INSTEAD.iter().find(|(old, _)| covers(old, unknown)) {
         return (*instead).to_owned();
     }
-    let written = unknown.to_string();
-    let likely = KEYS
-        .iter()
-        .filter(|_| written.len() <= LONGEST)
-        .map(|key| instance(key, unknown))
-        .map(|name| (distance(&written, &name), name))
-        .min();
-    match likely {
-        Some((edits, name)) if edits <= name.len() / 4 => format!("did you mean {name}?"),
-        Some(_) | None => "run `holon config schema` to see every setting".to_owned(),
+    let known: Vec<String> = KEYS.iter().map(|key| instance(key, unknown)).collect();
+    match text::nearest(&unknown.to_string(), known.iter().map(String::as_str)) {
+        Some(name) => format!("did you mean {name}?"),
+        None => "run `holon config schema` to see every setting".to_owned(),
     }
-}
-
-/// The nearest of some names, if it is near.
-pub(crate) fn nearest<'a>(unknown: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let (edits, name) = names.map(|name| (distance(unknown, name), name)).min()?;
-    (edits <= name.len() / 3).then_some(name)
 }
 
 fn covers(old: &str, path: &KeyPath) -> bool {
@@ -85,38 +71,9 @@ fn instance(key: &Key, given: &KeyPath) -> String {
     KeyPath::of(&filled).to_string()
 }
 
-/// Edits (insert, delete, replace) that turn `left` into `right`; one row of the usual table at a time.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, from) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[right.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distance_counts_edits() {
-        for (left, right, edits) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("kitten", "sitting", 3),
-            ("model.defualt", "model.default", 2),
-        ] {
-            assert_eq!(distance(left, right), edits, "{left:?} to {right:?}");
-        }
-    }
 
     #[test]
     fn a_near_miss_names_the_key_with_the_names_that_were_given() {

@@ -6,30 +6,30 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// `root/` with `sub/deep/`, a file, and links inside and out; `outside/` beside it.
+/// `house/` with `sub/deep/`, a file, and links inside and out; `outside/` beside it.
 fn tree() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let base = dir.path().canonicalize().unwrap();
-    fs::create_dir_all(base.join("root/sub/deep")).unwrap();
+    fs::create_dir_all(base.join("house/sub/deep")).unwrap();
     fs::create_dir_all(base.join("root-two")).unwrap();
     fs::create_dir_all(base.join("outside/inner")).unwrap();
-    fs::write(base.join("root/file"), "").unwrap();
-    symlink("sub/deep", base.join("root/short")).unwrap();
-    symlink("../outside", base.join("root/out")).unwrap();
-    symlink("/nowhere/at/all", base.join("root/dangling")).unwrap();
-    symlink("loop", base.join("root/loop")).unwrap();
+    fs::write(base.join("house/file"), "").unwrap();
+    symlink("sub/deep", base.join("house/short")).unwrap();
+    symlink("../outside", base.join("house/out")).unwrap();
+    symlink("/nowhere/at/all", base.join("house/dangling")).unwrap();
+    symlink("loop", base.join("house/loop")).unwrap();
     (dir, base)
 }
 
 fn resolve(base: &Path, cwd: &str, requested: Option<&str>) -> Result<PathBuf, CommandFailure> {
-    let root = ExecutionRoot::open(&base.join("root")).unwrap();
-    root.resolve_dir(&base.join("root").join(cwd), requested)
+    let root = ExecutionRoot::open(&base.join("house")).unwrap();
+    root.resolve_dir(&base.join("house").join(cwd), requested)
 }
 
 #[test]
 fn directories_inside_resolve_to_their_canonical_path() {
     let (_dir, base) = tree();
-    let root = base.join("root");
+    let root = base.join("house");
     for (cwd, requested, expected) in [
         ("", None, root.clone()),
         ("sub", None, root.join("sub")),
@@ -38,7 +38,7 @@ fn directories_inside_resolve_to_their_canonical_path() {
         ("sub", Some("deep"), root.join("sub/deep")),
         ("sub/deep", Some("../.."), root.clone()),
         ("sub", Some("../short"), root.join("sub/deep")),
-        ("", Some("out/../root/sub"), root.join("sub")),
+        ("", Some("out/../house/sub"), root.join("sub")),
         (
             "sub",
             Some(root.join("sub/deep").to_str().unwrap()),
@@ -70,7 +70,7 @@ fn whatever_leads_out_is_refused_whether_or_not_it_exists() {
         "/etc",
     ] {
         let refused = resolve(&base, "", Some(requested)).unwrap_err();
-        let execution_root = base.join("root").display().to_string();
+        let execution_root = base.join("house").display().to_string();
         assert_eq!(
             refused,
             CommandFailure::OutsideRoot {
@@ -107,7 +107,7 @@ fn what_is_no_directory_inside_is_missing() {
         };
         assert_eq!(resolve(&base, "", Some(requested)), Err(missing));
     }
-    let gone = base.join("root/gone").display().to_string();
+    let gone = base.join("house/gone").display().to_string();
     assert_eq!(
         resolve(&base, "gone", None),
         Err(CommandFailure::MissingWorkdir { workdir: gone })
@@ -123,17 +123,17 @@ fn a_root_is_an_existing_directory_named_in_full() {
         Error::Missing { .. }
     ));
     assert!(matches!(
-        refusal(&base.join("root/file")),
+        refusal(&base.join("house/file")),
         Error::NotADirectory { .. }
     ));
     assert!(matches!(
-        refusal(&base.join("root/file/below")),
+        refusal(&base.join("house/file/below")),
         Error::NotADirectory { .. }
     ));
     assert!(matches!(
         refusal(Path::new("relative")),
         Error::Relative { .. }
     ));
-    let through_link = ExecutionRoot::open(&base.join("root/short")).unwrap();
-    assert_eq!(through_link.path(), base.join("root/sub/deep"));
+    let through_link = ExecutionRoot::open(&base.join("house/short")).unwrap();
+    assert_eq!(through_link.path(), base.join("house/sub/deep"));
 }

@@ -34,7 +34,7 @@ fn snapshot(dir: &Path) -> Snapshot {
     all
 }
 
-/// `root/` full of traps, `outside/` beside it, and a directory for journals.
+/// `house/` full of traps, `outside/` beside it, and a directory for journals.
 struct Sandbox {
     dir: tempfile::TempDir,
     base: PathBuf,
@@ -45,19 +45,19 @@ impl Sandbox {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
         for name in [
-            "root/sub/deep",
-            "root/.git/hooks",
-            "root/.holon/state",
-            "root/a-directory",
+            "house/sub/deep",
+            "house/.git/hooks",
+            "house/.holon/state",
+            "house/a-directory",
             "outside/inner",
             "journals",
         ] {
             fs::create_dir_all(base.join(name)).unwrap();
         }
         for name in [
-            "root/file",
-            "root/sub/file",
-            "root/.git/config",
+            "house/file",
+            "house/sub/file",
+            "house/.git/config",
             "outside/file",
             "outside/inner/file",
         ] {
@@ -67,7 +67,7 @@ impl Sandbox {
     }
 
     fn tree(&self) -> Tree {
-        Tree::open(&self.base.join("root")).unwrap()
+        Tree::open(&self.base.join("house")).unwrap()
     }
 
     fn replace(&self, changes: &[Replace]) -> Result<(), TreeError> {
@@ -79,7 +79,7 @@ impl Sandbox {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.base.join("root").join(name)
+        self.base.join("house").join(name)
     }
 
     fn link(&self, name: &str, target: &str) {
@@ -160,8 +160,8 @@ fn reading_is_bounded_and_tells_nothing_from_something() {
 fn a_root_that_is_moved_is_still_the_root() {
     let sandbox = Sandbox::new();
     let tree = sandbox.tree();
-    fs::rename(sandbox.base.join("root"), sandbox.base.join("moved")).unwrap();
-    symlink("outside", sandbox.base.join("root")).unwrap();
+    fs::rename(sandbox.base.join("house"), sandbox.base.join("moved")).unwrap();
+    symlink("outside", sandbox.base.join("house")).unwrap();
     tree.replace(&[rewrite("file", "content\n", "new\n")], &sandbox.journal())
         .unwrap();
     assert_eq!(
