@@ -181,7 +181,10 @@ const CRATES: &[Row] = &[
     privileged("crates/config", &[Ban::Environment]),
     privileged("crates/store", &[Ban::Sqlite, Ban::Monotonic]),
     privileged("crates/llm", &[Ban::Sleep]),
-    privileged("crates/process", &[Ban::Spawn, Ban::Sleep, Ban::Monotonic]),
+    privileged(
+        "crates/process",
+        &[Ban::Spawn, Ban::Sleep, Ban::Monotonic, Ban::Wall],
+    ),
     privileged("crates/engine", &[Ban::Task]),
     privileged("crates/client", &[Ban::Task, Ban::Sleep]),
     privileged("crates/server", &[Ban::Task]),

@@ -52,25 +52,29 @@ impl Capture {
     /// The stream as text, cut between characters.
     pub(crate) fn finish(mut self) -> CapturedStream {
         self.shed();
-        let kept = (self.head.len() + self.tail.len()) as u64;
-        if kept == self.total {
-            self.head.append(&mut self.tail);
-            return CapturedStream {
-                head: into_text(self.head),
-                tail: String::new(),
-                total_bytes: self.total,
-                dropped_bytes: 0,
-            };
-        }
-        self.head.truncate(whole_prefix(&self.head));
-        self.tail.drain(..whole_suffix(&self.tail));
-        let kept = (self.head.len() + self.tail.len()) as u64;
-        CapturedStream {
-            head: into_text(self.head),
-            tail: into_text(self.tail),
-            total_bytes: self.total,
-            dropped_bytes: self.total.saturating_sub(kept),
-        }
+        of_ends(self.head, self.tail, self.total)
+    }
+}
+
+/// A stream of `total` bytes as text, of which `head` and `tail` were kept; cut between characters.
+pub(crate) fn of_ends(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> CapturedStream {
+    if (head.len() + tail.len()) as u64 >= total {
+        head.append(&mut tail);
+        return CapturedStream {
+            head: into_text(head),
+            tail: String::new(),
+            total_bytes: total,
+            dropped_bytes: 0,
+        };
+    }
+    head.truncate(whole_prefix(&head));
+    tail.drain(..whole_suffix(&tail));
+    let kept = (head.len() + tail.len()) as u64;
+    CapturedStream {
+        head: into_text(head),
+        tail: into_text(tail),
+        total_bytes: total,
+        dropped_bytes: total.saturating_sub(kept),
     }
 }
 

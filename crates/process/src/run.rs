@@ -3,10 +3,10 @@
 //! A command ends when its direct child does, plus a short drain of what stands in the pipes; descendants that
 //! hold the pipes open do not keep it alive. What the group leaves behind is counted and killed.
 
+use crate::failure::{DEFAULT_SHELL, explain};
 use crate::group::Group;
 use crate::pipe::Pipes;
 use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput};
-use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -14,8 +14,6 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-/// The shell when the caller names none.
-const DEFAULT_SHELL: &str = "/bin/sh";
 /// How long pipes are read after the direct child has ended.
 const DRAIN: Duration = Duration::from_millis(200);
 /// How long a group has between being asked and being made to end.
@@ -158,44 +156,12 @@ async fn spawn(spec: &CommandSpec, stdin: Stdio) -> Result<Group, CommandFailure
         .stderr(Stdio::piped());
     match Group::spawn(&mut command) {
         Ok(group) => Ok(group),
-        Err(error) => Err(explain(&error, shell, spec).await),
+        Err(error) => {
+            let (shell, cwd) = (shell.to_owned(), spec.cwd.clone());
+            // It looks at the directory, which may take a while on a bad disk.
+            let explained =
+                tokio::task::spawn_blocking(move || explain(&error, &shell, &cwd)).await;
+            Err(explained.unwrap_or(CommandFailure::Cancelled))
+        }
     }
-}
-
-/// The system says "not found" for a missing shell and a missing directory alike; this tells them apart.
-async fn explain(error: &io::Error, shell: &str, spec: &CommandSpec) -> CommandFailure {
-    let is_dir = tokio::fs::metadata(&spec.cwd)
-        .await
-        .is_ok_and(|found| found.is_dir());
-    let cwd = spec.cwd.display();
-    if !is_dir {
-        return CommandFailure::MissingWorkdir {
-            workdir: cwd.to_string(),
-        };
-    }
-    let reason = match error.kind() {
-        io::ErrorKind::NotFound => {
-            format!(
-                "shell {shell} does not exist; leave the shell out to use {DEFAULT_SHELL}, or name an installed one"
-            )
-        }
-        // Also what a search for a bare name ends with when one directory on the way is closed to us.
-        io::ErrorKind::PermissionDenied => {
-            format!(
-                "shell {shell} may not be executed or was not found, or {cwd} may not be entered; \
-                 check their permissions, or leave the shell out to use {DEFAULT_SHELL}"
-            )
-        }
-        io::ErrorKind::ArgumentListTooLong => {
-            "the command text is too long for the system; write it to a file and run that file"
-                .to_owned()
-        }
-        io::ErrorKind::InvalidInput => {
-            format!(
-                "{error}; the command, its directory and its environment must be free of NUL characters"
-            )
-        }
-        _ => format!("{error} (shell {shell}, directory {cwd})"),
-    };
-    CommandFailure::Spawn { reason }
 }

@@ -4,4 +4,5 @@
 mod ending;
 mod failure;
 mod output;
+mod shim;
 mod support;

@@ -1,0 +1,44 @@
+//! Why a command did not start, in words that say what to do next.
+
+use holon_domain::command::CommandFailure;
+use std::io;
+use std::path::Path;
+
+/// The shell when the caller names none.
+pub(crate) const DEFAULT_SHELL: &str = "/bin/sh";
+
+/// The system says "not found" for a missing shell and a missing directory alike; this tells them apart.
+pub(crate) fn explain(error: &io::Error, shell: &str, cwd: &Path) -> CommandFailure {
+    let is_dir = std::fs::metadata(cwd).is_ok_and(|found| found.is_dir());
+    let cwd = cwd.display();
+    if !is_dir {
+        return CommandFailure::MissingWorkdir {
+            workdir: cwd.to_string(),
+        };
+    }
+    let reason = match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!(
+                "shell {shell} does not exist; leave the shell out to use {DEFAULT_SHELL}, or name an installed one"
+            )
+        }
+        // Also what a search for a bare name ends with when one directory on the way is closed to us.
+        io::ErrorKind::PermissionDenied => {
+            format!(
+                "shell {shell} may not be executed or was not found, or {cwd} may not be entered; \
+                 check their permissions, or leave the shell out to use {DEFAULT_SHELL}"
+            )
+        }
+        io::ErrorKind::ArgumentListTooLong => {
+            "the command text is too long for the system; write it to a file and run that file"
+                .to_owned()
+        }
+        io::ErrorKind::InvalidInput => {
+            format!(
+                "{error}; the command, its directory and its environment must be free of NUL characters"
+            )
+        }
+        _ => format!("{error} (shell {shell}, directory {cwd})"),
+    };
+    CommandFailure::Spawn { reason }
+}

@@ -1,0 +1,57 @@
+//! The exclusive claim of a spec: its lock, held for life, and the mark that it was ever claimed.
+//!
+//! A record lock belongs to the process and not to the descriptor, so the command never holds it, not even between
+//! fork and exec. The host takes the same lock and sets the same mark to make sure that a spec it gave up on will
+//! not run.
+
+use super::{Start, broken};
+use crate::spec::ShimSpec;
+use crate::wire::LOCK;
+use holon_domain::command::CommandFailure;
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use std::os::fd::OwnedFd;
+
+/// A claimed spec. Dropping it is the end of the shim.
+#[derive(Debug)]
+pub(super) struct Claim {
+    dir: OwnedFd,
+    /// Never opened a second time: closing any descriptor of this file would release the lock.
+    _lock: OwnedFd,
+}
+
+impl Claim {
+    /// Claims the spec, or says that somebody did.
+    pub(super) fn take(spec: &ShimSpec) -> Start<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(&spec.state_dir, flags, Mode::empty())
+            .map_err(|error| broken("open the task's directory", &error.into()))?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let lock = rustix::fs::openat(&dir, LOCK, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(|error| broken("open its lock", &error.into()))?;
+        rustix::fs::fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_held| claimed(spec))?;
+        let marked =
+            rustix::fs::fstat(&lock).map_err(|error| broken("read its lock", &error.into()))?;
+        if marked.st_size != 0 {
+            return Err(claimed(spec));
+        }
+        let mark = format!("claimed {}\n", spec.task_id);
+        rustix::io::write(&lock, mark.as_bytes())
+            .map_err(|error| broken("mark its lock", &error.into()))?;
+        Ok(Self { dir, _lock: lock })
+    }
+
+    /// The task's directory.
+    pub(super) const fn dir(&self) -> &OwnedFd {
+        &self.dir
+    }
+}
+
+fn claimed(spec: &ShimSpec) -> CommandFailure {
+    CommandFailure::Spawn {
+        reason: format!(
+            "task {} was started or given up before; a task is started once, so start a new one",
+            spec.task_id
+        ),
+    }
+}

@@ -1,0 +1,258 @@
+//! One output stream: drained for as long as the command writes, kept up to its cap.
+//!
+//! The file takes the stream from its beginning until the head is full and is never rewritten, so an offset below
+//! that means the same byte for ever. What comes later passes through a tail of bounded memory, which is appended
+//! at the end. A disk that takes no more ends the head early and nothing else.
+
+use super::{Start, broken};
+use crate::record::StreamFacts;
+use holon_domain::command::CommandFailure;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a stream's end that are held in memory.
+const TAIL_BYTES: u64 = 1 << 20;
+/// Most bytes read in one go, so that a flood on one stream does not keep everything else waiting.
+const PUMP_BYTES: usize = 1 << 20;
+/// A command that fills its pipe gets a larger one; only such, because a user's pipes share one allowance.
+const LARGE_PIPE: usize = 512 << 10;
+/// What a pipe holds from the start, and so what a read of a full one returns.
+const FULL_PIPE: usize = 64 << 10;
+
+/// Makes an output file, which must not exist.
+pub(super) fn create(path: &Path) -> Start<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => Ok(File::from(file)),
+        Err(Errno::EXIST) => Err(CommandFailure::Spawn {
+            reason: format!(
+                "output file {} exists already; name one that does not",
+                path.display()
+            ),
+        }),
+        Err(error) => Err(broken(
+            &format!("make the output file {}", path.display()),
+            &error.into(),
+        )),
+    }
+}
+
+/// A stream, its file and its tail.
+#[derive(Debug)]
+pub(super) struct Sink {
+    source: Option<OwnedFd>,
+    grown: bool,
+    file: File,
+    path: PathBuf,
+    head_cap: u64,
+    head_bytes: u64,
+    tail: Vec<u8>,
+    tail_cap: usize,
+    tail_at: Option<u64>,
+    total: u64,
+    error: Option<String>,
+}
+
+impl Sink {
+    /// A sink of at most `cap` bytes for a stream whose descriptor does not block.
+    pub(super) fn new(source: Option<OwnedFd>, file: File, path: &Path, cap: u64) -> Self {
+        let tail_cap = (cap / 4).min(TAIL_BYTES);
+        Self {
+            source,
+            grown: false,
+            file,
+            path: path.to_owned(),
+            head_cap: cap - tail_cap,
+            head_bytes: 0,
+            tail: Vec::new(),
+            tail_cap: usize::try_from(tail_cap).unwrap_or(usize::MAX),
+            tail_at: None,
+            total: 0,
+            error: None,
+        }
+    }
+
+    /// What to wait for, until the stream has ended.
+    pub(super) fn source(&self) -> Option<BorrowedFd<'_>> {
+        self.source.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Reads what is there, up to a bound.
+    pub(super) fn pump(&mut self, buffer: &mut [u8]) {
+        let mut pumped = 0;
+        while pumped < PUMP_BYTES {
+            let Some(source) = &self.source else { return };
+            match rustix::io::read(source, &mut *buffer) {
+                Err(Errno::AGAIN | Errno::INTR) => return,
+                // A terminal whose last user is gone says so by an error.
+                Ok(0) | Err(_) => self.source = None,
+                Ok(read) => {
+                    if read >= FULL_PIPE && !self.grown {
+                        self.grown = true;
+                        // Beyond the user's allowance it stays as it is, and only more switches are needed.
+                        rustix::pipe::fcntl_setpipe_size(source, LARGE_PIPE).ok();
+                    }
+                    pumped += read;
+                    self.take(buffer.get(..read).unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let rest = self.take_head(bytes);
+        let keep = rest.len().saturating_sub(self.tail_cap);
+        self.tail
+            .extend_from_slice(rest.get(keep..).unwrap_or_default());
+        if self.tail.len() > self.tail_cap.saturating_mul(2) {
+            self.shed();
+        }
+    }
+
+    /// Writes what belongs to the head, and returns the rest.
+    fn take_head<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let mut rest = bytes;
+        while self.head_bytes < self.head_cap && !rest.is_empty() {
+            let room = usize::try_from(self.head_cap - self.head_bytes).unwrap_or(usize::MAX);
+            let part = rest.get(..room.min(rest.len())).unwrap_or(rest);
+            match self.file.write(part) {
+                Ok(written) if written > 0 => {
+                    self.head_bytes += written as u64;
+                    rest = rest.get(written..).unwrap_or_default();
+                }
+                Ok(_) => self.give_up_head("the file takes no more"),
+                Err(error) => self.give_up_head(&error.to_string()),
+            }
+        }
+        rest
+    }
+
+    /// The head ends here for good: bytes of later would stand at offsets that are not theirs.
+    fn give_up_head(&mut self, why: &str) {
+        self.head_cap = self.head_bytes;
+        self.error.get_or_insert_with(|| why.to_owned());
+    }
+
+    fn shed(&mut self) {
+        let excess = self.tail.len().saturating_sub(self.tail_cap);
+        self.tail.drain(..excess);
+    }
+
+    /// Appends the tail. Nothing is read afterwards.
+    pub(super) fn finish(&mut self) {
+        self.source = None;
+        self.shed();
+        if self.tail.is_empty() {
+            return;
+        }
+        let dropped = self.facts().dropped_bytes();
+        let marker = match dropped {
+            0 => String::new(),
+            dropped => format!(
+                "\n[{dropped} bytes are missing here: the output was larger than its cap]\n"
+            ),
+        };
+        let mut end = marker.clone().into_bytes();
+        end.extend_from_slice(&self.tail);
+        match self.file.write_all(&end) {
+            Ok(()) if dropped == 0 => {
+                self.head_bytes = self.total;
+                self.tail.clear();
+            }
+            Ok(()) => self.tail_at = Some(self.head_bytes + marker.len() as u64),
+            Err(error) => {
+                self.error.get_or_insert_with(|| error.to_string());
+                self.tail.clear();
+            }
+        }
+    }
+
+    /// Bytes of the tail from offset `after` on, and the offset where they begin.
+    pub(super) fn tail_from(&self, after: u64, max: usize) -> (u64, &[u8]) {
+        let kept = self.tail.len().min(self.tail_cap);
+        let tail = self.tail.get(self.tail.len() - kept..).unwrap_or_default();
+        let begins = self.total - kept as u64;
+        let at = after.clamp(begins, self.total);
+        let skip = usize::try_from(at - begins).unwrap_or(usize::MAX);
+        let rest = tail.get(skip..).unwrap_or_default();
+        (at, rest.get(..max.min(rest.len())).unwrap_or(rest))
+    }
+
+    /// What is kept so far.
+    pub(super) fn facts(&self) -> StreamFacts {
+        StreamFacts {
+            path: self.path.clone(),
+            total_bytes: self.total,
+            head_bytes: self.head_bytes,
+            tail_bytes: self.tail.len().min(self.tail_cap) as u64,
+            tail_at: self.tail_at,
+            error: self.error.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sink(cap: u64) -> (tempfile::TempDir, Sink) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        let file = create(&path).unwrap();
+        let sink = Sink::new(None, file, &path, cap);
+        (dir, sink)
+    }
+
+    proptest! {
+        #[test]
+        fn every_kept_byte_is_found_at_its_offset(
+            bytes in proptest::collection::vec(any::<u8>(), 0..400), chunk in 1_usize..60, cap in 0_u64..300,
+        ) {
+            let (_dir, mut sink) = sink(cap);
+            for piece in bytes.chunks(chunk) {
+                sink.take(piece);
+                let seen = &bytes[..usize::try_from(sink.total).unwrap()];
+                let (at, tail) = sink.tail_from(sink.head_bytes, usize::MAX);
+                prop_assert_eq!(&seen[usize::try_from(at).unwrap()..], tail);
+                prop_assert!(tail.len() as u64 + sink.head_bytes <= cap);
+            }
+            sink.finish();
+            let facts = sink.facts();
+            let file = std::fs::read(&facts.path).unwrap();
+            let head = usize::try_from(facts.head_bytes).unwrap();
+            prop_assert_eq!(&file[..head], &bytes[..head]);
+            match facts.tail_at {
+                Some(at) => {
+                    let tail = &file[usize::try_from(at).unwrap()..];
+                    prop_assert_eq!(tail.len() as u64, facts.tail_bytes);
+                    prop_assert!(bytes.ends_with(tail));
+                }
+                None => prop_assert_eq!(file.len(), head),
+            }
+            prop_assert_eq!(facts.total_bytes, bytes.len() as u64);
+            if bytes.len() as u64 <= cap {
+                prop_assert_eq!(facts.head_bytes, facts.total_bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_named_and_the_tail_goes_on() {
+        let file = File::options().write(true).open("/dev/full").unwrap();
+        let mut sink = Sink::new(None, file, Path::new("/dev/full"), 100);
+        sink.take(b"0123456789");
+        let facts = sink.facts();
+        assert_eq!(
+            (facts.total_bytes, facts.head_bytes, facts.tail_bytes),
+            (10, 0, 10)
+        );
+        assert!(facts.error.is_some());
+        assert_eq!(sink.tail_from(8, 100), (8, b"89".as_slice()));
+    }
+}

@@ -1,0 +1,18 @@
+//! The host's side of a shim: start one, find one again, and talk to it.
+//!
+//! Everything here may be dropped at any point; the command does not notice. Alive means that the shim holds the
+//! lock of its task and answers to the nonce; a process id is never enough.
+
+mod attach;
+mod client;
+mod holder;
+mod image;
+mod slice;
+mod start;
+mod task;
+
+pub use attach::{Attached, attach};
+pub use image::Image;
+pub use slice::Slice;
+pub use start::start;
+pub use task::Task;

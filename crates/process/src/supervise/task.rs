@@ -1,0 +1,319 @@
+//! A running command, as the host holds it.
+
+use super::attach::{Probe, probe, wait_line};
+use super::slice::{Slice, halves, joined};
+use super::{client, holder};
+use crate::error::Error;
+use crate::record::{Ended, Identity, Outcome, OutputFacts, Stream};
+use crate::spec::{ShimSpec, WindowSize};
+use crate::wire::{Answer, Ask, LINE_BYTES, Reply};
+use holon_domain::command::CapturedStream;
+use rustix::process::Signal;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::process::Child;
+use tokio::sync::{Mutex, OnceCell};
+
+/// How long a shim needs at most after a stop's grace: to kill, to drain, to write its status.
+const AFTER_GRACE: Duration = Duration::from_secs(8);
+/// How long between looks at a shim that neither answers nor lets go of its lock.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A command under its shim. Dropping it changes nothing for the command.
+#[derive(Debug)]
+pub struct Task {
+    state_dir: PathBuf,
+    nonce: String,
+    identity: Identity,
+    waiting: Mutex<Waiting>,
+    over: OnceCell<Result<Ended, Error>>,
+}
+
+/// Where the end is told.
+#[derive(Debug)]
+struct Waiting {
+    line: Line,
+    /// The shim, where we started it: to be reaped.
+    shim: Option<Child>,
+}
+
+impl Task {
+    pub(super) fn started(spec: ShimSpec, identity: Identity, line: Line, shim: Child) -> Self {
+        Self {
+            state_dir: spec.state_dir,
+            nonce: spec.nonce,
+            identity,
+            waiting: Mutex::new(Waiting {
+                line,
+                shim: Some(shim),
+            }),
+            over: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn found(state_dir: &Path, nonce: &str, identity: Identity, line: Line) -> Self {
+        Self {
+            state_dir: state_dir.to_owned(),
+            nonce: nonce.to_owned(),
+            identity,
+            waiting: Mutex::new(Waiting { line, shim: None }),
+            over: OnceCell::new(),
+        }
+    }
+
+    /// Whose command it is, since when it runs, and its process id to be shown to people.
+    pub const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Waits for the end. May be called by several at once, dropped and called again.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] when the shim died and left no status.
+    pub async fn ended(&self) -> Result<Ended, Error> {
+        self.over.get_or_init(|| self.wait()).await.clone()
+    }
+
+    async fn wait(&self) -> Result<Ended, Error> {
+        let mut waiting = self.waiting.lock().await;
+        loop {
+            // A line that breaks off or makes no sense tells nothing; the directory does.
+            if let Ok(Some(told)) = waiting.line.next::<Told>().await {
+                let outcome = told.into_outcome();
+                if let Some(shim) = &mut waiting.shim {
+                    // It exits right after its last word; nothing else is of interest in that.
+                    shim.wait().await.ok();
+                }
+                return settled(outcome);
+            }
+            match probe(&self.state_dir).await {
+                Probe::Over(outcome) => return settled(Some(outcome)),
+                Probe::Gone => return Err(Error::Lost),
+                Probe::Held => match wait_line(&self.state_dir, &self.nonce).await {
+                    Ok(line) => waiting.line = line,
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                },
+            }
+        }
+    }
+
+    /// What is kept of the output so far.
+    ///
+    /// # Errors
+    /// When the shim does not answer.
+    pub async fn output(&self) -> Result<OutputFacts, Error> {
+        match self.ask(Ask::Facts, &[]).await {
+            Ok((Answer::Facts(facts), _)) => Ok(facts),
+            Ok((other, _)) => Err(unexpected(&other)),
+            Err(error) => self.if_ended(error).await.map(|ended| ended.output),
+        }
+    }
+
+    /// At most `max` bytes of a stream from offset `after` on.
+    ///
+    /// # Errors
+    /// When there is no such stream, the shim does not answer or the file cannot be read.
+    pub async fn slice(&self, stream: Stream, after: u64, max: usize) -> Result<Slice, Error> {
+        let output = self.output().await?;
+        let facts = output.stream(stream).ok_or(Error::NoStream)?;
+        if after < facts.head_bytes || facts.tail_at.is_some() || facts.tail_bytes == 0 {
+            return facts.slice(after, max).await;
+        }
+        match self.ask(Ask::Tail { stream, after, max }, &[]).await {
+            Ok((Answer::Tail { at, total }, bytes)) => Ok(Slice {
+                at,
+                bytes,
+                total_bytes: total,
+            }),
+            Ok((other, _)) => Err(unexpected(&other)),
+            Err(error) => {
+                let ended = self.if_ended(error).await?;
+                let facts = ended.output.stream(stream).ok_or(Error::NoStream)?;
+                facts.slice(after, max).await
+            }
+        }
+    }
+
+    /// Head and tail of a stream as text, at most `capture_bytes` of it.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    pub async fn preview(
+        &self,
+        stream: Stream,
+        capture_bytes: usize,
+    ) -> Result<CapturedStream, Error> {
+        let output = self.output().await?;
+        let (head, tail) = halves(output.stream(stream).ok_or(Error::NoStream)?, capture_bytes);
+        let head = self.slice(stream, head.0, head.1).await?;
+        let tail = self.slice(stream, tail.0, tail.1).await?;
+        Ok(joined(head, &tail))
+    }
+
+    /// Gives the command its input number `number` (from 1 on, at most a mebibyte), and returns how many bytes it was
+    /// given. A number that was given before is not given again.
+    ///
+    /// # Errors
+    /// When the command takes no input or not this, or the shim does not answer. Asking again is harmless.
+    pub async fn input(&self, number: u64, bytes: &[u8]) -> Result<usize, Error> {
+        self.order(Ask::Input { number }, bytes).await?;
+        Ok(bytes.len())
+    }
+
+    /// Closes the command's input after everything before `number`; the number counts like one of input.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub async fn close_input(&self, number: u64) -> Result<(), Error> {
+        self.order(Ask::CloseInput { number }, &[]).await
+    }
+
+    /// Changes the size of the command's terminal.
+    ///
+    /// # Errors
+    /// When there is no terminal, or the shim does not answer.
+    pub async fn resize(&self, size: WindowSize) -> Result<(), Error> {
+        let WindowSize { rows, columns } = size;
+        self.order(Ask::Resize { rows, columns }, &[]).await
+    }
+
+    /// Sends a signal to the processes in the command's foreground, as a key typed at a terminal does.
+    ///
+    /// # Errors
+    /// When there is no such signal, or the shim does not answer.
+    pub async fn signal(&self, signal: i32) -> Result<(), Error> {
+        self.order(Ask::Signal { signal }, &[]).await
+    }
+
+    /// Asks every process of the command to end, kills after `grace` whoever has not, and returns how it ended.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] when the shim itself had to be killed, or died before.
+    pub async fn stop(&self, grace: Duration) -> Result<Ended, Error> {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        for _ in 0..2 {
+            match self.ask(Ask::Stop { grace_ms }, &[]).await {
+                Ok(_) => break,
+                // Either it has ended, or something suspended the shim.
+                Err(_) => self.signal_shim(Signal::CONT).await,
+            }
+        }
+        let limit = grace.saturating_add(AFTER_GRACE);
+        if let Ok(ended) = tokio::time::timeout(limit, self.ended()).await {
+            return ended;
+        }
+        // It is beyond talking to. Its direct child dies with it.
+        self.signal_shim(Signal::KILL).await;
+        self.ended().await
+    }
+
+    async fn signal_shim(&self, signal: Signal) {
+        let state_dir = self.state_dir.clone();
+        let send = move || holder::signal(&state_dir, signal);
+        // Who is not there any more needs no signal.
+        drop(tokio::task::spawn_blocking(send).await);
+    }
+
+    async fn order(&self, ask: Ask, body: &[u8]) -> Result<(), Error> {
+        match self.ask(ask, body).await? {
+            (Answer::Done, _) => Ok(()),
+            (other, _) => Err(unexpected(&other)),
+        }
+    }
+
+    async fn ask(&self, ask: Ask, body: &[u8]) -> Result<(Answer, Vec<u8>), Error> {
+        client::ask(&self.state_dir, &self.nonce, ask, body).await
+    }
+
+    /// The end, when that is why the shim does not answer.
+    async fn if_ended(&self, error: Error) -> Result<Ended, Error> {
+        match error {
+            Error::Unreachable { .. } => match probe(&self.state_dir).await {
+                Probe::Over(outcome) => settled(Some(outcome)),
+                Probe::Gone => Err(Error::Lost),
+                Probe::Held => Err(error),
+            },
+            other => Err(other),
+        }
+    }
+}
+
+fn settled(outcome: Option<Outcome>) -> Result<Ended, Error> {
+    match outcome {
+        Some(Outcome::Ended(ended)) => Ok(*ended),
+        // A command we saw running was started; anything else is another's status.
+        Some(Outcome::NotStarted { .. }) | None => Err(Error::Lost),
+    }
+}
+
+fn unexpected(answer: &Answer) -> Error {
+    Error::Unreachable {
+        reason: format!("it answered something else: {answer:?}"),
+    }
+}
+
+/// How the end is told: bare by a shim to whoever started it, as an answer to whoever asked.
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged)]
+enum Told {
+    Outcome(Outcome),
+    Reply(Reply),
+}
+
+impl Told {
+    fn into_outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Outcome(outcome)
+            | Self::Reply(Reply {
+                answer: Answer::Over(outcome),
+                ..
+            }) => Some(outcome),
+            Self::Reply(_) => None,
+        }
+    }
+}
+
+/// Lines of JSON from a shim. A read that was dropped goes on where it stood.
+pub(super) struct Line {
+    reader: BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>,
+    line: Vec<u8>,
+}
+
+impl Line {
+    pub(super) fn new(reader: Box<dyn AsyncRead + Send + Sync + Unpin>) -> Self {
+        Self {
+            reader: BufReader::with_capacity(4 << 10, reader),
+            line: Vec::new(),
+        }
+    }
+
+    /// The next line; none at the end.
+    pub(super) async fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        while self.line.last() != Some(&b'\n') {
+            if self.line.len() > LINE_BYTES {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            let part = self.reader.fill_buf().await?;
+            if part.is_empty() {
+                return Ok(None);
+            }
+            let end = part.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(part.len(), |end| end + 1);
+            self.line
+                .extend_from_slice(part.get(..used).unwrap_or_default());
+            self.reader.consume(used);
+        }
+        let line = std::mem::take(&mut self.line);
+        Ok(Some(serde_json::from_slice(&line)?))
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,150 @@
+//! What the system offers only through unsafe calls: signals, descriptors by range, and a child's first steps.
+//!
+//! The only file of the crate with unsafe code. Everything here runs in the shim, which has a single thread.
+#![allow(
+    unsafe_code,
+    reason = "no safe interface exists for these system calls; each block says why it is sound"
+)]
+
+use rustix::fs::Mode;
+use rustix::process::{Pid, Signal};
+use std::ffi::c_int;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+/// The first descriptor after the three standard ones.
+const FIRST_FD: libc::c_uint = 3;
+/// The highest signal number there is.
+const LAST_SIGNAL: c_int = 64;
+
+/// Signals a fault of our own raises; blocking those would only hide where it happened.
+const FAULTS: [c_int; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGSYS,
+];
+
+/// Closes every descriptor but the standard three. To be called before this process has opened any itself.
+pub(crate) fn close_inherited() {
+    // SAFETY: called first thing in main, so no value of ours owns a descriptor in this range.
+    unsafe { libc::close_range(FIRST_FD, libc::c_uint::MAX, 0) };
+}
+
+/// Blocks every signal that can be blocked, and returns a descriptor that is readable when a child has ended.
+///
+/// Blocked rather than ignored, because an ignored signal stays ignored in the programs that are executed.
+pub(crate) fn block_signals() -> io::Result<OwnedFd> {
+    // SAFETY: the default disposition is always a valid one. Were SIGCHLD ignored, children would vanish unseen.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut children = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: both sets are initialised by sigfillset and sigemptyset before anything reads them, and the
+    // descriptor that signalfd returns is new and nobody else's.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        for fault in FAULTS {
+            libc::sigdelset(all.as_mut_ptr(), fault);
+        }
+        libc::sigemptyset(children.as_mut_ptr());
+        libc::sigaddset(children.as_mut_ptr(), libc::SIGCHLD);
+        let failed = libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), std::ptr::null_mut());
+        if failed != 0 {
+            return Err(io::Error::from_raw_os_error(failed));
+        }
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        match libc::signalfd(-1, children.as_ptr(), flags) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(OwnedFd::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// What stands on a child's standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stdin {
+    /// A pipe or nothing.
+    Plain,
+    /// A terminal, which the child takes as its controlling one.
+    Terminal,
+}
+
+/// How a child begins, between the fork and its program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Birth {
+    /// The process that starts it, without which it does not live.
+    pub(crate) parent: Pid,
+    /// What it reads from.
+    pub(crate) stdin: Stdin,
+    /// How far it steps back behind others.
+    pub(crate) niceness: i32,
+    /// The mask for the files it makes.
+    pub(crate) umask: Mode,
+}
+
+impl Birth {
+    /// Has the command's child begin like this.
+    pub(crate) fn of(self, command: &mut Command) {
+        // SAFETY: `steps` makes only system calls that are safe between fork and exec; it allocates nothing
+        // and takes no lock.
+        unsafe { command.pre_exec(move || self.steps()) };
+    }
+
+    fn steps(self) -> io::Result<()> {
+        // The session comes first, while every signal is still blocked: nobody can hit our group meanwhile.
+        rustix::process::setsid()?;
+        if self.stdin == Stdin::Terminal {
+            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+        }
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        if rustix::process::getppid() != Some(self.parent) {
+            // The parent died before the line above could be of any use.
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        // Refused where the limit is lower; the command runs all the same.
+        rustix::process::nice(self.niceness).ok();
+        rustix::process::umask(self.umask);
+        // SAFETY: only marks descriptors to be closed by the coming exec; a system without it closes them too,
+        // since all of ours carry that mark from the start.
+        unsafe { libc::close_range(FIRST_FD, libc::c_uint::MAX, CLOSE_ON_EXEC) };
+        fresh_signals()
+    }
+}
+
+const CLOSE_ON_EXEC: c_int = libc::CLOSE_RANGE_CLOEXEC as c_int;
+
+/// Every signal at its default and none blocked, whatever whoever started us had.
+fn fresh_signals() -> io::Result<()> {
+    // The kernel's own form of an action: all zero is the default one, without flags. The library's calls refuse
+    // the two signals it keeps for itself, which can be inherited as ignored all the same.
+    let default = [0_u64; 8];
+    for signal in 1..=LAST_SIGNAL {
+        // SAFETY: `default` is at least as large as what the kernel reads, and nothing is written back; numbers
+        // that cannot be changed are refused.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                default.as_ptr(),
+                std::ptr::null_mut::<u64>(),
+                size_of::<u64>(),
+            )
+        };
+    }
+    let mut none = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is initialised by sigemptyset before it is read.
+    let failed = unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
+    };
+    match failed {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}

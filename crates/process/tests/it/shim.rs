@@ -1,0 +1,11 @@
+//! Commands under a shim, run for real.
+
+mod ending;
+mod failure;
+mod flood;
+mod input;
+mod life;
+mod place;
+mod speed;
+mod stop;
+mod terminal;

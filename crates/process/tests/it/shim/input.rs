@@ -1,0 +1,75 @@
+//! Input to commands with pipes.
+
+use super::place::{Place, begin, end_of, until_said};
+use holon_domain::command::CommandEnd;
+use holon_process::{Error, ShimSpec, WindowSize};
+
+fn reader(place: &Place, cmd: &str) -> ShimSpec {
+    ShimSpec {
+        accepts_input: true,
+        ..place.spec(cmd)
+    }
+}
+
+#[tokio::test]
+async fn repeated_input_reaches_the_command_once() {
+    let place = Place::new();
+    let task = begin(reader(&place, "cat")).await;
+    assert_eq!(task.input(1, b"one\n").await, Ok(4));
+    assert_eq!(task.input(1, b"one\n").await, Ok(4));
+    assert_eq!(
+        task.input(3, b"three\n").await,
+        Err(Error::InputGap { expected: 2 })
+    );
+    assert_eq!(task.input(2, b"two\0\n").await, Ok(5));
+    task.close_input(3).await.unwrap();
+    task.close_input(3).await.ok();
+    let ended = end_of(&task).await;
+    assert_eq!(ended.end, CommandEnd::Exited { status: 0 });
+    assert_eq!(place.out(), "one\ntwo\0\n");
+}
+
+#[tokio::test]
+async fn large_input_arrives_whole_while_the_command_writes_as_much() {
+    let place = Place::new();
+    let task = begin(reader(&place, "cat")).await;
+    let piece = vec![b'x'; 1 << 20];
+    let mut number = 1;
+    while number <= 8 {
+        match task.input(number, &piece).await {
+            Ok(_) => number += 1,
+            Err(Error::InputFull { .. }) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    task.close_input(number).await.unwrap();
+    assert_eq!(end_of(&task).await.output.total_bytes(), 8 << 20);
+}
+
+#[tokio::test]
+async fn a_command_that_does_not_read_cannot_fill_the_memory() {
+    let place = Place::new();
+    let task = begin(reader(&place, "echo up; exec sleep 3600")).await;
+    until_said(&task, 0, "up").await;
+    let piece = vec![b'x'; 1 << 20];
+    assert_eq!(task.input(1, &piece).await, Ok(1 << 20));
+    assert!(matches!(
+        task.input(2, &piece).await,
+        Err(Error::InputFull { .. })
+    ));
+    task.stop(std::time::Duration::ZERO).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_command_without_input_says_so_and_reads_the_end() {
+    let place = Place::new();
+    let task = begin(place.spec("cat; echo over; exec sleep 3600")).await;
+    until_said(&task, 0, "over").await;
+    assert_eq!(task.input(1, b"x").await, Err(Error::InputClosed));
+    let size = WindowSize {
+        rows: 1,
+        columns: 1,
+    };
+    assert_eq!(task.resize(size).await, Err(Error::NoTerminal));
+    task.stop(std::time::Duration::ZERO).await.unwrap();
+}

@@ -1,0 +1,123 @@
+//! A directory for one task, and what is needed to run it.
+
+use holon_process::{
+    Confinement, Ended, Image, Leftovers, NICENESS, ShimSpec, Stream, Task, VERSION, WindowSize,
+    start,
+};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(crate) const NONCE: &str = "the nonce of this task";
+
+/// Long enough for any machine; a test that needs it has failed.
+pub(crate) const FOREVER: Duration = Duration::from_secs(60);
+
+pub(crate) fn image() -> Image {
+    Image::of(Path::new(env!("CARGO_BIN_EXE_holon-shim"))).unwrap()
+}
+
+/// A task's place.
+pub(crate) struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("state")).unwrap();
+        Self { dir }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn state_dir(&self) -> PathBuf {
+        self.dir.path().join("state")
+    }
+
+    /// `cmd` with pipes, both streams kept apart, and bounds it does not reach.
+    pub(crate) fn spec(&self, cmd: &str) -> ShimSpec {
+        ShimSpec {
+            version: VERSION,
+            task_id: "task_1".to_owned(),
+            nonce: NONCE.to_owned(),
+            cmd: cmd.to_owned(),
+            shell: None,
+            login: false,
+            terminal: None,
+            cwd: self.dir.path().to_owned(),
+            env: vec![("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())],
+            accepts_input: false,
+            output_path: self.dir.path().join("out"),
+            stderr_path: Some(self.dir.path().join("err")),
+            output_cap_bytes: 64 << 20,
+            state_dir: self.state_dir(),
+            // So that nothing a failed test leaves behind lives for ever.
+            timeout_ms: Some(600_000),
+            leftovers: Leftovers::Kill,
+            niceness: NICENESS,
+            confinement: Confinement::None,
+        }
+    }
+
+    /// `cmd` on a terminal that takes input.
+    pub(crate) fn terminal(&self, cmd: &str) -> ShimSpec {
+        ShimSpec {
+            terminal: Some(WindowSize {
+                rows: 24,
+                columns: 80,
+            }),
+            accepts_input: true,
+            stderr_path: None,
+            ..self.spec(cmd)
+        }
+    }
+
+    pub(crate) fn out(&self) -> String {
+        self.read("out")
+    }
+
+    pub(crate) fn err(&self) -> String {
+        self.read("err")
+    }
+
+    fn read(&self, name: &str) -> String {
+        let bytes = std::fs::read(self.dir.path().join(name)).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+pub(crate) async fn begin(spec: ShimSpec) -> Task {
+    start(&image(), spec).await.unwrap()
+}
+
+pub(crate) async fn finish(spec: ShimSpec) -> Ended {
+    end_of(&begin(spec).await).await
+}
+
+pub(crate) async fn end_of(task: &Task) -> Ended {
+    tokio::time::timeout(FOREVER, task.ended())
+        .await
+        .expect("it ends")
+        .unwrap()
+}
+
+/// Follows a task's output until it holds `text`, and returns everything from `from` on.
+pub(crate) async fn until_said(task: &Task, from: u64, text: &str) -> String {
+    let follow = async {
+        let (mut offset, mut said) = (from, Vec::new());
+        loop {
+            let slice = task.slice(Stream::Output, offset, 64 << 10).await.unwrap();
+            offset = slice.next_offset();
+            said.extend(slice.bytes);
+            let so_far = String::from_utf8_lossy(&said).into_owned();
+            if so_far.contains(text) {
+                return so_far;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let said = tokio::time::timeout(FOREVER, follow).await;
+    said.unwrap_or_else(|_| panic!("it never said {text:?}"))
+}

@@ -1,0 +1,116 @@
+//! Stopping: the whole tree, however it tries to get away, and nobody else.
+
+use super::place::{Place, begin, end_of, finish, until_said};
+use crate::support::Witness;
+use holon_domain::command::CommandEnd;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_millis(200);
+const LATE: Duration = Duration::from_secs(600);
+
+#[tokio::test]
+async fn a_stop_reaches_sessions_double_forks_and_those_who_ignore_it() {
+    for runaway in [
+        "sleep 3600",
+        "setsid sleep 3600",
+        "(setsid sleep 3600 &) ; sleep 3600",
+        "setsid sh -c '(sleep 3600 &)'; sleep 3600",
+        "trap '' TERM HUP; sleep 3600",
+        "setsid sh -c \"trap '' TERM HUP; while :; do sleep 1; done\"",
+        "nohup sleep 3600",
+    ] {
+        let place = Place::new();
+        let witness = Witness::new();
+        let task = begin(place.spec(&format!("exec 3> {}; {runaway}", witness.path()))).await;
+        let witness = witness.opened().await;
+        let ended = task.stop(SOON).await.unwrap();
+        assert!(
+            ended.stopped && ended.survivors == 0,
+            "{runaway}: {ended:?}"
+        );
+        witness.all_dead().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stop_waits_for_last_words_within_its_grace() {
+    let place = Place::new();
+    let task =
+        begin(place.spec("trap 'echo saved; exit 3' TERM; echo up; while :; do sleep 0.01; done"))
+            .await;
+    until_said(&task, 0, "up").await;
+    let ended = task.stop(LATE).await.unwrap();
+    assert_eq!(ended.end, CommandEnd::Exited { status: 3 });
+    assert_eq!(place.out(), "up\nsaved\n");
+}
+
+#[tokio::test]
+async fn a_suspended_command_is_woken_to_be_stopped() {
+    let place = Place::new();
+    let task = begin(place.spec(
+        "trap 'echo saved; exit 3' TERM; echo up; kill -STOP $$; while :; do sleep 0.01; done",
+    ))
+    .await;
+    until_said(&task, 0, "up").await;
+    let ended = task.stop(LATE).await.unwrap();
+    assert_eq!(ended.end, CommandEnd::Exited { status: 3 });
+}
+
+#[tokio::test]
+async fn processes_that_keep_forking_are_run_down() {
+    let place = Place::new();
+    let witness = Witness::new();
+    // A chain that never rests: each link starts the next one in a new session and dies.
+    let link = "#!/bin/sh\nsetsid \"$0\" &\n";
+    let script = place.path().join("link");
+    std::fs::write(&script, link).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let task = begin(place.spec(&format!("exec 3> {}; ./link; sleep 3600", witness.path()))).await;
+    let witness = witness.opened().await;
+    let ended = task.stop(SOON).await.unwrap();
+    assert_eq!(ended.survivors, 0);
+    witness.all_dead().await;
+}
+
+#[tokio::test]
+async fn a_command_that_signals_its_own_group_or_its_parents_does_not_hurt_the_shim() {
+    for cmd in [
+        "trap '' TERM; kill 0; exit 5",
+        "kill -- -$PPID; exit 5",
+        "kill -TERM $PPID; kill -HUP $PPID; kill -INT $PPID; kill -PIPE $PPID; kill -USR1 $PPID; exit 5",
+    ] {
+        let place = Place::new();
+        let ended = finish(place.spec(cmd)).await;
+        assert_eq!(ended.end, CommandEnd::Exited { status: 5 }, "{cmd}");
+    }
+    let place = Place::new();
+    let ended = finish(place.spec("kill -9 0")).await;
+    assert_eq!(ended.end, CommandEnd::Signalled { signal: 9 });
+}
+
+#[tokio::test]
+async fn a_suspended_shim_is_woken_to_stop_its_command() {
+    let place = Place::new();
+    let witness = Witness::new();
+    let task = begin(place.spec(&format!(
+        "exec 3> {}; kill -STOP $PPID; sleep 3600",
+        witness.path()
+    )))
+    .await;
+    let witness = witness.opened().await;
+    let ended = task.stop(SOON).await.unwrap();
+    assert!(ended.stopped);
+    witness.all_dead().await;
+}
+
+#[tokio::test]
+async fn a_command_that_ended_by_itself_is_not_stopped_again() {
+    let place = Place::new();
+    let task = begin(place.spec("exit 4")).await;
+    end_of(&task).await;
+    let ended = task.stop(SOON).await.unwrap();
+    assert_eq!(
+        (ended.end, ended.stopped),
+        (CommandEnd::Exited { status: 4 }, false)
+    );
+}

@@ -1,0 +1,87 @@
+//! Interactive programs on a terminal.
+
+use super::place::{Place, begin, end_of, until_said};
+use crate::support::Witness;
+use holon_domain::command::CommandEnd;
+use holon_process::WindowSize;
+
+#[tokio::test]
+async fn a_prompt_is_driven_by_input_and_output() {
+    let place = Place::new();
+    let task = begin(place.terminal("exec python3 -i -q")).await;
+    until_said(&task, 0, ">>> ").await;
+    task.input(1, b"print(6 * 7)\n").await.unwrap();
+    until_said(&task, 0, "42").await;
+    task.close_input(2).await.unwrap();
+    let ended = end_of(&task).await;
+    assert_eq!(ended.end, CommandEnd::Exited { status: 0 });
+    assert!(
+        place.out().contains("print(6 * 7)"),
+        "the transcript has what was typed"
+    );
+}
+
+#[tokio::test]
+async fn a_shell_on_a_terminal_has_job_control_and_its_size() {
+    let place = Place::new();
+    let task = begin(place.terminal("stty size; tty; exec sh -i")).await;
+    until_said(&task, 0, "24 80").await;
+    until_said(&task, 0, "/dev/pts/").await;
+    let size = WindowSize {
+        rows: 40,
+        columns: 132,
+    };
+    task.resize(size).await.unwrap();
+    task.input(1, b"stty size\n").await.unwrap();
+    let said = until_said(&task, 0, "40 132").await;
+    assert!(!said.contains("job control turned off"), "{said}");
+    task.input(2, b"exit 3\n").await.unwrap();
+    assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 3 });
+}
+
+#[tokio::test]
+async fn both_streams_of_a_terminal_are_one_transcript() {
+    let place = Place::new();
+    let task = begin(place.terminal("echo 1; echo 2 >&2; echo 3")).await;
+    let ended = end_of(&task).await;
+    assert_eq!(place.out(), "1\r\n2\r\n3\r\n");
+    assert!(ended.output.errors.is_none());
+}
+
+#[tokio::test]
+async fn a_signal_reaches_the_foreground_and_not_the_shell_behind_it() {
+    let place = Place::new();
+    let witness = Witness::new();
+    let task = begin(place.terminal("PS1='ready> ' exec bash --norc -i")).await;
+    until_said(&task, 0, "ready> ").await;
+    let sleep = format!("sleep 3600 3> {}\n", witness.path());
+    task.input(1, sleep.as_bytes()).await.unwrap();
+    let witness = witness.opened().await;
+    task.signal(2).await.unwrap();
+    witness.all_dead().await;
+    task.input(2, b"echo $((80+8))\n").await.unwrap();
+    until_said(&task, 0, "\n88").await;
+    // An interactive shell does not heed the polite request alone.
+    let ended = task.stop(super::place::FOREVER).await.unwrap();
+    assert!(ended.stopped && ended.survivors == 0);
+}
+
+#[tokio::test]
+async fn a_flood_of_escapes_is_drained() {
+    let place = Place::new();
+    let cmd = "yes \"$(printf '\\033[2J\\033]0;x\\007')\" | head -c 3000000; printf END";
+    let task = begin(place.terminal(cmd)).await;
+    let ended = end_of(&task).await;
+    assert_eq!(ended.end, CommandEnd::Exited { status: 0 });
+    assert!(ended.output.total_bytes() >= 3_000_003);
+    assert!(place.out().ends_with("END"));
+}
+
+#[tokio::test]
+async fn a_command_may_leave_its_terminal_and_come_back() {
+    let place = Place::new();
+    let cmd = "exec </dev/null >/dev/null 2>&1; sleep 0.05; head -c 100000 /dev/zero > /dev/tty; echo END > /dev/tty";
+    let task = begin(place.terminal(cmd)).await;
+    assert_eq!(end_of(&task).await.output.total_bytes(), 100_005);
+    assert!(place.out().ends_with("END\r\n"));
+}
