@@ -22,12 +22,6 @@ pub enum Error {
         "the command takes no input, or not any more; start it with accepts_input to write to it"
     )]
     InputClosed,
-    /// Pieces of input come in order.
-    #[error("input number {expected} comes first")]
-    InputGap {
-        /// The number that is due.
-        expected: u64,
-    },
     /// The command does not read what it was given so far.
     #[error(
         "{pending} bytes wait to be read by the command; wait until it has read them, or write less at once"
@@ -67,7 +61,6 @@ impl From<Refusal> for Error {
             Refusal::Nonce => unreachable("it belongs to another task"),
             Refusal::Unknown => unreachable("it is of another version"),
             Refusal::InputClosed => Self::InputClosed,
-            Refusal::InputGap { expected } => Self::InputGap { expected },
             Refusal::InputFull { pending } => Self::InputFull { pending },
             Refusal::NoTerminal => Self::NoTerminal,
             Refusal::NoStream => Self::NoStream,

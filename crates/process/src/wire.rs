@@ -36,7 +36,7 @@ pub(crate) enum Ask {
     Hello,
     /// How did it end? Answered at the end.
     Wait,
-    /// Write the body to the command's input. Each number is written once.
+    /// Write the body to the command's input. Numbers grow, with gaps if need be; one that does not is done already.
     Input { number: u64 },
     /// Close the command's input after everything written so far. Numbered like input.
     CloseInput { number: u64 },
@@ -93,8 +93,6 @@ pub(crate) enum Refusal {
     Unknown,
     /// The command takes no input, or not any more.
     InputClosed,
-    /// Another number comes first.
-    InputGap { expected: u64 },
     /// The command does not read what it was given so far.
     InputFull { pending: u64 },
     /// There is no terminal.

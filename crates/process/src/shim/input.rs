@@ -26,7 +26,8 @@ pub(super) struct Input {
     closing: Closing,
     pending: VecDeque<u8>,
     close_asked: bool,
-    next: u64,
+    /// The greatest number taken so far.
+    last: u64,
 }
 
 impl Input {
@@ -37,7 +38,7 @@ impl Input {
             closing,
             pending: VecDeque::new(),
             close_asked: false,
-            next: 1,
+            last: 0,
         }
     }
 
@@ -47,17 +48,14 @@ impl Input {
         (!self.pending.is_empty()).then(|| target.as_fd())
     }
 
-    /// Takes piece `number`, unless it was taken before.
+    /// Takes piece `number`, unless it or a later one was taken before. Numbers only have to grow: a piece that was
+    /// refused may come again with a greater one, or never. A refused piece counts for nothing.
     pub(super) fn accept(&mut self, number: u64, bytes: &[u8]) -> Result<(), Refusal> {
         if self.seen(number)? {
             return Ok(());
         }
-        if self.pending.len() + bytes.len() > BODY_BYTES {
-            return Err(Refusal::InputFull {
-                pending: self.pending.len() as u64,
-            });
-        }
-        self.next += 1;
+        self.has_room(bytes.len())?;
+        self.last = number;
         self.pending.extend(bytes);
         self.flush();
         Ok(())
@@ -68,27 +66,34 @@ impl Input {
         if self.seen(number)? {
             return Ok(());
         }
-        self.next += 1;
         match self.closing {
             Closing::Pipe => self.close_asked = true,
-            Closing::Terminal => self.pending.push_back(END_OF_TRANSMISSION),
+            Closing::Terminal => {
+                self.has_room(1)?;
+                self.pending.push_back(END_OF_TRANSMISSION);
+            }
         }
+        self.last = number;
         self.flush();
         Ok(())
     }
 
-    /// Whether the number was taken before; an error when it cannot be taken now.
-    fn seen(&self, number: u64) -> Result<bool, Refusal> {
-        if number < self.next {
+    fn has_room(&self, bytes: usize) -> Result<(), Refusal> {
+        let pending = self.pending.len();
+        if pending + bytes > BODY_BYTES {
+            let pending = pending as u64;
+            return Err(Refusal::InputFull { pending });
+        }
+        Ok(())
+    }
+
+    /// Whether the number was taken before; an error when nothing can be taken now.
+    const fn seen(&self, number: u64) -> Result<bool, Refusal> {
+        if number <= self.last {
             return Ok(true);
         }
         if self.target.is_none() || self.close_asked {
             return Err(Refusal::InputClosed);
-        }
-        if number > self.next {
-            return Err(Refusal::InputGap {
-                expected: self.next,
-            });
         }
         Ok(false)
     }
@@ -148,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_out_of_order_is_refused_with_the_number_that_is_due() {
-        let (_reader, mut input) = input();
-        assert_eq!(
-            input.accept(2, b"b"),
-            Err(Refusal::InputGap { expected: 1 })
-        );
+    fn numbers_may_have_gaps_and_what_lies_before_the_last_is_over() {
+        let (reader, mut input) = input();
+        for (number, bytes) in [(7, b"a"), (9, b"b"), (8, b"c"), (9, b"b"), (u64::MAX, b"d")] {
+            assert_eq!(input.accept(number, bytes), Ok(()));
+        }
+        assert_eq!(read(&reader), b"abd");
     }
 
     #[test]
@@ -164,18 +169,32 @@ mod tests {
         assert_eq!(input.close(2), Ok(()));
         assert_eq!(input.accept(1, b"a"), Ok(()));
         assert_eq!(input.accept(3, b"c"), Err(Refusal::InputClosed));
+        assert_eq!(
+            input.accept(3, b"c"),
+            Err(Refusal::InputClosed),
+            "a refusal is not a number taken"
+        );
         assert_eq!(read(&reader), b"a");
         assert_eq!(read(&reader), b"", "the pipe is closed");
     }
 
     #[test]
-    fn what_waits_is_bounded() {
-        let (_reader, mut input) = input();
+    fn what_waits_is_bounded_and_a_refused_piece_counts_for_nothing() {
+        let (reader, mut input) = input();
         let piece = vec![b'x'; BODY_BYTES];
         input.accept(1, &piece).unwrap();
-        assert!(matches!(
-            input.accept(2, &piece),
-            Err(Refusal::InputFull { pending }) if pending > 0
-        ));
+        for number in [2, 5, 2] {
+            assert!(matches!(
+                input.accept(number, &piece),
+                Err(Refusal::InputFull { pending }) if pending > 0
+            ));
+        }
+        while !input.pending.is_empty() {
+            rustix::io::read(&reader, &mut vec![0; BODY_BYTES]).unwrap();
+            input.flush();
+        }
+        while rustix::io::read(&reader, &mut vec![0; BODY_BYTES]).is_ok() {}
+        input.accept(3, b"later").unwrap();
+        assert_eq!(read(&reader), b"later");
     }
 }

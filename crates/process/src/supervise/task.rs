@@ -154,11 +154,14 @@ impl Task {
         Ok(joined(head, &tail))
     }
 
-    /// Gives the command its input number `number` (from 1 on, at most a mebibyte), and returns how many bytes it was
-    /// given. A number that was given before is not given again.
+    /// Gives the command a piece of input (at most a mebibyte), and returns how many bytes it was given.
+    ///
+    /// Numbers begin at 1 or above and grow, with gaps if need be. One that is not greater than the last one taken
+    /// counts as taken and is not given again, so ask again for one piece, or give it up, before the next.
     ///
     /// # Errors
-    /// When the command takes no input or not this, or the shim does not answer. Asking again is harmless.
+    /// When the command takes no input or not this much, or the shim does not answer. Asking again is harmless, and a
+    /// piece that was refused has not used up its number.
     pub async fn input(&self, number: u64, bytes: &[u8]) -> Result<usize, Error> {
         self.order(Ask::Input { number }, bytes).await?;
         Ok(bytes.len())
