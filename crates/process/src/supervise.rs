@@ -4,6 +4,7 @@
 //! lock of its task and answers to the nonce; a process id is never enough.
 
 mod attach;
+mod boot;
 mod client;
 mod holder;
 mod image;

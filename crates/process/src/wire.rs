@@ -6,8 +6,12 @@
 use crate::record::{Identity, Outcome, OutputFacts, Stream};
 use serde::{Deserialize, Serialize};
 
-/// The lock a shim holds for life, in the task's directory. Text in it says that the spec was claimed.
+/// The lock a shim holds for life, in the task's directory. Text in it says that the spec will not be claimed any more.
 pub(crate) const LOCK: &str = "spec.lock";
+/// How the text begins when a shim claimed the spec.
+pub(crate) const CLAIMED: &str = "claimed";
+/// The text of a host that found the spec unclaimed.
+pub(crate) const GIVEN_UP: &str = "given up\n";
 /// What came of the command, written once.
 pub(crate) const STATUS: &str = "status.json";
 /// The shim's socket.

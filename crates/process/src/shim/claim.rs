@@ -6,9 +6,11 @@
 
 use super::{Start, broken};
 use crate::spec::ShimSpec;
-use crate::wire::LOCK;
+use crate::wire::{CLAIMED, LOCK};
 use holon_domain::command::CommandFailure;
 use rustix::fs::{FlockOperation, Mode, OFlags};
+use std::fs::File;
+use std::io::Write as _;
 use std::os::fd::OwnedFd;
 
 /// A claimed spec. Dropping it is the end of the shim.
@@ -16,7 +18,7 @@ use std::os::fd::OwnedFd;
 pub(super) struct Claim {
     dir: OwnedFd,
     /// Never opened a second time: closing any descriptor of this file would release the lock.
-    _lock: OwnedFd,
+    _lock: File,
 }
 
 impl Claim {
@@ -35,9 +37,10 @@ impl Claim {
         if marked.st_size != 0 {
             return Err(claimed(spec));
         }
-        let mark = format!("claimed {}\n", spec.task_id);
-        rustix::io::write(&lock, mark.as_bytes())
-            .map_err(|error| broken("mark its lock", &error.into()))?;
+        let mark = format!("{CLAIMED} {}\n", spec.task_id);
+        let mut lock = File::from(lock);
+        lock.write_all(mark.as_bytes())
+            .map_err(|error| broken("mark its lock", &error))?;
         Ok(Self { dir, _lock: lock })
     }
 

@@ -26,7 +26,9 @@ pub enum Attached {
     Ended(Box<Ended>),
     /// It could not be started.
     NotStarted(CommandFailure),
-    /// Nobody runs it, nobody ever will, and nobody wrote down how it ended.
+    /// No shim ever took it on: it has not run, and from now on it never will.
+    NeverRan,
+    /// A shim took it on and is dead, and nobody wrote down how it ended, nor whether it had begun at all.
     Gone,
     /// Somebody holds its lock but does not answer to the nonce. Not proven alive; it may still run.
     Silent,
@@ -34,6 +36,12 @@ pub enum Attached {
 
 /// Finds out what became of the task of a directory. A task whose shim has not claimed it by now will not start any
 /// more, so this must not be called while [`start`](crate::start) of the same task is under way.
+///
+/// A directory that is not there says [`Attached::NeverRan`], since no shim takes on a task without one. That holds
+/// only for the right path, and only if the directory cannot have been lost: whoever makes it must have it on disk
+/// before the task is started, must not remove it while the answer matters, and must not make it again. A directory
+/// that is there but is older than the running system may have lost its mark to a failure of power, and says
+/// [`Attached::Gone`] in place of [`Attached::NeverRan`].
 pub async fn attach(state_dir: &Path, nonce: &str) -> Attached {
     for look in 0..LOOKS {
         if look > 0 {
@@ -42,6 +50,7 @@ pub async fn attach(state_dir: &Path, nonce: &str) -> Attached {
         match probe(state_dir).await {
             Probe::Over(Outcome::Ended(ended)) => return Attached::Ended(ended),
             Probe::Over(Outcome::NotStarted { failure }) => return Attached::NotStarted(failure),
+            Probe::NeverRan => return Attached::NeverRan,
             Probe::Gone => return Attached::Gone,
             Probe::Held => {}
         }
@@ -60,6 +69,7 @@ pub async fn attach(state_dir: &Path, nonce: &str) -> Attached {
 #[derive(Debug)]
 pub(super) enum Probe {
     Over(Outcome),
+    NeverRan,
     Gone,
     Held,
 }
@@ -72,9 +82,10 @@ pub(super) async fn probe(state_dir: &Path) -> Probe {
         }
         match holder::give_up_unless_held(&state_dir) {
             // It may have ended between the two looks.
-            Ok(Held::Never) => read_status(&state_dir).map_or(Probe::Gone, Probe::Over),
+            Ok(Held::NotAnyMore) => read_status(&state_dir).map_or(Probe::Gone, Probe::Over),
+            Ok(Held::Never) => Probe::NeverRan,
             Ok(Held::Yes) => Probe::Held,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Probe::Gone,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Probe::NeverRan,
             // What cannot be looked at is not proven to be gone.
             Err(_) => Probe::Held,
         }

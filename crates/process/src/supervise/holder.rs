@@ -1,24 +1,34 @@
 //! The lock of a task: who holds it, and making sure that nobody ever will.
+//!
+//! A record lock belongs to the whole process and goes with the first descriptor of its file that is closed, so only
+//! one of us at a time may have the file open.
 
-use crate::wire::LOCK;
+use super::boot;
+use crate::wire::{CLAIMED, GIVEN_UP, LOCK};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::process::{Flock, FlockType, Pid, PidfdFlags, Signal, fcntl_getlk, pidfd_open};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Whether a shim holds the lock.
+/// Who holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
-    /// One does.
+    /// A shim.
     Yes,
-    /// None does, and from now on none will.
+    /// Nobody. A shim did, and no other will.
+    NotAnyMore,
+    /// Nobody. None ever did, and from now on none will.
     Never,
 }
 
 /// Looks, and when nobody holds the lock marks the spec, so that a shim that comes late does not run it.
 pub(super) fn give_up_unless_held(state_dir: &Path) -> io::Result<Held> {
+    let _alone = alone();
+    // Before the lock is made, which changes the directory.
+    let certain = boot::is_since(state_dir)?;
     let lock = open(state_dir, OFlags::CREATE)?;
     match rustix::fs::fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
@@ -26,13 +36,35 @@ pub(super) fn give_up_unless_held(state_dir: &Path) -> io::Result<Held> {
         Err(error) => return Err(error.into()),
     }
     if rustix::fs::fstat(&lock)?.st_size == 0 {
-        rustix::io::write(&lock, b"given up\n")?;
+        // A shim does not wait for its mark to be on disk, so a loss of power may have taken it.
+        if !certain {
+            rustix::io::write(&lock, CLAIMED.as_bytes())?;
+            return Ok(Held::NotAnyMore);
+        }
+        if rustix::io::write(&lock, GIVEN_UP.as_bytes()).is_err() {
+            // A full disk may not take the text, but a length is text enough.
+            rustix::fs::ftruncate(&lock, GIVEN_UP.len() as u64)?;
+        }
+        return Ok(Held::Never);
     }
-    Ok(Held::Never)
+    let mut text = [0; CLAIMED.len()];
+    rustix::io::pread(&lock, &mut text, 0)?;
+    let claimed = text == *CLAIMED.as_bytes();
+    Ok(if claimed {
+        Held::NotAnyMore
+    } else {
+        Held::Never
+    })
+}
+
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Signals the shim that holds the lock, and no other process whatever its number.
 pub(super) fn signal(state_dir: &Path, signal: Signal) -> io::Result<()> {
+    let _alone = alone();
     let lock = open(state_dir, OFlags::empty())?;
     let Some(pid) = holder(&lock)? else {
         return Ok(());

@@ -92,7 +92,8 @@ impl Task {
             }
             match probe(&self.state_dir).await {
                 Probe::Over(outcome) => return settled(Some(outcome)),
-                Probe::Gone => return Err(Error::Lost),
+                // What ran has not never run: somebody removed its directory.
+                Probe::Gone | Probe::NeverRan => return Err(Error::Lost),
                 Probe::Held => match wait_line(&self.state_dir, &self.nonce).await {
                     Ok(line) => waiting.line = line,
                     Err(_) => tokio::time::sleep(PAUSE).await,
@@ -237,7 +238,7 @@ impl Task {
         match error {
             Error::Unreachable { .. } => match probe(&self.state_dir).await {
                 Probe::Over(outcome) => settled(Some(outcome)),
-                Probe::Gone => Err(Error::Lost),
+                Probe::Gone | Probe::NeverRan => Err(Error::Lost),
                 Probe::Held => Err(error),
             },
             other => Err(other),

@@ -3,6 +3,7 @@
 mod ending;
 mod failure;
 mod flood;
+mod given_up;
 mod input;
 mod life;
 mod place;

@@ -1,0 +1,94 @@
+//! Tasks that nobody ever took on.
+
+use super::place::{NONCE, Place, image};
+use holon_process::{Attached, attach, start};
+use std::fs::File;
+use std::time::SystemTime;
+
+async fn found(place: &Place) -> Attached {
+    attach(&place.state_dir(), NONCE).await
+}
+
+async fn never_starts(place: &Place) {
+    start(&image(), place.spec("touch ran"))
+        .await
+        .expect_err("it was given up");
+    assert!(!place.path().join("ran").exists());
+}
+
+#[tokio::test]
+async fn a_task_that_nobody_took_on_never_ran_and_never_will() {
+    let place = Place::new();
+    for _ in 0..2 {
+        assert!(matches!(found(&place).await, Attached::NeverRan));
+        never_starts(&place).await;
+    }
+}
+
+#[tokio::test]
+async fn a_shim_that_died_before_its_mark_never_ran_the_task() {
+    let place = Place::new();
+    File::create(place.state_dir().join("spec.lock")).unwrap();
+    assert!(matches!(found(&place).await, Attached::NeverRan));
+    never_starts(&place).await;
+}
+
+#[tokio::test]
+async fn a_mark_without_text_is_a_mark() {
+    let place = Place::new();
+    // What is left of giving up when the disk is full.
+    let lock = File::create(place.state_dir().join("spec.lock")).unwrap();
+    lock.set_len(9).unwrap();
+    assert!(matches!(found(&place).await, Attached::NeverRan));
+    never_starts(&place).await;
+}
+
+#[tokio::test]
+async fn a_task_without_a_directory_never_ran() {
+    let place = Place::new();
+    std::fs::remove_dir(place.state_dir()).unwrap();
+    assert!(matches!(found(&place).await, Attached::NeverRan));
+    never_starts(&place).await;
+    assert!(!place.state_dir().exists(), "asking makes no directory");
+}
+
+#[tokio::test]
+async fn a_claim_without_a_status_is_not_taken_for_a_task_that_never_ran() {
+    let place = Place::new();
+    std::fs::write(place.state_dir().join("spec.lock"), "claimed task_1\n").unwrap();
+    assert!(matches!(found(&place).await, Attached::Gone));
+    never_starts(&place).await;
+}
+
+#[tokio::test]
+async fn a_mark_that_power_may_have_taken_proves_nothing() {
+    let place = Place::new();
+    let dir = File::open(place.state_dir()).unwrap();
+    dir.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    for _ in 0..2 {
+        assert!(matches!(found(&place).await, Attached::Gone));
+        never_starts(&place).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_start_and_many_who_give_it_up_either_the_start_or_the_others_are_right() {
+    for _ in 0..10 {
+        let place = Place::new();
+        let dir = place.state_dir();
+        let mut askers = tokio::task::JoinSet::new();
+        for _ in 0..8 {
+            let dir = dir.clone();
+            askers.spawn(async move { attach(&dir, NONCE).await });
+        }
+        let started = start(&image(), place.spec("touch ran")).await;
+        if let Ok(task) = &started {
+            task.ended().await.unwrap();
+        }
+        for found in askers.join_all().await {
+            let never = matches!(found, Attached::NeverRan);
+            assert_eq!(never, started.is_err(), "{found:?} {started:?}");
+        }
+        assert_eq!(place.path().join("ran").exists(), started.is_ok());
+    }
+}
