@@ -64,7 +64,7 @@ pub(crate) fn of_ends(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> Captu
             head: into_text(head),
             tail: String::new(),
             total_bytes: total,
-            dropped_bytes: 0,
+            ..CapturedStream::default()
         };
     }
     head.truncate(whole_prefix(&head));
@@ -75,6 +75,7 @@ pub(crate) fn of_ends(mut head: Vec<u8>, mut tail: Vec<u8>, total: u64) -> Captu
         tail: into_text(tail),
         total_bytes: total,
         dropped_bytes: total.saturating_sub(kept),
+        ..CapturedStream::default()
     }
 }
 

@@ -27,4 +27,4 @@ pub use record::{Ended, Identity, OutputFacts, Stream, StreamFacts};
 pub use run::{CommandSpec, run, run_with_input};
 pub use shim::shim_main;
 pub use spec::{Confinement, Leftovers, NICENESS, ShimSpec, VERSION, WindowSize};
-pub use supervise::{Attached, Image, Slice, Task, attach, start};
+pub use supervise::{Attached, Image, Slice, Task, attach, kept_output, start};

@@ -8,12 +8,14 @@ mod boot;
 mod client;
 mod holder;
 mod image;
+mod kept;
 mod slice;
 mod start;
 mod task;
 
 pub use attach::{Attached, attach};
 pub use image::Image;
+pub use kept::kept_output;
 pub use slice::Slice;
 pub use start::start;
 pub use task::Task;

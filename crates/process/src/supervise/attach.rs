@@ -17,7 +17,7 @@ const LOOKS: u32 = 40;
 /// And how long between.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// What became of a task.
+/// What became of a task. Where no shim can be asked, [`kept_output`](crate::kept_output) finds what it wrote.
 #[derive(Debug)]
 pub enum Attached {
     /// Its shim is alive, which is proven.

@@ -48,7 +48,11 @@ impl StreamFacts {
         };
         let wanted = max.min(usize::try_from(available).unwrap_or(usize::MAX));
         let path = self.path.clone();
-        let read = move || read_at(&File::open(path)?, position, wanted);
+        let read = move || match wanted {
+            // There may not even be a file.
+            0 => Ok(Vec::new()),
+            wanted => read_at(&File::open(path)?, position, wanted),
+        };
         let bytes = tokio::task::spawn_blocking(read).await;
         let bytes = bytes.unwrap_or_else(|error| Err(io::Error::other(error)));
         Ok(Slice {

@@ -5,6 +5,7 @@ mod failure;
 mod flood;
 mod given_up;
 mod input;
+mod kept;
 mod life;
 mod place;
 mod speed;

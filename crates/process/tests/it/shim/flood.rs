@@ -1,6 +1,6 @@
 //! Output without end, without lines and without sense.
 
-use super::place::{Place, begin, end_of, finish, until_said};
+use super::place::{Place, begin, end_of, finish, until_said, until_written};
 use holon_domain::command::CommandEnd;
 use holon_process::{ShimSpec, Stream};
 
@@ -77,14 +77,7 @@ async fn a_flood_can_be_stopped_and_costs_bounded_memory() {
         ..place.spec("echo $PPID >&2; exec yes")
     };
     let task = begin(spec).await;
-    let flooded = async {
-        while task.output().await.unwrap().output.total_bytes < 200_000_000 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(super::place::FOREVER, flooded)
-        .await
-        .expect("it floods");
+    until_written(&task, 200_000_000).await;
     let shim = place.err().trim().to_owned();
     let status = std::fs::read_to_string(format!("/proc/{shim}/status")).unwrap();
     let peak = status

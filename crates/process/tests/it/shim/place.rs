@@ -103,6 +103,24 @@ pub(crate) async fn end_of(task: &Task) -> Ended {
         .unwrap()
 }
 
+/// Kills a shim that we started and have not reaped, so that its number is its own.
+pub(crate) fn kill_shim(pid: &str) {
+    let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    let shim = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
+    rustix::process::pidfd_send_signal(&shim, rustix::process::Signal::KILL).unwrap();
+}
+
+/// Waits until a task has written more than `bytes` to its first stream.
+pub(crate) async fn until_written(task: &Task, bytes: u64) {
+    let follow = async {
+        while task.output().await.unwrap().output.total_bytes <= bytes {
+            tokio::task::yield_now().await;
+        }
+    };
+    let written = tokio::time::timeout(FOREVER, follow).await;
+    written.unwrap_or_else(|_| panic!("it never wrote {bytes} bytes"));
+}
+
 /// Follows a task's output until it holds `text`, and returns everything from `from` on.
 pub(crate) async fn until_said(task: &Task, from: u64, text: &str) -> String {
     let follow = async {
