@@ -32,6 +32,7 @@ pub(crate) const ROOMY: ModelPolicy = ModelPolicy {
     max_output_tokens: 8_192,
     source: PolicySource::ConfigOverride,
     output_source: PolicySource::ConfigOverride,
+    freeform_tools: false,
 };
 
 /// What the model does.

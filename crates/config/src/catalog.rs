@@ -35,6 +35,7 @@ struct Figures {
     percent: Option<u8>,
     output: Option<u32>,
     upper: Option<u32>,
+    freeform_tools: Option<bool>,
 }
 
 impl Catalog {
@@ -134,14 +135,22 @@ impl Catalog {
             max_output_tokens: output.min(upper).min(window / 2).max(1),
             source: source(set_window.is_some(), is_known),
             output_source: source(set.is_some_and(|set| set.output.is_some()), is_known),
+            freeform_tools: set
+                .and_then(|set| set.freeform_tools)
+                .unwrap_or_else(|| has(known, ModelCapability::FreeformTools)),
         }
     }
 }
 
+/// Whether the table says that a model can do this. What is not known to work is not tried: a provider refuses a
+/// whole request for it.
+fn has(known: Option<&CatalogModel>, capability: ModelCapability) -> bool {
+    known.is_some_and(|known| known.capabilities.contains(&capability))
+}
+
 /// What a model with a known window may write in one round, before its own limit.
 fn usual_output(known: Option<&CatalogModel>, max_output: &Sourced<u32>) -> u32 {
-    let thinks =
-        known.is_some_and(|known| known.capabilities.contains(&ModelCapability::Reasoning));
+    let thinks = has(known, ModelCapability::Reasoning);
     match (thinks, max_output.source) {
         (true, Source::Builtin) => max_output.value.max(REASONING_OUTPUT_TOKENS),
         (true, Source::Flag | Source::Environment | Source::File | Source::Credentials)
@@ -184,6 +193,7 @@ impl Figures {
                 }
                 "runtime_max_output_tokens" => figures.output = Some(found.number()?.value),
                 "max_output_tokens_upper_limit" => figures.upper = Some(found.number()?.value),
+                "freeform_tools" => figures.freeform_tools = Some(found.flag()?.value),
                 other => return Err(found.refuse(format!("{other} has no meaning yet"))),
             }
             set.push(Explicit {

@@ -219,6 +219,9 @@ pub struct ModelPolicy {
     pub source: PolicySource,
     /// Where the limit of an answer comes from.
     pub output_source: PolicySource,
+    /// Whether the model takes tools whose arguments are free text under a grammar, where its protocol has them.
+    #[serde(default)]
+    pub freeform_tools: bool,
 }
 
 impl ModelPolicy {
@@ -283,6 +286,7 @@ mod tests {
             max_output_tokens: 8_192,
             source,
             output_source: source,
+            freeform_tools: false,
         };
         let learned = LearnedLimits {
             context_window_tokens: Some(100_000),

@@ -1,5 +1,6 @@
 //! Tool specifications, result envelopes and errors: the canonical form that is stored, audited and rendered.
 
+use crate::provider::ModelPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,6 +46,48 @@ pub struct OfferedTool {
     pub parameters: Value,
     /// Whether the provider is asked to hold the model to the schema.
     pub strict: bool,
+    /// The same arguments as free text, for models that take a tool in that form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeform: Option<Freeform>,
+}
+
+impl OfferedTool {
+    /// The tool as a model of this policy takes it: only one that takes free text is told of that form.
+    #[must_use]
+    pub fn as_taken_by(mut self, policy: ModelPolicy) -> Self {
+        self.freeform = self.freeform.filter(|_| policy.freeform_tools);
+        self
+    }
+}
+
+/// How a call of a tool is written as free text instead of JSON. Only the wire differs: a call that came as text has
+/// the same arguments as one that came as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Freeform {
+    /// What the grammar is written in.
+    pub syntax: GrammarSyntax,
+    /// The grammar that the text follows.
+    pub definition: String,
+    /// The argument that the text becomes; the tool has no other.
+    pub argument: String,
+}
+
+/// What a grammar is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrammarSyntax {
+    /// The notation of the Lark parser.
+    Lark,
+}
+
+impl GrammarSyntax {
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Lark => "lark",
+        }
+    }
 }
 
 /// How much of a tool's output a model reads, in estimated tokens.
@@ -258,5 +301,36 @@ impl ToolEnvelope {
             ToolOutcome::Success { .. } => None,
             ToolOutcome::Error { error } => Some(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::PolicySource;
+
+    #[test]
+    fn only_a_model_that_takes_free_text_is_told_of_that_form() {
+        let tool = OfferedTool {
+            name: "ApplyPatch".to_owned(),
+            description: "Changes files.".to_owned(),
+            parameters: Value::Null,
+            strict: false,
+            freeform: Some(Freeform {
+                syntax: GrammarSyntax::Lark,
+                definition: "start: /x/".to_owned(),
+                argument: "patch".to_owned(),
+            }),
+        };
+        let policy = |freeform_tools| ModelPolicy {
+            context_window_tokens: 32_000,
+            effective_context_window_percent: 90,
+            max_output_tokens: 4_096,
+            source: PolicySource::UnknownFallback,
+            output_source: PolicySource::UnknownFallback,
+            freeform_tools,
+        };
+        assert_eq!(tool.clone().as_taken_by(policy(true)), tool);
+        assert_eq!(tool.as_taken_by(policy(false)).freeform, None);
     }
 }

@@ -4,6 +4,7 @@
 //! closed; in strict mode every property is required and a source-optional one accepts null, at every depth.
 
 use crate::schema;
+use crate::tool::apply_patch;
 use holon_domain::tool::{OfferedTool, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -26,6 +27,7 @@ pub fn emit(spec: &ToolSpec, mode: SchemaMode) -> OfferedTool {
         description: spec.description.clone(),
         parameters,
         strict: mode == SchemaMode::Strict,
+        freeform: (spec.name == apply_patch::NAME).then(apply_patch::freeform),
     }
 }
 

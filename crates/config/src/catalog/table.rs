@@ -36,6 +36,8 @@ pub enum ModelCapability {
     Reasoning,
     /// It may ask for several tools at once.
     ParallelToolCalls,
+    /// It takes tools whose arguments are free text under a grammar.
+    FreeformTools,
 }
 
 /// What a million tokens cost.

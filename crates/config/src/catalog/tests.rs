@@ -260,3 +260,35 @@ fn settings_win_over_the_table_and_name_models_nobody_knows() {
         (32_000, 90, 100, PolicySource::UnknownFallback)
     );
 }
+
+#[test]
+fn the_gpt_5_family_and_codex_models_take_free_text_and_the_settings_win() {
+    let plain = Catalog::default();
+    let takes = |catalog: &Catalog, name: &str| {
+        let policy = catalog.policy(&model(name), &builtin(8_192));
+        policy.freeform_tools
+    };
+    for known in plain.models() {
+        let (provider, name) = (known.model.provider(), known.model.model());
+        let expected =
+            provider == "openai-codex" || provider == "openai" && name.starts_with("gpt-5");
+        assert_eq!(
+            takes(&plain, &known.model.to_string()),
+            expected,
+            "{provider}/{name}"
+        );
+    }
+    assert!(takes(&plain, "openai/gpt-5.4") && takes(&plain, "openai-codex/gpt-5.3-codex"));
+    assert!(!takes(&plain, "mine/gpt-5.4"), "nobody knows that server");
+    let set = catalog(
+        "models.catalog.\"openai/gpt-5.4\".freeform_tools = false\nmodels.catalog.\"mine/gpt-5.4\".freeform_tools = true",
+    );
+    assert!(!takes(&set, "openai/gpt-5.4"));
+    assert!(takes(&set, "mine/gpt-5.4"));
+    let policy = set.policy(&model("openai/gpt-5.4"), &builtin(8_192));
+    assert_eq!(
+        policy.source,
+        PolicySource::BuiltInCatalog,
+        "only figures have a source"
+    );
+}

@@ -154,6 +154,11 @@ pub const KEYS: &[Key] = &[
         TOKENS,
         "The most the provider lets it write.",
     ),
+    key(
+        "models.catalog.<provider/model>.freeform_tools",
+        Kind::Flag,
+        "Whether the model is offered tools as free text under a grammar where such a form exists (`openai_responses` and `openai_codex_responses` only). Known models have it on where they take it; set it to `false` for a server that refuses it.",
+    ),
     with_default(
         "runtime.max_output_tokens",
         TOKENS,

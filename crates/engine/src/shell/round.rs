@@ -227,7 +227,7 @@ impl Prepared {
             conversation: conversation(context),
             tools: tools
                 .iter()
-                .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed))
+                .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed).as_taken_by(policy))
                 .collect(),
             max_output_tokens: policy.max_output_tokens,
             reasoning_effort: turn.reasoning_effort,

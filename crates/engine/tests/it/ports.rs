@@ -106,6 +106,7 @@ impl ModelClient for Model {
             max_output_tokens: 4_096,
             source: PolicySource::UnknownFallback,
             output_source: PolicySource::UnknownFallback,
+            freeform_tools: false,
         }
     }
 }

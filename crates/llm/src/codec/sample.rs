@@ -92,6 +92,7 @@ pub(super) fn tool() -> OfferedTool {
             "additionalProperties": false,
         }),
         strict: false,
+        freeform: None,
     }
 }
 

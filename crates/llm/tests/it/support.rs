@@ -122,6 +122,7 @@ pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
         description: "does".to_owned(),
         parameters: serde_json::json!({ "type": "object" }),
         strict: false,
+        freeform: None,
     };
     ModelRequest {
         model: ModelRef::parse("scripted/s.json").unwrap(),

@@ -61,6 +61,7 @@ pub(crate) fn asking() -> ModelRequest {
         description: "Runs a command.".to_owned(),
         parameters,
         strict: true,
+        freeform: None,
     };
     ModelRequest {
         model: ModelRef::parse("acme/fake-model").unwrap(),

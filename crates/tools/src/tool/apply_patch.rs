@@ -6,7 +6,9 @@
 use crate::{input, schema};
 use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
 use holon_domain::intent::{ApplyPatch, HostAction, Intent};
-use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use holon_domain::tool::{
+    Freeform, GrammarSyntax, ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolSpec,
+};
 use holon_patch::{ErrorKind, Patch};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,6 +18,19 @@ use serde_json::{Value, json};
 pub const NAME: &str = "ApplyPatch";
 /// The detail that holds real lines of a file.
 const NEAREST: &str = "nearest";
+/// The argument, as `Args` calls it.
+const ARGUMENT: &str = "patch";
+/// A unified diff for models that write one as free text. It begins with a file, and each line is of a kind that a
+/// diff has. Which line may follow which is left to the reader of patches: a grammar that told `---` of a header from
+/// a removed `--` would have to see ahead, and the lexers that read these do not.
+const GRAMMAR: &str = r"start: opening LINE+
+opening: GIT | OLD NEW HUNK
+GIT: /diff --git [^\n]+\n/
+OLD: /--- [^\n]+\n/
+NEW: /\+\+\+ [^\n]+\n/
+HUNK: /@@[^\n]*\n/
+LINE: /([ @+-][^\n]*|\\ No newline at end of file|(diff --git|rename from|rename to|new file mode|deleted file mode|old mode|new mode|index|similarity index|dissimilarity index) [^\n]+)\n/
+";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +54,15 @@ pub(crate) fn spec() -> ToolSpec {
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,
+    }
+}
+
+/// The tool as a model is told of it that writes its arguments as free text: the same diff, without JSON around it.
+pub(crate) fn freeform() -> Freeform {
+    Freeform {
+        syntax: GrammarSyntax::Lark,
+        definition: GRAMMAR.into(),
+        argument: ARGUMENT.into(),
     }
 }
 
@@ -178,5 +202,101 @@ const fn kind(kind: ErrorKind) -> ToolErrorKind {
         ErrorKind::TooLarge => ToolErrorKind::TooLarge,
         ErrorKind::UnsupportedDialect => ToolErrorKind::UnsupportedDialect,
         ErrorKind::EmptyPatch => ToolErrorKind::EmptyPatch,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The grammar as one regular expression, which it is: rules name terminals, terminals are expressions.
+    fn expression() -> String {
+        let definitions: Vec<(&str, &str)> = GRAMMAR
+            .lines()
+            .map(|line| {
+                line.split_once(": ")
+                    .expect("a name and what it stands for")
+            })
+            .collect();
+        expanded("start", &definitions)
+    }
+
+    fn expanded(name: &str, definitions: &[(&str, &str)]) -> String {
+        let found = definitions.iter().find(|(known, _)| *known == name);
+        let (_, meaning) = found.unwrap_or_else(|| panic!("{name} is not defined"));
+        if let Some(terminal) = meaning.strip_prefix('/') {
+            return format!("(?:{})", terminal.trim_end_matches('/'));
+        }
+        let piece = |word: &str| match word.strip_suffix('+') {
+            _ if word == "|" => word.to_owned(),
+            Some(repeated) => format!("{}+", expanded(repeated, definitions)),
+            None => expanded(word, definitions),
+        };
+        format!("(?:{})", meaning.split(' ').map(piece).collect::<String>())
+    }
+
+    fn fits(patch: &str) -> bool {
+        let schema = json!({ "pattern": format!("^{}$", expression()) });
+        let schema = jsonschema::draft202012::new(&schema).expect("a schema");
+        schema.is_valid(&json!(patch))
+    }
+
+    #[test]
+    fn what_a_diff_can_say_fits_the_grammar() {
+        for patch in [
+            "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn x()\n a\n-b\n+c\n",
+            "--- a/x\n+++ b/x\n@@\n-a\n+b\n\\ No newline at end of file\n",
+            "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+\n--- a/y\n+++ /dev/null\n@@ -1 +0,0 @@\n-y\n",
+            "--- a/x.sql\n+++ b/x.sql\n@@ -1 +1 @@\n--- a comment\n+++ another\n",
+            "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n",
+            "diff --git a/x b/y\nrename from x\nrename to y\n",
+            "diff --git a/x b/x\nnew file mode 100644\nindex 0000000..e69de29\n",
+            "--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n",
+        ] {
+            Patch::parse(patch).unwrap_or_else(|error| panic!("{patch}: {error}"));
+            assert!(fits(patch), "{patch}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_diff_does_not_fit_the_grammar() {
+        for text in [
+            "",
+            "*** Begin Patch\n*** End Patch\n",
+            "{\"patch\": \"--- a/x\"}",
+            "Here is the patch:\n--- a/x\n+++ b/x\n@@\n-a\n+b\n",
+            "--- a/x\n@@\n-a\n",
+            "--- a/x\n+++ b/x\n-a\n+b\n",
+            "--- a/x\n+++ b/x\n@@\n",
+            "--- a/x\n+++ b/x\n@@\nno mark\n",
+        ] {
+            assert!(!fits(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_text_becomes_the_argument_of_that_name() {
+        let schema = spec().input_schema;
+        assert_eq!(schema["required"], json!([ARGUMENT]));
+        assert_eq!(
+            schema["properties"].as_object().map(|all| all.len()),
+            Some(1)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_fits_the_grammar_is_read_as_a_diff(
+            text in proptest::string::string_regex(&expression()).expect("an expression"),
+        ) {
+            match Patch::parse(&text) {
+                Ok(patch) => prop_assert!(!patch.files.is_empty()),
+                Err(error) => prop_assert!(
+                    !matches!(error.kind, ErrorKind::UnsupportedDialect | ErrorKind::EmptyPatch),
+                    "{error}\n{text}"
+                ),
+            }
+        }
     }
 }

@@ -24,6 +24,7 @@ const POLICY: ModelPolicy = ModelPolicy {
     max_output_tokens: 4_096,
     source: PolicySource::UnknownFallback,
     output_source: PolicySource::UnknownFallback,
+    freeform_tools: false,
 };
 
 #[derive(Debug, Default)]

@@ -53,6 +53,7 @@ impl ModelClient for Quiet {
             max_output_tokens: 4_096,
             source: PolicySource::UnknownFallback,
             output_source: PolicySource::UnknownFallback,
+            freeform_tools: false,
         }
     }
 
