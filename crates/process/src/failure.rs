@@ -30,7 +30,8 @@ pub(crate) fn explain(error: &io::Error, shell: &str, cwd: &Path) -> CommandFail
             )
         }
         io::ErrorKind::ArgumentListTooLong => {
-            "the command text is too long for the system; write it to a file and run that file"
+            "the command text, or its environment, is too long for the system; \
+             write the text to a file and run that file"
                 .to_owned()
         }
         io::ErrorKind::InvalidInput => {

@@ -14,6 +14,8 @@ pub(crate) const CLAIMED: &str = "claimed";
 pub(crate) const GIVEN_UP: &str = "given up\n";
 /// What came of the command, written once.
 pub(crate) const STATUS: &str = "status.json";
+/// Its name until everything of it is on disk.
+pub(crate) const UNFINISHED: &str = "status.tmp";
 /// The shim's socket.
 pub(crate) const SOCKET: &str = "shim.sock";
 

@@ -1,14 +1,12 @@
 //! The status file: what came of the command, written once and durably.
 
 use crate::record::Outcome;
-use crate::wire::STATUS;
+use crate::wire::{STATUS, UNFINISHED};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 
-/// The name until everything is on disk.
-const UNFINISHED: &str = "status.tmp";
 /// More than a status takes, so that its room can be taken before it is known.
 const ROOM: u64 = 4096;
 

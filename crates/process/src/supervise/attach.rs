@@ -40,8 +40,8 @@ pub enum Attached {
 /// A directory that is not there says [`Attached::NeverRan`], since no shim takes on a task without one. That holds
 /// only for the right path, and only if the directory cannot have been lost: whoever makes it must have it on disk
 /// before the task is started, must not remove it while the answer matters, and must not make it again. A directory
-/// that is there but is older than the running system may have lost its mark to a failure of power, and says
-/// [`Attached::Gone`] in place of [`Attached::NeverRan`].
+/// that is there but is older than the running system, and so may have lost its mark to a failure of power, or that
+/// holds other traces of a shim, says [`Attached::Gone`] in place of [`Attached::NeverRan`].
 pub async fn attach(state_dir: &Path, nonce: &str) -> Attached {
     for look in 0..LOOKS {
         if look > 0 {

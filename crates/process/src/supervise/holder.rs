@@ -4,7 +4,7 @@
 //! one of us at a time may have the file open.
 
 use super::boot;
-use crate::wire::{CLAIMED, GIVEN_UP, LOCK};
+use crate::wire::{CLAIMED, GIVEN_UP, LOCK, SOCKET, UNFINISHED};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::process::{Flock, FlockType, Pid, PidfdFlags, Signal, fcntl_getlk, pidfd_open};
@@ -27,8 +27,10 @@ pub(super) enum Held {
 /// Looks, and when nobody holds the lock marks the spec, so that a shim that comes late does not run it.
 pub(super) fn give_up_unless_held(state_dir: &Path) -> io::Result<Held> {
     let _alone = alone();
-    // Before the lock is made, which changes the directory.
-    let certain = boot::is_since(state_dir)?;
+    // A shim does not wait for its mark to be on disk, so a loss of power may have taken it, and its command can
+    // remove it. Looked at before the lock is made, which changes the directory.
+    let traces = [SOCKET, UNFINISHED].map(|name| state_dir.join(name));
+    let certain = boot::is_since(state_dir)? && !traces.iter().any(|trace| trace.exists());
     let lock = open(state_dir, OFlags::CREATE)?;
     match rustix::fs::fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
@@ -36,7 +38,6 @@ pub(super) fn give_up_unless_held(state_dir: &Path) -> io::Result<Held> {
         Err(error) => return Err(error.into()),
     }
     if rustix::fs::fstat(&lock)?.st_size == 0 {
-        // A shim does not wait for its mark to be on disk, so a loss of power may have taken it.
         if !certain {
             rustix::io::write(&lock, CLAIMED.as_bytes())?;
             return Ok(Held::NotAnyMore);

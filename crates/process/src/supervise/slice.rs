@@ -64,7 +64,8 @@ impl StreamFacts {
         })
     }
 
-    /// Head and tail of the stream as text, at most `capture_bytes` of it, for a command that has ended.
+    /// Head and tail of the stream as text, at most `capture_bytes` of it, for a command that has ended. Bytes that
+    /// are no text are replaced, each by up to three.
     ///
     /// # Errors
     /// When the file cannot be read.

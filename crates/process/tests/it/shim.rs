@@ -3,7 +3,9 @@
 mod ending;
 mod failure;
 mod flood;
+mod full;
 mod given_up;
+mod hostile;
 mod input;
 mod kept;
 mod life;

@@ -52,9 +52,21 @@ async fn a_missing_directory_is_not_mistaken_for_a_missing_shell() {
 async fn text_the_system_cannot_take_says_what_to_do() {
     let place = Place::new();
     assert!(reason(failure(place.spec("echo a\0b")).await).contains("NUL"));
+    // Over the limit of one argument, and over that of all.
+    for length in [200 << 10, 2 << 20, 4 << 20] {
+        let place = Place::new();
+        let long = failure(place.spec(&format!(": {}", "x".repeat(length)))).await;
+        assert!(reason(long).contains("write the text to a file"));
+    }
     let place = Place::new();
-    let long = failure(place.spec(&format!(": {}", "x".repeat(4 << 20)))).await;
-    assert!(reason(long).contains("write it to a file"));
+    let long: Vec<_> = (0..80)
+        .map(|n| (format!("LONG_{n}"), "x".repeat(100_000)))
+        .collect();
+    let long = failure(ShimSpec {
+        env: long,
+        ..place.spec("true")
+    });
+    assert!(reason(long.await).contains("environment"));
 }
 
 #[tokio::test]

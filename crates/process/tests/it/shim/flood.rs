@@ -69,6 +69,36 @@ async fn offsets_mean_the_same_bytes_before_and_after_the_end() {
     assert_eq!(preview.total_bytes, 200_009);
 }
 
+/// The most memory a shim ever had, whose number its command has printed.
+fn peak_kb(place: &Place) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", place.err().trim())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.unwrap().split_whitespace().next().unwrap();
+    peak.parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_line_without_end_costs_bounded_memory_and_disk() {
+    let place = Place::new();
+    let cmd = "echo $PPID >&2; head -c 300000000 /dev/zero; printf END; read x";
+    let spec = ShimSpec {
+        output_cap_bytes: CAP,
+        accepts_input: true,
+        ..place.spec(cmd)
+    };
+    let task = begin(spec).await;
+    until_written(&task, 300_000_002).await;
+    assert!(peak_kb(&place) < 32 << 10);
+    let live = task.preview(Stream::Output, 100).await.unwrap();
+    assert_eq!(live.total_bytes, 300_000_003);
+    assert!(live.head.len() == 50 && live.tail.ends_with("\0END"));
+    task.input(1, b"\n").await.unwrap();
+    let ended = end_of(&task).await;
+    assert_eq!(ended.output.output.total_bytes, 300_000_003);
+    let kept = std::fs::metadata(place.path().join("out")).unwrap().len();
+    assert!(kept <= CAP + 200, "{kept}");
+}
+
 #[tokio::test]
 async fn a_flood_can_be_stopped_and_costs_bounded_memory() {
     let place = Place::new();
@@ -78,14 +108,7 @@ async fn a_flood_can_be_stopped_and_costs_bounded_memory() {
     };
     let task = begin(spec).await;
     until_written(&task, 200_000_000).await;
-    let shim = place.err().trim().to_owned();
-    let status = std::fs::read_to_string(format!("/proc/{shim}/status")).unwrap();
-    let peak = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM"))
-        .unwrap();
-    let peak_kb: u64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!(peak_kb < 32 << 10, "{peak}");
+    assert!(peak_kb(&place) < 32 << 10);
     let ended = task.stop(std::time::Duration::ZERO).await.unwrap();
     assert!(ended.stopped && ended.survivors == 0);
 }

@@ -1,7 +1,8 @@
 //! Tasks that nobody ever took on.
 
-use super::place::{NONCE, Place, image};
-use holon_process::{Attached, attach, start};
+use super::place::{NONCE, Place, begin, end_of, image, until_said};
+use holon_domain::command::CommandEnd;
+use holon_process::{Attached, ShimSpec, attach, start};
 use std::fs::File;
 use std::time::SystemTime;
 
@@ -69,6 +70,21 @@ async fn a_mark_that_power_may_have_taken_proves_nothing() {
         assert!(matches!(found(&place).await, Attached::Gone));
         never_starts(&place).await;
     }
+}
+
+#[tokio::test]
+async fn a_mark_that_the_command_removed_is_not_taken_for_a_task_that_never_ran() {
+    let place = Place::new();
+    let spec = ShimSpec {
+        accepts_input: true,
+        ..place.spec("rm state/spec.lock; echo up; read x; exit 3")
+    };
+    let task = begin(spec).await;
+    until_said(&task, 0, "up").await;
+    assert!(matches!(found(&place).await, Attached::Gone));
+    task.input(1, b"\n").await.unwrap();
+    assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 3 });
+    assert!(matches!(found(&place).await, Attached::Ended(_)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

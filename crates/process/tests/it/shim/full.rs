@@ -1,0 +1,110 @@
+//! A disk that takes no more.
+
+use super::namespace::inside;
+use super::place::{NONCE, Place, begin, end_of, finish, image, until_written};
+use holon_process::{Attached, ShimSpec, Stream, attach, start};
+use std::path::PathBuf;
+use std::process::Command;
+
+const DISK: u64 = 128 << 10;
+
+/// A directory on a disk of its own, which only the test sees.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn at(path: PathBuf) -> Self {
+        std::fs::create_dir(&path).unwrap();
+        let size = format!("size={DISK}");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&mount.stderr);
+        assert!(mount.status.success(), "{said}");
+        Self(path)
+    }
+}
+
+impl Drop for SmallDisk {
+    /// Or the directory below it could not be removed.
+    fn drop(&mut self) {
+        let umount = Command::new("umount").arg("--lazy").arg(&self.0).status();
+        assert!(umount.unwrap().success());
+    }
+}
+
+#[test]
+fn a_full_disk_costs_output_and_neither_the_command_nor_its_end() {
+    let name = "a_full_disk_costs_output_and_neither_the_command_nor_its_end";
+    inside(module_path!(), name, async {
+        let place = Place::new();
+        let small = SmallDisk::at(place.path().join("disk"));
+        let disk = &small.0;
+        let state_dir = disk.join("state");
+        std::fs::create_dir(&state_dir).unwrap();
+        let spec = ShimSpec {
+            output_path: disk.join("out"),
+            stderr_path: Some(disk.join("err")),
+            state_dir: state_dir.clone(),
+            accepts_input: true,
+            ..place.spec("head -c 1000000 /dev/zero; printf END; echo last >&2; read x; exit 3")
+        };
+        let task = begin(spec).await;
+        until_written(&task, 1_000_002).await;
+        let live = task.preview(Stream::Output, 100).await.unwrap();
+        assert!(live.tail.ends_with("END"), "the shim still holds the end");
+        task.input(1, b"\n").await.unwrap();
+        let ended = end_of(&task).await;
+
+        let facts = &ended.output.output;
+        assert_eq!(facts.total_bytes, 1_000_003);
+        assert!(facts.head_bytes > 0 && facts.head_bytes < DISK);
+        let error = facts.error.as_deref().unwrap();
+        assert!(error.contains("No space left"), "{error}");
+        facts.preview(100).await.unwrap();
+        // Its room was taken while there was some.
+        let Attached::Ended(found) = attach(&state_dir, NONCE).await else {
+            panic!("it has ended");
+        };
+        assert_eq!(*found, ended);
+    });
+}
+
+#[test]
+fn on_a_disk_that_is_full_before_the_start_nothing_runs_unrecorded() {
+    let name = "on_a_disk_that_is_full_before_the_start_nothing_runs_unrecorded";
+    inside(module_path!(), name, async {
+        let place = Place::new();
+        let small = SmallDisk::at(place.path().join("disk"));
+        let disk = &small.0;
+        let dirs = ["one", "two"].map(|name| disk.join(name));
+        for dir in &dirs {
+            std::fs::create_dir(dir).unwrap();
+        }
+        finish(place.spec("cat /dev/zero > disk/fill")).await;
+        let spec = ShimSpec {
+            state_dir: dirs[0].clone(),
+            output_path: place.path().join("out2"),
+            stderr_path: None,
+            ..place.spec("touch ran")
+        };
+        let failure = start(&image(), spec.clone())
+            .await
+            .expect_err("there is no room");
+        assert!(failure.to_string().contains("No space left"), "{failure}");
+        // Giving up needs no room, and holds when there is some again.
+        for dir in &dirs {
+            assert!(matches!(attach(dir, NONCE).await, Attached::NeverRan));
+        }
+        std::fs::remove_file(disk.join("fill")).unwrap();
+        for state_dir in dirs {
+            let spec = ShimSpec {
+                state_dir,
+                ..spec.clone()
+            };
+            start(&image(), spec).await.expect_err("it was given up");
+        }
+        assert!(!place.path().join("ran").exists());
+    });
+}
