@@ -8,6 +8,7 @@ mod child;
 mod claim;
 mod input;
 mod orders;
+mod rank;
 mod server;
 mod sink;
 mod status;

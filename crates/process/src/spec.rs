@@ -74,7 +74,7 @@ pub struct ShimSpec {
     pub timeout_ms: Option<u64>,
     /// What becomes of processes it leaves behind.
     pub leftovers: Leftovers,
-    /// How far it steps back behind others, 0 to 19; see [`NICENESS`].
+    /// How far it steps back behind others, 0 to 19; see [`NICENESS`]. Its shim does so by half.
     pub niceness: u8,
     /// What holds it in.
     pub confinement: Confinement,

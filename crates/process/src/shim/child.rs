@@ -1,4 +1,4 @@
-//! The command's direct child: its pipes or terminal, its start, its place among the scheduler's groups.
+//! The command's direct child: its pipes or terminal, and its start.
 
 use super::input::{self, Closing, Input};
 use super::{Start, broken};
@@ -24,7 +24,6 @@ pub(super) struct SpawnOptions {
 #[derive(Debug)]
 pub(super) struct Child {
     pid: Pid,
-    niceness: u8,
     pub(super) input: Input,
     terminal: Option<OwnedFd>,
     /// The child's end of the terminal. Held while the child runs, or a command that closes its own and opens the
@@ -61,13 +60,6 @@ impl Child {
         let terminal = self.terminal.as_ref()?;
         Some(tcsetwinsize(terminal, winsize(size)).map_err(Into::into))
     }
-
-    /// Has the whole session step back: where each session is a scheduler's group of its own, niceness counts only
-    /// inside of it. The system takes few such requests a second, so it may have to be asked again.
-    pub(super) fn step_back(&self) -> io::Result<()> {
-        let path = format!("/proc/{}/autogroup", self.pid.as_raw_pid());
-        std::fs::write(path, self.niceness.to_string())
-    }
 }
 
 /// Starts the command, and returns the ends its output comes from: one, or two for two files.
@@ -101,7 +93,6 @@ pub(super) fn spawn(spec: &ShimSpec, options: SpawnOptions) -> Start<(Child, Vec
     let pid = pid.ok_or_else(|| broken("know its child", &io::Error::other("no process id")))?;
     let child = Child {
         pid,
-        niceness: spec.niceness,
         input: ends.input,
         terminal: ends.terminal,
         peer: ends.peer,

@@ -4,6 +4,7 @@
 //! asks every process of the tree, and after a grace kills whoever is left, however it tried to get away.
 
 use super::child::Child;
+use super::rank::StepBack;
 use super::server::Server;
 use super::sink::Sink;
 use super::{Begun, now, tree};
@@ -23,9 +24,6 @@ const GRACE: Duration = Duration::from_millis(500);
 const DEATH: Duration = Duration::from_secs(5);
 /// How soon to look again for processes that were born while others were killed.
 const SWEEP: Duration = Duration::from_millis(5);
-/// How soon to ask the system again that a session step back, and how often.
-const STEP_BACK: Duration = Duration::from_millis(150);
-const STEP_BACKS: u32 = 20;
 /// Bytes of one read.
 const READ_BYTES: usize = 256 << 10;
 
@@ -84,7 +82,7 @@ pub(super) struct Watch {
     survivors: u32,
     /// Whether what was left behind has been dealt with.
     swept: bool,
-    step_back: Option<(Instant, u32)>,
+    step_back: StepBack,
     buffer: Vec<u8>,
 }
 
@@ -93,6 +91,7 @@ impl Watch {
     pub(super) fn new(spec: &ShimSpec, begun: Begun, signals: OwnedFd) -> Self {
         let started = Instant::now();
         let limit = spec.timeout_ms.map(Duration::from_millis);
+        let step_back = StepBack::begin(begun.child.pid(), spec.niceness, started);
         Self {
             identity: begun.identity,
             child: begun.child,
@@ -109,7 +108,7 @@ impl Watch {
             leftovers: 0,
             survivors: 0,
             swept: false,
-            step_back: (spec.niceness > 0).then_some((started, STEP_BACKS)),
+            step_back,
             buffer: vec![0; READ_BYTES],
         }
     }
@@ -215,8 +214,7 @@ impl Watch {
             Phase::Draining { until } => Some(until),
             Phase::Over => None,
         };
-        let step_back = self.step_back.map(|(at, _)| at);
-        [phase, step_back].into_iter().flatten().min()
+        [phase, self.step_back.due()].into_iter().flatten().min()
     }
 
     fn handle(&mut self, ready: Ready) {
@@ -247,15 +245,14 @@ impl Watch {
             if pid == direct {
                 self.ended = Some(status);
                 self.child.has_ended();
+                self.step_back.forget();
             }
         });
     }
 
     /// Goes from one phase to the next as far as it can.
     fn advance(&mut self, at: Instant) {
-        if self.step_back.is_some_and(|(due, _)| due <= at) {
-            self.ask_to_step_back(at);
-        }
+        self.step_back.advance(at);
         match self.phase {
             Phase::Running if self.ended.is_some() => self.drain(at),
             Phase::Running if self.deadline.is_some_and(|deadline| deadline <= at) => {
@@ -270,17 +267,6 @@ impl Watch {
             Phase::Draining { until } if until <= at || self.is_drained() => self.settle(at),
             Phase::Running | Phase::Asked { .. } | Phase::Draining { .. } | Phase::Over => {}
         }
-    }
-
-    fn ask_to_step_back(&mut self, at: Instant) {
-        let left = self.step_back.map_or(0, |(_, left)| left);
-        let again = self.ended.is_none()
-            && left > 1
-            && self
-                .child
-                .step_back()
-                .is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
-        self.step_back = again.then(|| (at + STEP_BACK, left - 1));
     }
 
     /// Asks every process of the tree to end, and sets the time until which they may.

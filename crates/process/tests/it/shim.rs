@@ -11,6 +11,7 @@ mod kept;
 mod life;
 mod namespace;
 mod place;
+mod rank;
 mod reuse;
 mod speed;
 mod stop;

@@ -1,6 +1,6 @@
 //! Commands that cannot be started under a shim, and the surroundings of those that can.
 
-use super::place::{NONCE, Place, begin, end_of, finish, image};
+use super::place::{NONCE, Place, finish, image};
 use holon_domain::command::CommandFailure;
 use holon_process::{Attached, ShimSpec, attach, start};
 use std::os::fd::AsFd as _;
@@ -138,17 +138,5 @@ async fn a_command_starts_with_fresh_signals_in_its_own_session() {
     assert!(
         out.lines().any(|line| line == ours.unwrap().trim()),
         "{out}"
-    );
-}
-
-#[tokio::test]
-async fn a_command_steps_back_behind_the_host() {
-    let place = Place::new();
-    let task = begin(place.spec("nice")).await;
-    end_of(&task).await;
-    let ours: i32 = rustix::process::getpriority_process(None).unwrap();
-    assert_eq!(
-        place.out().trim().parse::<i32>().unwrap(),
-        (ours + 5).min(19)
     );
 }
