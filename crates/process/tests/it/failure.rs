@@ -65,7 +65,7 @@ async fn text_the_system_cannot_take_says_what_to_do() {
     let long = try_run(spec(&format!(": {}", "x".repeat(4 << 20))))
         .await
         .unwrap_err();
-    assert!(reason(long).contains("write it to a file"));
+    assert!(reason(long).contains("write the text to a file"));
 }
 
 #[tokio::test]
