@@ -13,6 +13,7 @@ mod crash_sweep;
 mod demo;
 mod disk;
 mod fallback;
+mod freeform;
 mod hosting;
 mod init;
 mod keyring;

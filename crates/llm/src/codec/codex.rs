@@ -10,6 +10,7 @@ use super::responses::{answer, cache_key, effort, failed, input, instructions, t
 use super::{Decoded, Fault, json};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
+use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
 /// The backend refuses a request without instructions.
@@ -106,8 +107,8 @@ impl Assembler {
         })
     }
 
-    /// The answer, once the stream has ended.
-    pub(crate) fn finish(mut self) -> Result<Decoded, Fault> {
+    /// The answer, once the stream has ended, to a request that offered these tools.
+    pub(crate) fn finish(mut self, tools: &[OfferedTool]) -> Result<Decoded, Fault> {
         let mut terminal = self.terminal.ok_or(Fault::CutOff)?;
         let told = terminal.get("output").and_then(Value::as_array);
         if told.is_none_or(Vec::is_empty)
@@ -120,7 +121,7 @@ impl Assembler {
         }
         Ok(Decoded {
             stored_id: None,
-            ..answer(&terminal)?
+            ..answer(tools, &terminal)?
         })
     }
 

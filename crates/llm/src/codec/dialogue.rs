@@ -70,6 +70,8 @@ pub(crate) enum Said<'a> {
 pub(crate) struct Answered<'a> {
     /// The id of the call on the wire.
     pub(crate) id: String,
+    /// The tool, as the call names it.
+    pub(crate) name: Cow<'a, str>,
     /// What it said; never empty.
     pub(crate) content: &'a str,
     /// Whether it failed.
@@ -195,14 +197,16 @@ fn assistant<'a>(
             }
             Block::ToolCall(call) => {
                 let id = ids.of(call);
+                let name = wire::name(&call.name);
                 let (content, is_error) = results.take(&call.id);
                 said.push(Said::Call {
                     id: id.clone(),
-                    name: wire::name(&call.name),
+                    name: name.clone(),
                     input: &call.input,
                 });
                 answered.push(Answered {
                     id,
+                    name,
                     content,
                     is_error,
                 });

@@ -137,6 +137,7 @@ proptest! {
         let provider = sample::provider(Transport::OpenaiResponses, "https://api.openai.com/v1");
         let body = responses::encode(&provider, &request);
         sample::assert_valid(&RESPONSES, &body);
+        grammar::assert_responses_rules(&body);
         check(2, &request, &body, &grammar::responses(&body));
     }
 
@@ -146,20 +147,40 @@ proptest! {
         let provider = sample::provider(Transport::OpenaiCodexResponses, "https://codex.example");
         let body = codex::encode(&provider, &request);
         sample::assert_valid(&CODEX, &body);
+        grammar::assert_responses_rules(&body);
         check(3, &request, &body, &grammar::responses(&body));
     }
 
     #[test]
+    fn protocols_without_free_text_are_told_nothing_of_it(request in any_request()) {
+        let bare = ModelRequest {
+            tools: request.tools.iter().cloned().map(sample::plain).collect(),
+            ..request.clone()
+        };
+        let encoded = |request: &ModelRequest| {
+            let messages = sample::provider(Transport::AnthropicMessages, "https://api.anthropic.com");
+            let chats = CHAT_SERVERS.map(|server| {
+                let provider = sample::provider(Transport::OpenaiChatCompletions, server);
+                chat::encode(&provider, &to(1, request))
+            });
+            (anthropic::encode(&messages, &to(0, request)), chats)
+        };
+        prop_assert_eq!(encoded(&request), encoded(&bare));
+    }
+
+    #[test]
     fn no_bytes_break_a_decoder(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        let offer = [sample::freeform_tool()];
         prop_assert!(anthropic::decode(&body).is_err());
         prop_assert!(chat::decode(&body).is_err());
-        prop_assert!(responses::decode(&body).is_err());
+        prop_assert!(responses::decode(&offer, &body).is_err());
     }
 
     #[test]
     fn no_json_breaks_a_decoder(body in transcripts::any_answer()) {
         let bytes = body.to_string().into_bytes();
-        let decoded = [anthropic::decode(&bytes), chat::decode(&bytes), responses::decode(&bytes)];
+        let offer = [sample::freeform_tool()];
+        let decoded = [anthropic::decode(&bytes), chat::decode(&bytes), responses::decode(&offer, &bytes)];
         for decoded in decoded.into_iter().flatten() {
             assert_is_consistent(&decoded.reply);
         }

@@ -1,12 +1,14 @@
 //! OpenAI's Responses: a request as one JSON document, and what its parts are called.
 //!
-//! Owns the request; `input` owns the items both Responses codecs send, `output` what comes back, `failure` the
-//! classes of reported errors, `continuation` the shorter form of a request. Knows no address and keeps no state.
+//! Owns the request; `input` owns the items both Responses codecs send, `freeform` the tools that are free text,
+//! `output` what comes back, `failure` the classes of reported errors, `continuation` the shorter form of a request.
+//! Knows no address and keeps no state.
 //! Invariant: a request states everything that decides how it is answered and kept, so no default of the provider
 //! can change under us.
 
 mod continuation;
 mod failure;
+mod freeform;
 mod input;
 mod output;
 pub(super) mod strict;
@@ -21,6 +23,7 @@ pub(super) use output::answer;
 use super::{Decoded, Fault, json_object};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::{PromptCapability, ProviderSpec, ReasoningEffort};
+use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
 /// The least the API takes as an output limit.
@@ -58,9 +61,9 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     Value::Object(body)
 }
 
-/// The answer in a body with a good status.
-pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
-    answer(&Value::Object(json_object(body)?))
+/// The answer in a body with a good status, to a request that offered these tools.
+pub(crate) fn decode(tools: &[OfferedTool], body: &[u8]) -> Result<Decoded, Fault> {
+    answer(tools, &Value::Object(json_object(body)?))
 }
 
 /// How hard the model should think: the agent's word before the provider's.

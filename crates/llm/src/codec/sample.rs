@@ -6,7 +6,7 @@ use holon_domain::model::{
     ConversationItem, ModelRef, ModelRequest, PromptBlock, PromptCache, PromptFrame, Stability,
 };
 use holon_domain::provider::{ProviderSpec, Transport};
-use holon_domain::tool::OfferedTool;
+use holon_domain::tool::{Freeform, GrammarSyntax, OfferedTool};
 use holon_tools::{SchemaMode, all, emit};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -93,6 +93,34 @@ pub(super) fn tool() -> OfferedTool {
         }),
         strict: false,
         freeform: None,
+    }
+}
+
+/// A tool to offer as free text.
+pub(super) fn freeform_tool() -> OfferedTool {
+    OfferedTool {
+        name: "WriteNote".to_owned(),
+        description: "Writes into the book of the garden.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"note": {"type": "string", "description": "One line, ended."}},
+            "required": ["note"],
+            "additionalProperties": false,
+        }),
+        strict: false,
+        freeform: Some(Freeform {
+            syntax: GrammarSyntax::Lark,
+            definition: "start: /[^\\n]+\\n/".to_owned(),
+            argument: "note".to_owned(),
+        }),
+    }
+}
+
+/// The same tool for a model that takes none as free text.
+pub(super) fn plain(tool: OfferedTool) -> OfferedTool {
+    OfferedTool {
+        freeform: None,
+        ..tool
     }
 }
 

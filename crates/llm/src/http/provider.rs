@@ -152,7 +152,7 @@ impl<'a> Attempt<'a> {
     async fn json(
         &mut self,
         body: &Value,
-        decode: fn(&[u8]) -> Result<Decoded, Fault>,
+        decode: impl Fn(&[u8]) -> Result<Decoded, Fault>,
     ) -> Result<Decoded, ModelFailure> {
         let sent = self.send(Method::POST, Some(body)).await;
         let whole = sent.map_err(|trouble| trouble.failure(&self.exchange.asked))?;
@@ -162,32 +162,37 @@ impl<'a> Attempt<'a> {
     /// Responses: short if the provider knows the rest, and whole if it turns out that it does not.
     async fn responses(&mut self, request: &ModelRequest) -> Result<Decoded, ModelFailure> {
         let full = responses::encode(self.exchange.asked.provider, request);
+        let decode = |body: &[u8]| responses::decode(&request.tools, body);
         if !self
             .exchange
             .asked
             .provider
             .can(PromptCapability::IncrementalResponses)
         {
-            return self.json(&full, responses::decode).await;
+            return self.json(&full, decode).await;
         }
         let scope = Scope::of(request);
         let decoded = match self.http.known.short(&scope, &full) {
-            Some(short) => match self.short(&short).await? {
+            Some(short) => match self.short(&short, decode).await? {
                 Some(decoded) => decoded,
                 None => {
                     self.http.known.lost(&scope);
-                    self.json(&full, responses::decode).await?
+                    self.json(&full, decode).await?
                 }
             },
-            None => self.json(&full, responses::decode).await?,
+            None => self.json(&full, decode).await?,
         };
-        let snapshot = Snapshot::of(&request.model, &full, &decoded);
+        let snapshot = Snapshot::of(request, &full, &decoded);
         self.http.known.keep(scope, snapshot);
         Ok(decoded)
     }
 
     /// The answer to a short request; none if the provider does not know the rest.
-    async fn short(&mut self, short: &Value) -> Result<Option<Decoded>, ModelFailure> {
+    async fn short(
+        &mut self,
+        short: &Value,
+        decode: impl Fn(&[u8]) -> Result<Decoded, Fault>,
+    ) -> Result<Option<Decoded>, ModelFailure> {
         let whole = match self.send(Method::POST, Some(short)).await {
             Ok(whole) => whole,
             Err(Trouble::Refused { status, said, .. })
@@ -197,7 +202,7 @@ impl<'a> Attempt<'a> {
             }
             Err(trouble) => return Err(trouble.failure(&self.exchange.asked)),
         };
-        match responses::decode(&whole.bytes) {
+        match decode(&whole.bytes) {
             Err(Fault::Reported { message, .. })
                 if is_about_previous(400, &Said::plain(&message)) =>
             {
@@ -223,7 +228,7 @@ impl<'a> Attempt<'a> {
         let status = taken
             .await
             .map_err(|trouble| trouble.failure(&self.exchange.asked))?;
-        let answer = assembler.finish();
+        let answer = assembler.finish(&request.tools);
         answer.map_err(|fault| self.exchange.asked.fault(&fault, status))
     }
 
@@ -252,7 +257,7 @@ impl<'a> Attempt<'a> {
     fn decoded<T>(
         &self,
         whole: &Whole,
-        decode: fn(&[u8]) -> Result<T, Fault>,
+        decode: impl Fn(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, ModelFailure> {
         self.told(whole, decode(&whole.bytes))
     }

@@ -5,6 +5,7 @@ mod continuation;
 mod failure;
 mod faults;
 mod faults_way;
+mod freeform;
 mod guide;
 mod play;
 mod proxy;

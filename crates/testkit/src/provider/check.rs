@@ -81,10 +81,18 @@ fn auth(request: &Recorded, key: &str, wrong: &mut Wrong) {
     wrong.unless(right, "it does not bring the key as its protocol wants it");
 }
 
-/// One tool: its name and the schema of its arguments.
+/// The tools: the name of each and the schema of its arguments.
 fn tools<'a>(offered: impl Iterator<Item = (&'a Value, &'a Value)>, wrong: &mut Wrong) {
+    let (names, schemas): (Vec<&Value>, Vec<&Value>) = offered.unzip();
+    tool_names(names.into_iter(), wrong);
+    for schema in schemas {
+        tool_schema(schema, wrong);
+    }
+}
+
+fn tool_names<'a>(offered: impl Iterator<Item = &'a Value>, wrong: &mut Wrong) {
     let mut names = HashSet::new();
-    for (name, schema) in offered {
+    for name in offered {
         match name.as_str() {
             Some(name) if is_plain(name) => {
                 if !names.insert(name) {
@@ -93,12 +101,15 @@ fn tools<'a>(offered: impl Iterator<Item = (&'a Value, &'a Value)>, wrong: &mut 
             }
             Some(_) | None => wrong.add(format!("a tool cannot be called {name}")),
         }
-        wrong.unless(
-            schema["type"] == "object" && schema["properties"].is_object(),
-            "the schema of a tool's arguments is not that of an object",
-        );
     }
     wrong.unless(names.len() <= TOOLS, "too many tools are offered");
+}
+
+fn tool_schema(schema: &Value, wrong: &mut Wrong) {
+    wrong.unless(
+        schema["type"] == "object" && schema["properties"].is_object(),
+        "the schema of a tool's arguments is not that of an object",
+    );
 }
 
 /// Calls and their answers: each call answered once, right where its protocol wants that.

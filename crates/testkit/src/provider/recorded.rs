@@ -73,7 +73,10 @@ impl Recorded {
     pub fn tool_outputs(&self) -> Vec<String> {
         match self.protocol {
             Some(Protocol::Responses | Protocol::Codex) => items(&self.body["input"])
-                .filter(|item| item["type"] == "function_call_output")
+                .filter(|item| {
+                    let kind = item["type"].as_str().unwrap_or_default();
+                    matches!(kind, "function_call_output" | "custom_tool_call_output")
+                })
                 .map(|item| text(&item["output"]))
                 .collect(),
             Some(Protocol::Messages) => items(&self.body["messages"])

@@ -115,7 +115,7 @@ impl Rendered {
 fn arguments_text(arguments: &Arguments) -> String {
     match arguments {
         Arguments::Json(value) => value.to_string(),
-        Arguments::Raw(text) => text.clone(),
+        Arguments::Raw(text) | Arguments::Text(text) => text.clone(),
     }
 }
 
@@ -123,7 +123,9 @@ fn arguments_text(arguments: &Arguments) -> String {
 fn arguments_json(arguments: &Arguments) -> Value {
     match arguments {
         Arguments::Json(value) => value.clone(),
-        Arguments::Raw(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        Arguments::Raw(text) | Arguments::Text(text) => {
+            serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+        }
     }
 }
 

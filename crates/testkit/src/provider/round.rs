@@ -69,6 +69,8 @@ pub(super) enum Arguments {
     Json(Value),
     /// As they are, which may be no JSON.
     Raw(String),
+    /// Free text, in a call of its own kind where the protocol has one.
+    Text(String),
 }
 
 /// Tokens of a round.
@@ -181,6 +183,17 @@ impl Round {
         self.spoken.parts.push(Part::Call {
             name: tool.to_owned(),
             arguments: Arguments::Raw(arguments.to_owned()),
+        });
+        self
+    }
+
+    /// Calls a tool by free text, as a model does that was offered it under a grammar. Where a protocol has no such
+    /// calls, it is sent as arguments that stand as they are.
+    #[must_use]
+    pub fn freeform_call(mut self, tool: &str, text: &str) -> Self {
+        self.spoken.parts.push(Part::Call {
+            name: tool.to_owned(),
+            arguments: Arguments::Text(text.to_owned()),
         });
         self
     }

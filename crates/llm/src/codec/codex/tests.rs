@@ -8,6 +8,7 @@ use crate::codec::sample::assert_golden;
 use crate::codec::{Decoded, Fault, sample};
 use holon_domain::model::{ModelFailureKind as Kind, ModelRequest, ReplyBlock, StopReason};
 use holon_domain::provider::{ReasoningEffort, Transport};
+use holon_domain::tool::OfferedTool;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -29,12 +30,17 @@ fn frames(name: &str) -> Vec<Event> {
     text.split("\n\n").filter_map(frame).collect()
 }
 
+/// What was on offer when these streams came.
+fn tools() -> [OfferedTool; 2] {
+    [sample::tool(), sample::freeform_tool()]
+}
+
 fn played(events: &[Event]) -> Result<Decoded, Fault> {
     let mut assembler = Assembler::new(MOST);
     for (name, data) in events {
         assembler.event(name.as_deref(), data)?;
     }
-    assembler.finish()
+    assembler.finish(&tools())
 }
 
 fn event(data: &Value) -> Event {
@@ -108,7 +114,7 @@ fn a_stream_is_done_at_its_terminal_event_and_what_follows_counts_for_nothing() 
     ] {
         assert_eq!(assembler.event(None, late), Ok(Progress::Done));
     }
-    assert_eq!(assembler.finish(), played(&events));
+    assert_eq!(assembler.finish(&tools()), played(&events));
 }
 
 #[test]
@@ -313,7 +319,7 @@ proptest! {
     fn no_event_makes_the_assembler_panic(name in proptest::option::of("[a-z._]{0,24}"), data in "\\PC{0,60}") {
         let mut assembler = Assembler::new(MOST);
         assembler.event(name.as_deref(), &data).ok();
-        prop_assert!(assembler.finish().is_err());
+        prop_assert!(assembler.finish(&tools()).is_err());
     }
 }
 

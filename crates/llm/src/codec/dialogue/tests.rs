@@ -228,6 +228,7 @@ fn arguments_that_are_no_object_become_one_that_shows_them() {
 fn a_failed_answer_is_marked_for_protocols_without_a_place_for_that() {
     let answer = |is_error| Answered {
         id: "call_1".to_owned(),
+        name: "ReadSensor".into(),
         content: "no",
         is_error,
     };

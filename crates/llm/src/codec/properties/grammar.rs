@@ -166,10 +166,38 @@ pub(super) fn assert_mistral_rules(body: &Value) {
 /// The order of things in a Responses request.
 pub(super) fn responses(body: &Value) -> Vec<Seen> {
     let seen = |item: &Value| match (word(item, "type"), word(item, "role")) {
-        ("function_call", _) => Seen::Call(word(item, "call_id").to_owned()),
-        ("function_call_output", _) => Seen::Result(word(item, "call_id").to_owned()),
+        ("function_call" | "custom_tool_call", _) => Seen::Call(word(item, "call_id").to_owned()),
+        ("function_call_output" | "custom_tool_call_output", _) => {
+            Seen::Result(word(item, "call_id").to_owned())
+        }
         ("message", "user") => Seen::User,
         _ => Seen::Assistant,
     };
     list(body, "input").iter().map(seen).collect()
+}
+
+/// A call has the form in which its tool is on offer, that of a function if it is not, and its answer the same form.
+pub(super) fn assert_responses_rules(body: &Value) {
+    let custom = |name: &str| {
+        let mut tools = list(body, "tools").iter();
+        tools.any(|tool| word(tool, "name") == name && word(tool, "type") == "custom")
+    };
+    let mut answers = Vec::new();
+    for item in list(body, "input") {
+        let id = word(item, "call_id");
+        match word(item, "type") {
+            "function_call" => {
+                assert!(!custom(word(item, "name")), "{body:#}");
+                answers.push((id, "function_call_output"));
+            }
+            "custom_tool_call" => {
+                assert!(custom(word(item, "name")), "{body:#}");
+                answers.push((id, "custom_tool_call_output"));
+            }
+            kind @ ("function_call_output" | "custom_tool_call_output") => {
+                assert!(answers.contains(&(id, kind)), "{body:#}");
+            }
+            _ => {}
+        }
+    }
 }

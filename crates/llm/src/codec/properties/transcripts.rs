@@ -5,6 +5,7 @@ use holon_domain::CallId;
 use holon_domain::block::{Block, Opaque, ToolCall};
 use holon_domain::model::{ConversationItem, ModelRef, ModelRequest, PromptBlock, Stability};
 use holon_domain::provider::ReasoningEffort;
+use holon_domain::tool::OfferedTool;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -25,30 +26,28 @@ pub(super) fn any_request() -> impl Strategy<Value = ModelRequest> {
     let conversation = prop::collection::vec(any_item(), 0..14);
     let effort = prop::option::of(select(ReasoningEffort::ALL));
     let limit = prop_oneof![Just(0_u32), Just(1), Just(8_192), Just(u32::MAX)];
-    (
-        blocks(),
-        blocks(),
-        conversation,
-        effort,
-        limit,
-        any::<bool>(),
+    (blocks(), blocks(), conversation, effort, limit, any_offer()).prop_map(
+        |(system, context, conversation, effort, limit, tools)| ModelRequest {
+            model: ModelRef::none(),
+            round: 1,
+            frame: sample::frame(system, context),
+            conversation,
+            tools,
+            max_output_tokens: limit,
+            reasoning_effort: effort,
+            prior_rounds: 0,
+        },
     )
-        .prop_map(
-            |(system, context, conversation, effort, limit, with_tools)| ModelRequest {
-                model: ModelRef::none(),
-                round: 1,
-                frame: sample::frame(system, context),
-                conversation,
-                tools: if with_tools {
-                    vec![sample::tool()]
-                } else {
-                    Vec::new()
-                },
-                max_output_tokens: limit,
-                reasoning_effort: effort,
-                prior_rounds: 0,
-            },
-        )
+}
+
+/// No tool, one, or also one that may be called by free text, for a model that does or does not take that.
+fn any_offer() -> impl Strategy<Value = Vec<OfferedTool>> {
+    select(vec![
+        Vec::new(),
+        vec![sample::tool()],
+        vec![sample::tool(), sample::freeform_tool()],
+        vec![sample::plain(sample::freeform_tool()), sample::tool()],
+    ])
 }
 
 fn any_block_of_a_prompt() -> impl Strategy<Value = PromptBlock> {
@@ -138,6 +137,7 @@ fn any_own_id() -> impl Strategy<Value = Opaque> {
 fn any_name() -> impl Strategy<Value = String> {
     select(vec![
         "ReadSensor",
+        "WriteNote",
         "functions.read sensor",
         "",
         "öffne",
@@ -151,6 +151,9 @@ fn any_name() -> impl Strategy<Value = String> {
 fn any_input() -> impl Strategy<Value = Value> {
     select(vec![
         json!({"bed": 1}),
+        json!({"note": "dry\n\"very\""}),
+        json!({"note": 7}),
+        json!({"note": "dry", "bed": 1}),
         json!({}),
         json!("{\"bed\": "),
         json!(""),
@@ -206,6 +209,8 @@ pub(super) fn any_answer() -> impl Strategy<Value = Value> {
             "{}",
             "reasoning",
             "function_call",
+            "custom_tool_call",
+            "WriteNote",
             "output_text",
             "completed",
             "incomplete",

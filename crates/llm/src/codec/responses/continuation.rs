@@ -9,7 +9,7 @@ use crate::codec::Decoded;
 use crate::codec::dialogue::{Step, steps};
 use holon_domain::CallId;
 use holon_domain::block::{Block, Opaque, ToolCall};
-use holon_domain::model::{ConversationItem, ModelRef, ReplyBlock, StopReason};
+use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock, StopReason};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -29,9 +29,9 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// What the provider knows after it answered the full request `full` to `model` with `decoded`; none if it does
-    /// not keep the answer, or if the answer may not come back word by word.
-    pub(crate) fn of(model: &ModelRef, full: &Value, decoded: &Decoded) -> Option<Self> {
+    /// What the provider knows after it answered `request`, sent as `full`, with `decoded`; none if it does not keep
+    /// the answer, or if the answer may not come back word by word.
+    pub(crate) fn of(request: &ModelRequest, full: &Value, decoded: &Decoded) -> Option<Self> {
         let stored = full.get("store").and_then(Value::as_bool) == Some(true);
         let response_id = decoded.stored_id.clone().filter(|_| stored)?;
         match decoded.reply.stop_reason {
@@ -39,7 +39,7 @@ impl Snapshot {
             // Cut off or refused: what the provider kept of it is not known.
             StopReason::MaxOutputTokens | StopReason::Refusal => return None,
         }
-        let said = lowered(model, &decoded.reply.blocks);
+        let said = lowered(request, &decoded.reply.blocks);
         let sent = full.get("input")?.as_array()?;
         Some(Self {
             surroundings: surroundings(full)?,
@@ -68,9 +68,10 @@ pub(crate) fn continuation(full: &Value, previous: &Snapshot) -> Option<Value> {
     Some(Value::Object(body))
 }
 
-/// The items an answer comes back as in the next full request, where its ids can go back at all.
-fn lowered(model: &ModelRef, blocks: &[ReplyBlock]) -> Vec<Value> {
-    let lineage = model.to_string();
+/// The items an answer comes back as in the next full request, where its ids can go back at all and the same tools are
+/// offered; with other tools the surroundings differ.
+fn lowered(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
+    let lineage = request.model.to_string();
     let sealed = |data: &Option<String>| {
         data.clone().map(|data| Opaque {
             lineage: lineage.clone(),
@@ -96,10 +97,10 @@ fn lowered(model: &ModelRef, blocks: &[ReplyBlock]) -> Vec<Value> {
         model_ref: lineage.clone(),
         blocks: blocks.collect(),
     };
-    steps(&[item], model)
+    steps(&[item], &request.model)
         .iter()
         .flat_map(|step| match step {
-            Step::Assistant(said) => assistant(said),
+            Step::Assistant(said) => assistant(said, &request.tools),
             Step::Results(_) | Step::User(_) => Vec::new(),
         })
         .collect()

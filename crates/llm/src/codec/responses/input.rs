@@ -3,7 +3,7 @@
 //! Owns the shape of each item. The grammar of a conversation is `dialogue`'s. Invariant: an item names nothing the
 //! provider would have to look up (no ids of messages or calls), so a request is complete by itself.
 
-use super::strict;
+use super::{freeform, strict};
 use crate::codec::dialogue::{Answered, GO_ON, Said, Step, is_blank, spoken, steps};
 use holon_domain::model::{ModelRequest, PromptFrame};
 use holon_domain::tool::OfferedTool;
@@ -37,8 +37,10 @@ pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
     }
     for step in steps(&request.conversation, &request.model) {
         match step {
-            Step::Assistant(said) => items.extend(assistant(&said)),
-            Step::Results(answered) => items.extend(answered.iter().map(result)),
+            Step::Assistant(said) => items.extend(assistant(&said, &request.tools)),
+            Step::Results(answered) => {
+                items.extend(answered.iter().map(|one| result(one, &request.tools)));
+            }
             Step::User(text) => items.push(user(&text)),
         }
     }
@@ -48,17 +50,18 @@ pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
     items
 }
 
-/// What the model said, as it goes back.
-pub(super) fn assistant(said: &[Said<'_>]) -> Vec<Value> {
+/// What the model said, as it goes back in a request that offers these tools.
+pub(super) fn assistant(said: &[Said<'_>], tools: &[OfferedTool]) -> Vec<Value> {
     // The API refuses reasoning that leads to nothing, as an answer that was cut off may end with.
     let led = said
         .iter()
         .rposition(|piece| !matches!(piece, Said::Sealed { .. }))
         .map_or(0, |last| last + 1);
-    said.iter().take(led).filter_map(piece).collect()
+    let pieces = said.iter().take(led);
+    pieces.filter_map(|said| piece(said, tools)).collect()
 }
 
-fn piece(said: &Said<'_>) -> Option<Value> {
+fn piece(said: &Said<'_>, tools: &[OfferedTool]) -> Option<Value> {
     match said {
         Said::Text(text) => Some(json!({
             "type": "message",
@@ -66,12 +69,25 @@ fn piece(said: &Said<'_>) -> Option<Value> {
             "content": [{"type": "output_text", "text": text}],
         })),
         Said::Sealed { data, .. } => unseal(data),
-        Said::Call { id, name, input } => Some(json!({
+        Said::Call { id, name, input } => Some(call(id, name, input, tools)),
+    }
+}
+
+/// A call in the form in which this request offers its tool, whatever form it came in.
+fn call(id: &str, name: &str, input: &Value, tools: &[OfferedTool]) -> Value {
+    match freeform::argument(tools, name) {
+        Some(argument) => json!({
+            "type": "custom_tool_call",
+            "call_id": id,
+            "name": name,
+            "input": freeform::text(argument, input),
+        }),
+        None => json!({
             "type": "function_call",
             "call_id": id,
             "name": name,
             "arguments": arguments(input),
-        })),
+        }),
     }
 }
 
@@ -84,13 +100,17 @@ fn unseal(data: &str) -> Option<Value> {
     (own && has("id") && has("encrypted_content")).then_some(item)
 }
 
-fn result(answered: &Answered<'_>) -> Value {
+fn result(answered: &Answered<'_>, tools: &[OfferedTool]) -> Value {
     let output = if answered.is_error {
         Cow::Owned(format!("{FAILED}{}", answered.content))
     } else {
         Cow::Borrowed(answered.content)
     };
-    json!({"type": "function_call_output", "call_id": answered.id, "output": output})
+    let kind = match freeform::argument(tools, &answered.name) {
+        Some(_) => "custom_tool_call_output",
+        None => "function_call_output",
+    };
+    json!({"type": kind, "call_id": answered.id, "output": output})
 }
 
 fn user(text: &str) -> Value {
@@ -113,21 +133,24 @@ fn arguments(input: &Value) -> Cow<'_, str> {
 
 /// The tools on offer.
 pub(crate) fn tools(offered: &[OfferedTool]) -> Vec<Value> {
-    offered
-        .iter()
-        .map(|tool| {
-            let parameters = if tool.strict {
-                strict::lowered(&tool.parameters)
-            } else {
-                tool.parameters.clone()
-            };
-            json!({
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "strict": tool.strict,
-                "parameters": parameters,
-            })
-        })
-        .collect()
+    let tool = |tool: &OfferedTool| match &tool.freeform {
+        Some(form) => freeform::offered(tool, form),
+        None => function(tool),
+    };
+    offered.iter().map(tool).collect()
+}
+
+fn function(tool: &OfferedTool) -> Value {
+    let parameters = if tool.strict {
+        strict::lowered(&tool.parameters)
+    } else {
+        tool.parameters.clone()
+    };
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "strict": tool.strict,
+        "parameters": parameters,
+    })
 }

@@ -5,13 +5,15 @@
 //! only if every part of it was understood, for only then can a later request stand for the same conversation.
 
 use super::failure::failed;
+use super::freeform;
 use crate::codec::{Decoded, Fault, finished, written_arguments};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
+use holon_domain::tool::OfferedTool;
 use serde_json::{Value, json};
 
-/// The answer a response object holds.
-pub(crate) fn answer(response: &Value) -> Result<Decoded, Fault> {
+/// The answer a response object holds, to a request that offered these tools.
+pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<Decoded, Fault> {
     let limit = match response.get("status").and_then(Value::as_str) {
         Some("completed") => None,
         Some("incomplete") => Some(incomplete(response)?),
@@ -36,7 +38,7 @@ pub(crate) fn answer(response: &Value) -> Result<Decoded, Fault> {
     let Some(output) = response.get("output").and_then(Value::as_array) else {
         return Err(Fault::malformed("the response has no `output` list"));
     };
-    let mut reading = Reading::default();
+    let mut reading = Reading::new(tools);
     for item in output {
         reading.item(item)?;
     }
@@ -78,26 +80,59 @@ fn incomplete(response: &Value) -> Result<StopReason, Fault> {
 }
 
 /// The blocks read so far.
-#[derive(Debug, Default)]
-struct Reading {
+#[derive(Debug)]
+struct Reading<'a> {
+    tools: &'a [OfferedTool],
     blocks: Vec<ReplyBlock>,
     refusals: usize,
     skipped: usize,
 }
 
-impl Reading {
+impl<'a> Reading<'a> {
+    fn new(tools: &'a [OfferedTool]) -> Self {
+        Self {
+            tools,
+            blocks: Vec::new(),
+            refusals: 0,
+            skipped: 0,
+        }
+    }
+
     fn item(&mut self, item: &Value) -> Result<(), Fault> {
         match item.get("type").and_then(Value::as_str) {
             Some("message") => self.message(item),
             Some("reasoning") => self.reasoning(item),
             Some("function_call") => {
-                let call = call(item)?;
+                let input = match item.get("arguments") {
+                    Some(Value::String(raw)) => written_arguments(raw),
+                    None | Some(Value::Null) => json!({}),
+                    Some(other) => other.clone(),
+                };
+                let call = call(item, input)?;
+                self.blocks.push(ReplyBlock::Call(call));
+            }
+            Some("custom_tool_call") => {
+                let call = call(item, self.written(item))?;
                 self.blocks.push(ReplyBlock::Call(call));
             }
             Some(_) => self.skipped += 1,
             None => return Err(Fault::malformed("an output item has no type")),
         }
         Ok(())
+    }
+
+    /// The arguments of a call that came as text. Of a tool that was not offered so they are what they would be in a
+    /// function call: the tool answers for them, and the model can correct itself.
+    fn written(&self, item: &Value) -> Value {
+        let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
+        let argument = freeform::argument(self.tools, name);
+        match (item.get("input"), argument) {
+            (Some(Value::String(text)), Some(argument)) => freeform::arguments(argument, text),
+            (Some(Value::String(text)), None) => written_arguments(text),
+            (None | Some(Value::Null), Some(argument)) => freeform::arguments(argument, ""),
+            (None | Some(Value::Null), None) => json!({}),
+            (Some(other), Some(_) | None) => other.clone(),
+        }
     }
 
     fn message(&mut self, item: &Value) {
@@ -176,18 +211,13 @@ fn seal(item: &Value) -> Option<String> {
     Some(item.to_string())
 }
 
-fn call(item: &Value) -> Result<RequestedCall, Fault> {
+fn call(item: &Value, input: Value) -> Result<RequestedCall, Fault> {
     let text = |key: &str| {
         let text = item.get(key).and_then(Value::as_str);
         text.filter(|text| !text.is_empty()).map(str::to_owned)
     };
     let Some(name) = text("name") else {
-        return Err(Fault::malformed("a function call has no name"));
-    };
-    let input = match item.get("arguments") {
-        Some(Value::String(raw)) => written_arguments(raw),
-        None | Some(Value::Null) => json!({}),
-        Some(other) => other.clone(),
+        return Err(Fault::malformed("a call has no name"));
     };
     Ok(RequestedCall {
         provider_id: text("call_id"),

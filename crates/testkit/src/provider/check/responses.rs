@@ -1,6 +1,6 @@
 //! The rules of Responses, and those of the Codex backend.
 
-use super::{Calls, Wrong, at_least, is_text, items, tools};
+use super::{Calls, Wrong, at_least, is_text, items, tool_names, tool_schema};
 use crate::provider::mint::Mint;
 use crate::provider::recorded::Recorded;
 use serde_json::Value;
@@ -53,22 +53,24 @@ pub(super) fn codex(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
 
 fn common(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     let body = &request.body;
-    tools(
-        items(&body["tools"]).map(|tool| (&tool["name"], &tool["parameters"])),
-        wrong,
-    );
+    tool_names(items(&body["tools"]).map(|tool| &tool["name"]), wrong);
     for tool in items(&body["tools"]) {
-        wrong.unless(tool["type"] == "function", "a tool is not of type function");
+        match tool["type"].as_str() {
+            Some("function") => tool_schema(&tool["parameters"], wrong),
+            Some("custom") => custom_tool(tool, wrong),
+            Some(_) | None => wrong.add("a tool is of a type that is not offered"),
+        }
     }
     if items(&body["input"]).next().is_none() {
         return wrong.add("its input has no items");
     }
     let continued = !body["previous_response_id"].is_null();
-    let mut calls = Calls::default();
+    let mut calls = Made::default();
     for item in items(&body["input"]) {
         check_item(item, continued, mint, &mut calls, wrong);
     }
-    calls.settled("in the input", wrong);
+    calls.functions.settled("in the input", wrong);
+    calls.customs.settled("in the input", wrong);
     let last = items(&body["input"]).last();
     wrong.unless(
         last.is_some_and(|item| item["role"] != "assistant" && item["type"] != "reasoning"),
@@ -76,20 +78,52 @@ fn common(request: &Recorded, mint: &Mint, wrong: &mut Wrong) {
     );
 }
 
-fn check_item(item: &Value, continued: bool, mint: &Mint, calls: &mut Calls, wrong: &mut Wrong) {
+/// A tool that is called by free text under a grammar.
+fn custom_tool(tool: &Value, wrong: &mut Wrong) {
+    let format = &tool["format"];
+    let syntax = format["syntax"].as_str();
+    wrong.unless(
+        format["type"] == "grammar"
+            && matches!(syntax, Some("lark" | "regex"))
+            && is_text(&format["definition"]),
+        "a custom tool has no grammar that can be read",
+    );
+    wrong.unless(
+        tool.get("parameters").is_none(),
+        "a custom tool has a schema",
+    );
+}
+
+/// Calls by their kind: each is answered in its own.
+#[derive(Debug, Default)]
+struct Made {
+    functions: Calls,
+    customs: Calls,
+}
+
+fn check_item(item: &Value, continued: bool, mint: &Mint, calls: &mut Made, wrong: &mut Wrong) {
     match item["type"].as_str().unwrap_or("message") {
         "message" => message(item, wrong),
         "function_call" => {
-            calls.made(&item["call_id"], mint, wrong);
+            calls.functions.made(&item["call_id"], mint, wrong);
             wrong.unless(is_text(&item["name"]), "a call names no tool");
             wrong.unless(item["arguments"].is_string(), "arguments are no text");
         }
-        "function_call_output" => {
+        "custom_tool_call" => {
+            calls.customs.made(&item["call_id"], mint, wrong);
+            wrong.unless(is_text(&item["name"]), "a call names no tool");
+            wrong.unless(item["input"].is_string(), "the input of a call is no text");
+        }
+        kind @ ("function_call_output" | "custom_tool_call_output") => {
             let id = &item["call_id"];
+            let of_kind = match kind {
+                "custom_tool_call_output" => &mut calls.customs,
+                _ => &mut calls.functions,
+            };
             // The call itself may be in the response that this goes on from.
             let elsewhere = continued && id.as_str().is_some_and(|id| mint.gave(id));
             if !elsewhere {
-                calls.answered(id, wrong);
+                of_kind.answered(id, wrong);
             }
             wrong.unless(
                 item["output"].is_string() || item["output"].is_array(),

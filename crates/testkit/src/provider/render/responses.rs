@@ -2,7 +2,7 @@
 
 use super::{Event, Voice, arguments_text, with_id};
 use crate::provider::mint::Mint;
-use crate::provider::round::{Part, Stop};
+use crate::provider::round::{Arguments, Part, Stop};
 use serde_json::{Value, json};
 
 /// The whole answer.
@@ -117,10 +117,15 @@ fn item(voice: &Voice<'_>, place: usize, part: &Part) -> Value {
             "encrypted_content": voice.mint.seal(place),
         }),
         Part::Call { name, arguments } => {
-            let call = json!({
-                "type": "function_call", "id": id, "status": status(voice.spoken.stop),
-                "name": name, "arguments": arguments_text(arguments),
+            let mut call = json!({
+                "id": id, "status": status(voice.spoken.stop), "name": name,
             });
+            let (kind, member) = match arguments {
+                Arguments::Json(_) | Arguments::Raw(_) => ("function_call", "arguments"),
+                Arguments::Text(_) => ("custom_tool_call", "input"),
+            };
+            call["type"] = json!(kind);
+            call[member] = json!(arguments_text(arguments));
             with_id(call, "call_id", voice.call_id(place))
         }
     }
@@ -137,8 +142,10 @@ fn item_events(place: usize, item: &Value, events: &mut Vec<Event>) {
     if item["type"] == "message" {
         begun["content"] = json!([]);
     }
-    if item["type"] == "function_call" {
-        begun["arguments"] = json!("");
+    for member in ["arguments", "input"] {
+        if item[member].is_string() {
+            begun[member] = json!("");
+        }
     }
     tell("response.output_item.added", json!({ "item": begun }));
     if let Some(words) = item["content"][0]["text"].as_str() {
@@ -163,6 +170,19 @@ fn item_events(place: usize, item: &Value, events: &mut Vec<Event>) {
         tell(
             "response.function_call_arguments.done",
             json!({ "item_id": id, "arguments": arguments }),
+        );
+    }
+    if let Some(text) = item["input"].as_str() {
+        let id = &item["id"];
+        for delta in text.split_inclusive('\n') {
+            tell(
+                "response.custom_tool_call_input.delta",
+                json!({ "item_id": id, "delta": delta }),
+            );
+        }
+        tell(
+            "response.custom_tool_call_input.done",
+            json!({ "item_id": id, "input": text }),
         );
     }
     tell("response.output_item.done", json!({ "item": item }));

@@ -77,6 +77,46 @@ fn one_round_is_said_in_four_protocols() {
 }
 
 #[test]
+fn a_call_by_free_text_is_of_its_own_kind_where_there_is_one() {
+    let text = "--- a/x\n+++ b/x\n";
+    let provider = Provider::start(Script::always(Round::empty().freeform_call("Patch", text)));
+    let port = provider.port();
+    let item = ask(&provider, Protocol::Responses).unwrap().json()["output"][0].clone();
+    assert_eq!(
+        (&item["type"], &item["name"], &item["input"]),
+        (&json!("custom_tool_call"), &json!("Patch"), &json!(text))
+    );
+    assert_eq!(item["call_id"], format!("fk{port}_c0_0"));
+
+    let streamed = events(&ask(&provider, Protocol::Codex).unwrap());
+    let told: Vec<&str> = streamed
+        .iter()
+        .filter_map(|event| event["type"].as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "response.created",
+            "response.output_item.added",
+            "response.custom_tool_call_input.delta",
+            "response.custom_tool_call_input.delta",
+            "response.custom_tool_call_input.done",
+            "response.output_item.done",
+            "response.completed",
+        ]
+    );
+    assert_eq!(streamed[1]["item"]["input"], "");
+    assert_eq!(streamed[5]["item"]["input"], text);
+
+    let messages = ask(&provider, Protocol::Messages).unwrap().json();
+    assert_eq!(messages["content"][0]["input"], text);
+    let chat = ask(&provider, Protocol::Chat).unwrap().json();
+    let call = &chat["choices"][0]["message"]["tool_calls"][0];
+    assert_eq!(call["function"]["arguments"], text);
+    provider.finish();
+}
+
+#[test]
 fn every_reason_to_stop_has_its_word_in_each_protocol() {
     let stopped = |stop| {
         let provider = Provider::start(Script::always(Round::text("I will").stop(stop)));

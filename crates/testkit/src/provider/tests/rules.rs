@@ -107,6 +107,31 @@ fn the_rules_of_responses_hold() {
         json!("resp_1"),
         "it goes on from a response this provider never gave",
     );
+    let custom =
+        |id: &str| json!({ "type": "custom_tool_call", "call_id": id, "name": "A", "input": "x" });
+    let written =
+        |id: &str| json!({ "type": "custom_tool_call_output", "call_id": id, "output": "x" });
+    let sound = complaints(Protocol::Responses, |body| {
+        body["input"] = json!([call("a"), custom("b"), written("b"), output("a")]);
+    });
+    assert_eq!(sound, [""; 0]);
+    let crossed = complaints(Protocol::Responses, |body| {
+        body["input"] = json!([custom("a"), output("a")]);
+    });
+    assert_eq!(
+        crossed,
+        [
+            "\"a\" is answered where no call of that id is open",
+            "[\"a\"] have no answer in the input"
+        ],
+        "an answer is of the kind of its call"
+    );
+    let grammar = json!({ "type": "grammar", "syntax": "lark", "definition": "" });
+    refuses(
+        "tools",
+        json!([{ "type": "custom", "name": "A", "format": grammar }]),
+        "a custom tool has no grammar that can be read",
+    );
     let bad_tool = json!([{ "type": "function", "name": "A B", "parameters": { "type": "object", "properties": {} } }]);
     refuses("tools", bad_tool, "a tool cannot be called \"A B\"");
 }

@@ -2,12 +2,18 @@
 
 use super::super::{decode, told};
 use super::support::{golden, goldens};
-use crate::codec::Fault;
+use crate::codec::{Fault, sample};
 use holon_domain::model::{ModelFailureKind as Kind, ReplyBlock};
+use holon_domain::tool::OfferedTool;
 use serde_json::{Value, json};
 
+/// What was on offer when these answers came.
+fn tools() -> [OfferedTool; 2] {
+    [sample::tool(), sample::freeform_tool()]
+}
+
 fn decoded(body: &Value) -> Result<crate::codec::Decoded, Fault> {
-    decode(body.to_string().as_bytes())
+    decode(&tools(), body.to_string().as_bytes())
 }
 
 /// A fault as a golden file writes it.
@@ -49,9 +55,12 @@ fn what_is_no_answer_is_malformed_and_never_a_panic() {
         "{\"status\": \"queued\", \"output\": []}",
         "{\"output\": [{}]}",
         "{\"output\": [{\"type\": \"function_call\", \"call_id\": \"c\"}]}",
+        "{\"output\": [{\"type\": \"custom_tool_call\", \"call_id\": \"c\", \"input\": \"x\"}]}",
+        "{\"output\": [{\"type\": \"custom_tool_call\", \"name\": \"\", \"input\": \"x\"}]}",
+        "{\"output\": [{\"type\": \"custom_tool_call\", \"name\": [\"WriteNote\"], \"input\": \"x\"}]}",
     ];
     for body in bodies {
-        let fault = decode(body.as_bytes()).expect_err(body);
+        let fault = decode(&tools(), body.as_bytes()).expect_err(body);
         assert!(
             matches!(fault, Fault::Malformed { .. }),
             "{body}: {fault:?}"
@@ -79,6 +88,35 @@ fn a_call_keeps_arguments_that_are_no_object() {
         "an object in place of text"
     );
     assert_eq!(input(Value::Null), json!({}));
+}
+
+#[test]
+fn a_call_that_came_as_text_has_the_arguments_of_one_that_came_as_json() {
+    let input = |name: &str, input: Value| {
+        let call =
+            json!({"type": "custom_tool_call", "call_id": "c", "name": name, "input": input});
+        let decoded = decoded(&json!({"output": [call]})).expect("an answer");
+        match decoded.reply.blocks.into_iter().next() {
+            Some(ReplyBlock::Call(call)) => call.input,
+            other => panic!("{other:?}"),
+        }
+    };
+    let text = "{\"note\": 1}\n\tü\u{0}";
+    assert_eq!(input("WriteNote", json!(text)), json!({"note": text}));
+    assert_eq!(input("WriteNote", json!("")), json!({"note": ""}));
+    assert_eq!(input("WriteNote", Value::Null), json!({"note": ""}));
+    assert_eq!(
+        input("WriteNote", json!({"note": "x"})),
+        json!({"note": "x"}),
+        "an object in place of text"
+    );
+    // Of a tool that was not offered as text, it is what it would be in a function call.
+    assert_eq!(
+        input("ReadSensor", json!("{\"bed\": 1}")),
+        json!({"bed": 1})
+    );
+    assert_eq!(input("ReadSensor", json!("bed 1")), json!("bed 1"));
+    assert_eq!(input("Unheard", Value::Null), json!({}));
 }
 
 #[test]

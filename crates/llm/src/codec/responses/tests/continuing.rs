@@ -27,7 +27,7 @@ fn answered() -> Decoded {
             {"type": "function_call", "call_id": "call_a", "name": "ExecCommand", "arguments": "{ \"cmd\" : \"ls\" }"},
         ],
     });
-    decode(body.to_string().as_bytes()).expect("an answer")
+    decode(&[], body.to_string().as_bytes()).expect("an answer")
 }
 
 fn before() -> ModelRequest {
@@ -35,7 +35,7 @@ fn before() -> ModelRequest {
 }
 
 fn snapshot() -> Snapshot {
-    Snapshot::of(&model(), &full(&before()), &answered()).expect("a snapshot")
+    Snapshot::of(&before(), &full(&before()), &answered()).expect("a snapshot")
 }
 
 /// The request after the answer and the result of its call.
@@ -141,14 +141,14 @@ fn an_answer_that_is_not_surely_kept_is_never_gone_on_from() {
     let sent = full(&before());
     let mut unstored = sent.clone();
     unstored["store"] = json!(false);
-    assert_eq!(Snapshot::of(&model(), &unstored, &answered()), None);
+    assert_eq!(Snapshot::of(&before(), &unstored, &answered()), None);
     let mut nameless = answered();
     nameless.stored_id = None;
-    assert_eq!(Snapshot::of(&model(), &sent, &nameless), None);
+    assert_eq!(Snapshot::of(&before(), &sent, &nameless), None);
     for stop_reason in [StopReason::MaxOutputTokens, StopReason::Refusal] {
         let mut broken = answered();
         broken.reply.stop_reason = stop_reason;
-        assert_eq!(Snapshot::of(&model(), &sent, &broken), None);
+        assert_eq!(Snapshot::of(&before(), &sent, &broken), None);
     }
 }
 
@@ -157,7 +157,7 @@ fn only_a_kept_answer_that_was_wholly_understood_has_an_id_to_go_on_from() {
     let stored_id = |edit: &dyn Fn(&mut Value)| {
         let mut body = json!({"id": "resp_1", "status": "completed", "store": true, "output": []});
         edit(&mut body);
-        decode(body.to_string().as_bytes())
+        decode(&[], body.to_string().as_bytes())
             .expect("an answer")
             .stored_id
     };

@@ -3,7 +3,7 @@
 use super::super::encode;
 use super::support::{call, cases, offered, own, provider, request, said, text, user, violations};
 use crate::codec::codex;
-use crate::codec::sample::assert_golden;
+use crate::codec::sample::{assert_golden, every_tool};
 use holon_domain::block::{Block, Opaque};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::{ReasoningEffort, Transport};
@@ -43,6 +43,14 @@ fn the_schema_refuses_what_the_api_refuses() {
         ("max_output_tokens", json!(1)),
         ("prompt_cache_key", json!("k".repeat(65))),
         ("stream", json!(true)),
+        (
+            "input",
+            json!([{"type": "custom_tool_call", "call_id": "c", "name": "A", "arguments": "x"}]),
+        ),
+        (
+            "tools",
+            json!([{"type": "custom", "name": "A", "description": "", "format": {"type": "grammar", "syntax": "bnf", "definition": "x"}}]),
+        ),
         (
             "tools",
             json!([{"type": "function", "name": "a.b", "description": "", "strict": false, "parameters": {"type": "object"}}]),
@@ -84,6 +92,46 @@ fn every_tool_is_offered_as_openai_takes_it_in_both_modes() {
             objects(&tool["parameters"], mode, &mut open);
             assert!(open.is_empty(), "{}: {open:?}", tool["name"]);
             assert_eq!(tool["strict"], json!(mode == SchemaMode::Strict));
+        }
+    }
+}
+
+#[test]
+fn a_model_that_takes_free_text_is_offered_the_same_tools_and_a_grammar_where_there_is_one() {
+    let functions = ModelRequest {
+        tools: offered(SchemaMode::Relaxed),
+        ..request(Vec::new())
+    };
+    let request = ModelRequest {
+        tools: every_tool(SchemaMode::Relaxed),
+        ..request(Vec::new())
+    };
+    let responses = encoded(&request);
+    let streamed = codex::encode(&provider(Transport::OpenaiCodexResponses), &request);
+    assert_eq!(violations(Transport::OpenaiResponses, &responses), [""; 0]);
+    assert_eq!(
+        violations(Transport::OpenaiCodexResponses, &streamed),
+        [""; 0]
+    );
+    assert_eq!(responses["tools"], streamed["tools"]);
+    let (mixed, functions) = (responses["tools"].as_array(), encoded(&functions));
+    let pairs = mixed
+        .into_iter()
+        .flatten()
+        .zip(functions["tools"].as_array().expect("tools"));
+    for (offered, function) in pairs {
+        assert_eq!(offered["name"], function["name"]);
+        if offered["name"] != json!("ApplyPatch") {
+            assert_eq!(offered, function);
+            continue;
+        }
+        assert_eq!(offered["type"], "custom");
+        let words = offered["description"].as_str().expect("words");
+        for said in [
+            &function["description"],
+            &function["parameters"]["properties"]["patch"]["description"],
+        ] {
+            assert!(words.contains(said.as_str().expect("words")), "{words}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Snapshot, continuation, decode, encode};
 use super::support::{kept, model, provider, request, violations};
-use crate::codec::codex;
+use crate::codec::{codex, sample};
 use holon_domain::model::{ConversationItem, ModelRef, ModelRequest};
 use holon_domain::provider::Transport;
 use proptest::prelude::*;
@@ -34,6 +34,9 @@ fn item() -> impl Strategy<Value = Value> {
         ("[A-Z][A-Za-z]{1,12}", arguments()).prop_map(|(name, arguments)| json!({
             "type": "function_call", "id": "fc_x", "name": name, "arguments": arguments,
         })),
+        "(\\PC|[\n\t]){0,40}".prop_map(|text| json!({
+            "type": "custom_tool_call", "id": "ctc_x", "name": "WriteNote", "input": text,
+        })),
     ]
 }
 
@@ -42,12 +45,24 @@ fn response() -> impl Strategy<Value = Value> {
     (proptest::collection::vec(item(), 0..6), "[a-z]{1,8}").prop_map(|(mut output, last)| {
         output.push(json!({"type": "message", "content": [{"type": "output_text", "text": last}]}));
         for (n, item) in output.iter_mut().enumerate() {
-            if item["type"] == json!("function_call") {
+            if is_call(item) {
                 item["call_id"] = json!(format!("call_provider_{n}"));
             }
         }
         json!({"id": "resp_1", "status": "completed", "store": true, "output": output})
     })
+}
+
+fn is_call(item: &Value) -> bool {
+    matches!(
+        item["type"].as_str(),
+        Some("function_call" | "custom_tool_call")
+    )
+}
+
+fn is_output(item: &Value) -> bool {
+    let kind = item["type"].as_str();
+    kind.is_some_and(|kind| kind.ends_with("_call_output"))
 }
 
 /// What of an item must survive.
@@ -56,28 +71,36 @@ fn essence(item: &Value) -> Value {
     match item["type"].as_str() {
         Some("reasoning") => pick(&["id", "encrypted_content", "summary"]),
         Some("function_call") => pick(&["call_id", "name", "arguments"]),
+        Some("custom_tool_call") => pick(&["type", "call_id", "name", "input"]),
         _ => item["content"][0]["text"].clone(),
     }
 }
 
+/// A request that offers one tool as free text.
+fn offering(conversation: Vec<ConversationItem>) -> ModelRequest {
+    ModelRequest {
+        tools: vec![sample::freeform_tool()],
+        ..request(conversation)
+    }
+}
+
 fn asked(model: ModelRef, response: &Value, by: &ModelRef) -> ModelRequest {
-    let decoded = decode(response.to_string().as_bytes()).expect("an answer");
+    let tools = [sample::freeform_tool()];
+    let decoded = decode(&tools, response.to_string().as_bytes()).expect("an answer");
     let said = ConversationItem::Assistant {
         model_ref: by.to_string(),
         blocks: kept(by, &decoded.reply),
     };
     ModelRequest {
         model,
-        ..request(vec![said])
+        ..offering(vec![said])
     }
 }
 
 /// The items between the context and what follows the answer.
 fn returned(body: &Value) -> Vec<&Value> {
     let items = body["input"].as_array().expect("items");
-    let own = |item: &&Value| {
-        item["role"] != json!("user") && item["type"] != json!("function_call_output")
-    };
+    let own = |item: &&Value| item["role"] != json!("user") && !is_output(item);
     items.iter().filter(own).collect()
 }
 
@@ -113,14 +136,32 @@ proptest! {
     }
 
     #[test]
+    fn a_model_without_free_text_gets_the_same_calls_as_functions_and_the_other_way_round(response in response()) {
+        let mut without = asked(model(), &response, &model());
+        without.tools = without.tools.into_iter().map(sample::plain).collect();
+        let body = encode(&provider(Transport::OpenaiResponses), &without);
+        prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
+        let functions = returned(&body).into_iter().cloned().collect::<Vec<_>>();
+        prop_assert!(functions.iter().all(|item| item["type"] != json!("custom_tool_call")));
+        // What came as functions, in words that are JSON, is told as the text it was.
+        let again = json!({"status": "completed", "output": functions});
+        let body = encode(&provider(Transport::OpenaiResponses), &asked(model(), &again, &model()));
+        prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
+        let expected: Vec<Value> = response["output"].as_array().expect("items").iter().map(essence).collect();
+        let found: Vec<Value> = returned(&body).into_iter().map(essence).collect();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
     fn a_kept_answer_is_always_gone_on_from_by_its_id(response in response()) {
-        let first = encode(&provider(Transport::OpenaiResponses), &request(Vec::new()));
-        let decoded = decode(response.to_string().as_bytes()).expect("an answer");
-        let snapshot = Snapshot::of(&model(), &first, &decoded).expect("kept");
+        let before = offering(Vec::new());
+        let first = encode(&provider(Transport::OpenaiResponses), &before);
+        let decoded = decode(&before.tools, response.to_string().as_bytes()).expect("an answer");
+        let snapshot = Snapshot::of(&before, &first, &decoded).expect("kept");
         let next = encode(&provider(Transport::OpenaiResponses), &asked(model(), &response, &model()));
         let short = continuation(&next, &snapshot).expect("a shorter form");
         let items = short["input"].as_array().expect("items");
-        prop_assert!(items.iter().all(|item| item["type"] == json!("function_call_output") || item["role"] == json!("user")));
+        prop_assert!(items.iter().all(|item| is_output(item) || item["role"] == json!("user")));
         prop_assert_eq!(violations(Transport::OpenaiResponses, &short), [""; 0]);
     }
 }

@@ -67,9 +67,10 @@ pub(in crate::codec) fn request(conversation: Vec<ConversationItem>) -> ModelReq
     }
 }
 
-/// Every tool there is.
+/// Every tool there is, for a model that takes none as free text.
 pub(in crate::codec) fn offered(mode: SchemaMode) -> Vec<OfferedTool> {
-    all().iter().map(|spec| emit(spec, mode)).collect()
+    let emitted = all().iter().map(|spec| emit(spec, mode));
+    emitted.map(sample::plain).collect()
 }
 
 /// What the model said.
@@ -194,6 +195,22 @@ pub(in crate::codec) fn cases() -> Vec<(&'static str, ModelRequest)> {
                         call(1, "ExecCommand", json!({"cmd": "ls"})),
                     ]),
                     result(1, "exit 0 (3 ms)", false),
+                ])
+            },
+        ),
+        (
+            "freeform",
+            ModelRequest {
+                tools: vec![sample::tool(), sample::freeform_tool()],
+                ..request(vec![
+                    said(vec![
+                        call(1, "WriteNote", json!({"note": "The door is \"shut\".\n"})),
+                        call(2, "ReadSensor", json!({"bed": 1})),
+                        call(3, "WriteNote", json!({"note": 7})),
+                    ]),
+                    result(1, "written", false),
+                    result(2, "12 %", false),
+                    result(3, "invalid_tool_input: note is no text", true),
                 ])
             },
         ),
