@@ -56,7 +56,7 @@ impl FilePatch {
                 None => Ok(Applied::Delete {
                     diagnostics: rebuilt.diagnostics,
                 }),
-                Some(first) => Err(incomplete(old, first)?.of(path).at(self.line)),
+                Some(first) => Err(incomplete(old, first).of(path).at(self.line)),
             },
         }
     }
@@ -150,8 +150,11 @@ fn gone(path: &str) -> Error {
 }
 
 /// A deletion that does not show all it would delete.
-fn incomplete(old: &[u8], first: usize) -> Result<Error, Error> {
-    let target = Target::new(old)?;
+fn incomplete(old: &[u8], first: usize) -> Error {
+    let target = match Target::new(old) {
+        Ok(target) => target,
+        Err(error) => return error,
+    };
     let message = format!(
         "the deletion does not name line {} of {}; a file is deleted only if the patch shows all of it",
         first + 1,
@@ -159,7 +162,7 @@ fn incomplete(old: &[u8], first: usize) -> Result<Error, Error> {
     );
     let hint = "list every line with `-`, or remove the file with a command";
     let near = target.shown(first..first + SHOWN_UNCOVERED);
-    Ok(Error::new(ErrorKind::ContextNotFound, message, hint).near(near))
+    Error::new(ErrorKind::ContextNotFound, message, hint).near(near)
 }
 
 /// Lines shown of what a deletion left out.

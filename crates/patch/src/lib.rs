@@ -9,6 +9,8 @@
 mod apply;
 mod diagnostic;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod headers;
 mod hunk;
 mod insight;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod bounds;
+mod fuzzing;
 mod git;
 mod headers;
 mod leniency;
