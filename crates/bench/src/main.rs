@@ -17,6 +17,7 @@
 mod admission;
 mod bare;
 mod disk;
+mod patch;
 mod round;
 mod served;
 mod stats;
@@ -68,6 +69,7 @@ const ROWS: &[&str] = &[
     "turn_with_one_tool",
     "model_round_5_kb",
     "model_round_500_kb",
+    "patch_50000_lines",
     "message_100_and_10000",
     "idle_agents_1",
     "idle_agents_10000",
@@ -100,6 +102,7 @@ async fn measure(
         "turn_with_one_tool" => plain(admission::turns(Model::OneTool, 100).await),
         "model_round_5_kb" => plain(round::overhead(5 << 10).await),
         "model_round_500_kb" => plain(round::overhead(500 << 10).await),
+        "patch_50000_lines" => plain(patch::large_file(50_000)),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,
