@@ -10,6 +10,7 @@ use crate::wire::{Answer, Ask, LINE_BYTES, Reply};
 use holon_domain::command::CapturedStream;
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,10 +19,13 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::Child;
 use tokio::sync::{Mutex, OnceCell};
 
-/// How long a shim needs at most after a stop's grace: to kill, to drain, to write its status.
-const AFTER_GRACE: Duration = Duration::from_secs(8);
+/// How long a shim may take after a stop's grace to kill, to drain and to write its status. Far more than it needs on
+/// a machine that is not choking: a shim that is killed because it is slow leaves no status.
+const AFTER_GRACE: Duration = Duration::from_secs(30);
 /// How long between looks at a shim that neither answers nor lets go of its lock.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How often a shim that is to stop its command is woken, in case something suspends it.
+const NUDGE: Duration = Duration::from_millis(200);
 
 /// A command under its shim. Dropping it changes nothing for the command.
 #[derive(Debug)]
@@ -198,21 +202,38 @@ impl Task {
     /// # Errors
     /// [`Error::Lost`] when the shim itself had to be killed, or died before.
     pub async fn stop(&self, grace: Duration) -> Result<Ended, Error> {
-        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        for _ in 0..2 {
-            match self.ask(Ask::Stop { grace_ms }, &[]).await {
-                Ok(_) => break,
-                // Either it has ended, or something suspended the shim.
-                Err(_) => self.signal_shim(Signal::CONT).await,
-            }
-        }
         let limit = grace.saturating_add(AFTER_GRACE);
-        if let Ok(ended) = tokio::time::timeout(limit, self.ended()).await {
+        let stopped = async {
+            tokio::select! {
+                ended = self.ended() => ended,
+                never = self.press(grace) => match never {},
+            }
+        };
+        if let Ok(ended) = tokio::time::timeout(limit, stopped).await {
             return ended;
         }
         // It is beyond talking to. Its direct child dies with it.
         self.signal_shim(Signal::KILL).await;
         self.ended().await
+    }
+
+    /// Asks for a stop until it is granted, and has nobody sleep over it.
+    async fn press(&self, grace: Duration) -> Infallible {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        let ask = async {
+            while self.ask(Ask::Stop { grace_ms }, &[]).await.is_err() {
+                // Most often because it has ended.
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        tokio::join!(self.nudge(), ask).0
+    }
+
+    async fn nudge(&self) -> Infallible {
+        loop {
+            self.signal_shim(Signal::CONT).await;
+            tokio::time::sleep(NUDGE).await;
+        }
     }
 
     async fn signal_shim(&self, signal: Signal) {

@@ -90,17 +90,19 @@ async fn a_command_that_signals_its_own_group_or_its_parents_does_not_hurt_the_s
 
 #[tokio::test]
 async fn a_suspended_shim_is_woken_to_stop_its_command() {
-    let place = Place::new();
-    let witness = Witness::new();
-    let task = begin(place.spec(&format!(
-        "exec 3> {}; kill -STOP $PPID; sleep 3600",
-        witness.path()
-    )))
-    .await;
-    let witness = witness.opened().await;
-    let ended = task.stop(SOON).await.unwrap();
-    assert!(ended.stopped);
-    witness.all_dead().await;
+    for suspend in [
+        "kill -STOP $PPID",
+        "while :; do kill -STOP $PPID; sleep 0.01; done",
+    ] {
+        let place = Place::new();
+        let witness = Witness::new();
+        let cmd = format!("exec 3> {}; {suspend}; sleep 3600", witness.path());
+        let task = begin(place.spec(&cmd)).await;
+        let witness = witness.opened().await;
+        let ended = task.stop(SOON).await.unwrap();
+        assert!(ended.stopped);
+        witness.all_dead().await;
+    }
 }
 
 #[tokio::test]

@@ -9,9 +9,12 @@ use holon_process::WindowSize;
 async fn a_prompt_is_driven_by_input_and_output() {
     let place = Place::new();
     let task = begin(place.terminal("exec python3 -i -q")).await;
-    until_said(&task, 0, ">>> ").await;
+    let prompt = until_said(&task, 0, ">>> ").await;
     task.input(1, b"print(6 * 7)\n").await.unwrap();
-    until_said(&task, 0, "42").await;
+    let after = prompt.len() as u64;
+    until_said(&task, after, "42").await;
+    // An end that is typed between two prompts is nobody's.
+    until_said(&task, after, ">>> ").await;
     task.close_input(2).await.unwrap();
     let ended = end_of(&task).await;
     assert_eq!(ended.end, CommandEnd::Exited { status: 0 });
