@@ -1,7 +1,8 @@
 //! Files of the workspace, changed by patches: `patch` says what, `workspace` does it whole and beneath the root.
 //!
 //! A call's journal stands in the agent's home under the call's id until the outcome is on record; it is what proves,
-//! after a crash, whether the patch is in place.
+//! after a crash, whether the patch is in place. One that a crash left behind after that is cleared away before the
+//! agent's next patch: an agent's calls run one at a time, so by then every other call is on record.
 
 use async_trait::async_trait;
 use holon_domain::CallId;
@@ -12,10 +13,21 @@ use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Applied, Change, FilePatch, MAX_BYTES, Patch};
 use holon_tools::apply_patch::refused;
 use holon_workspace::{After, Replace, Settled, Tree, TreeError, forget, settle};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
 
 /// Where journals stand, under an agent's home.
 const JOURNALS: &str = ".holon/state/patches";
+/// How a journal's name ends.
+const JOURNAL: &str = ".json";
+/// How the name of one ends that was not whole yet when it was left.
+const UNFINISHED: &str = ".new";
+/// Most journals that are cleared away before one patch; a crash leaves one, and what is over waits for the next.
+const CLEARED: usize = 32;
 
 /// Changes files on this machine. Everything blocking happens off the async threads.
 #[derive(Debug)]
@@ -57,11 +69,14 @@ impl FileHost for Files {
 fn journal(agent_home: &str, call: &CallId) -> PathBuf {
     Path::new(agent_home)
         .join(JOURNALS)
-        .join(format!("{call}.json"))
+        .join(format!("{call}{JOURNAL}"))
 }
 
 fn apply(context: &CommandContext, call: &CallId, text: &str) -> Result<PatchApplied, ToolError> {
     let patch = Patch::parse(text).map_err(|error| refused(&error))?;
+    let journal = journal(&context.agent_home, call);
+    // Before anything is read: what is cleared away may still have to be put in place or taken back.
+    let _at_work = enter(&journal)?;
     let tree =
         Tree::open(Path::new(&context.workspace.execution_root)).map_err(|error| told(&error))?;
     let mut applied = PatchApplied::default();
@@ -69,14 +84,52 @@ fn apply(context: &CommandContext, call: &CallId, text: &str) -> Result<PatchApp
     for file in &patch.files {
         plan(&tree, file, &mut changes, &mut applied)?;
     }
-    let journal = journal(&context.agent_home, call);
-    if let Some(dir) = journal.parent() {
-        std::fs::create_dir_all(dir)
-            .map_err(|error| broken(format!("{} cannot be made: {error}", dir.display())))?;
-    }
     tree.replace(&changes, &journal)
         .map_err(|error| told(&error))?;
     Ok(applied)
+}
+
+/// Makes the place of this journal ready and clears it of others, unless one of them is at work: a patch is never broken
+/// off, so that of a turn which was aborted may go on for a while. What is returned says to others that this one is.
+fn enter(journal: &Path) -> Result<Option<File>, ToolError> {
+    let Some(dir) = journal.parent() else {
+        return Ok(None);
+    };
+    let unmade = |error| broken(format!("{} cannot be made: {error}", dir.display()));
+    std::fs::create_dir_all(dir).map_err(unmade)?;
+    let place = File::open(dir).map_err(unmade)?;
+    if place.try_lock().is_ok() {
+        clear(dir, journal);
+    }
+    // Where there are no locks, nobody can have got the one above, and nothing is cleared away.
+    Ok(place.lock_shared().is_ok().then_some(place))
+}
+
+/// Brings to their end and removes the journals in this place, all but `own`. What cannot be is left for the next time.
+fn clear(dir: &Path, own: &Path) {
+    let names = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let journals = names.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let name = name.strip_suffix(UNFINISHED).unwrap_or(&name);
+        name.ends_with(JOURNAL).then(|| dir.join(name))
+    });
+    let stale: BTreeSet<PathBuf> = journals.filter(|journal| journal != own).collect();
+    for journal in stale.into_iter().take(CLEARED) {
+        let cleared = settle(&journal).and_then(|settled| {
+            forget(&journal)?;
+            Ok(settled)
+        });
+        match cleared {
+            Ok(Settled::Undone { left }) if !left.is_empty() => {
+                let paths: Vec<String> = left.into_iter().map(|left| left.path).collect();
+                tracing::warn!(?paths, "an old patch could not be taken back whole");
+            }
+            Ok(Settled::Nothing | Settled::Done | Settled::Undone { .. }) => {}
+            Err(error) => {
+                tracing::warn!(%error, "an old patch's journal could not be cleared away")
+            }
+        }
+    }
 }
 
 /// What one file's part of the patch changes.

@@ -1,0 +1,183 @@
+//! What a crash leaves in an agent's home, and what the next patch makes of it.
+
+use super::*;
+use holon_domain::AgentId;
+use holon_domain::workspace::WorkspaceEntry;
+use std::fs;
+use tempfile::TempDir;
+
+const PATCH: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+eins\n";
+
+/// An agent's home and the folder it works in.
+struct House {
+    dir: TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        for folder in ["home", "root"] {
+            fs::create_dir(dir.path().join(folder)).expect("a folder");
+        }
+        fs::write(dir.path().join("root/a.txt"), "one\n").expect("a file");
+        Self { dir }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("root")
+    }
+
+    fn home(&self) -> String {
+        self.dir.path().join("home").display().to_string()
+    }
+
+    fn journals(&self) -> PathBuf {
+        Path::new(&self.home()).join(JOURNALS)
+    }
+
+    /// The journal of a call, in a place that is there.
+    fn journal(&self, call: &str) -> PathBuf {
+        fs::create_dir_all(self.journals()).expect("a folder");
+        journal(&self.home(), &CallId::from_stored(call))
+    }
+
+    fn apply(&self, call: &str, patch: &str) -> Result<PatchApplied, ToolError> {
+        let context = CommandContext {
+            agent_id: AgentId::parse("main").expect("an id"),
+            agent_home: self.home(),
+            workspace: WorkspaceEntry {
+                execution_root: self.root().display().to_string(),
+                ..WorkspaceEntry::agent_home(&self.home())
+            },
+        };
+        apply(&context, &CallId::from_stored(call), patch)
+    }
+
+    /// A call that added a file, up to its outcome: its journal says that it is done.
+    fn added(&self, call: &str, path: &str) -> PathBuf {
+        let journal = self.journal(call);
+        let change = Replace {
+            path: path.to_owned(),
+            before: None,
+            after: Some(After {
+                content: b"new\n".to_vec(),
+                mode: None,
+            }),
+        };
+        let tree = Tree::open(&self.root()).expect("a tree");
+        tree.replace(&[change], &journal).expect("it is added");
+        journal
+    }
+
+    /// The names in a folder.
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<String> = names
+            .map(|name| name.into_string().expect("a text name"))
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Brings a journal back to where a crash would have left it: with its plan and this phase alone.
+fn cut_off(journal: &Path, phase: &str) -> serde_json::Value {
+    let text = fs::read_to_string(journal).expect("a journal");
+    let plan = text.lines().next().expect("a plan");
+    fs::write(journal, format!("{plan}\n{phase}")).expect("it is written");
+    serde_json::from_str(plan).expect("a plan is JSON")
+}
+
+#[test]
+fn the_journal_of_a_call_that_is_done_goes_before_the_next_patch_and_its_own_stays() {
+    let house = House::new();
+    house.added("call_old", "b.txt");
+    house.apply("call_new", PATCH).expect("it applies");
+    assert_eq!(House::names(&house.journals()), ["call_new.json"]);
+    assert_eq!(House::names(&house.root()), ["a.txt", "b.txt"]);
+    let (new, old) = (house.journal("call_new"), house.journal("call_old"));
+    assert!(matches!(settle(&new), Ok(Settled::Done)));
+    assert!(matches!(settle(&old), Ok(Settled::Nothing)));
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_brought_to_its_end_before_its_journal_goes() {
+    let house = House::new();
+    // All in place but the last word.
+    let journal = house.added("call_forward", "b.txt");
+    cut_off(&journal, "\n{\"phase\":\"committing\"}\n");
+    // Staged, and not a file touched.
+    let journal = house.added("call_back", "c.txt");
+    let plan = cut_off(&journal, "");
+    let side = plan["changes"][0]["side"].as_str().expect("a side");
+    fs::rename(house.root().join("c.txt"), house.root().join(side)).expect("it is staged");
+    // Not even the plan was whole.
+    let unfinished = house.journals().join("call_unborn.json.new");
+    fs::write(unfinished, "{\"version\":").expect("it is written");
+
+    house.apply("call_new", PATCH).expect("it applies");
+    assert_eq!(House::names(&house.journals()), ["call_new.json"]);
+    assert_eq!(House::names(&house.root()), ["a.txt", "b.txt"]);
+}
+
+#[test]
+fn what_is_brought_to_its_end_is_what_the_next_patch_sees() {
+    let house = House::new();
+    let journal = house.added("call_old", "b.txt");
+    let plan = cut_off(&journal, "\n{\"phase\":\"committing\"}\n");
+    let side = plan["changes"][0]["side"].as_str().expect("a side");
+    fs::rename(house.root().join("b.txt"), house.root().join(side)).expect("it is pending");
+    let applied = house.apply(
+        "call_new",
+        "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-new\n+newer\n",
+    );
+    assert!(applied.is_ok(), "{applied:?}");
+    let content = fs::read_to_string(house.root().join("b.txt")).expect("a file");
+    assert_eq!(content, "newer\n");
+}
+
+#[test]
+fn a_journal_that_tells_nothing_stays_and_hinders_no_patch() {
+    let house = House::new();
+    fs::write(house.journal("call_old"), "no plan").expect("it is written");
+    fs::write(house.journals().join("notes.txt"), "mine").expect("it is written");
+    house.apply("call_new", PATCH).expect("it applies");
+    assert_eq!(
+        House::names(&house.journals()),
+        ["call_new.json", "call_old.json", "notes.txt"]
+    );
+}
+
+#[test]
+fn nothing_is_cleared_away_while_another_patch_of_the_agent_is_at_work() {
+    let house = House::new();
+    let journal = house.added("call_old", "b.txt");
+    let at_work = enter(&house.journal("call_old")).expect("it may begin");
+    assert!(at_work.is_some() && journal.exists(), "its own stays");
+    house.apply("call_new", PATCH).expect("it applies");
+    assert!(journal.exists());
+    drop(at_work);
+    house
+        .apply(
+            "call_newer",
+            "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-eins\n+uno\n",
+        )
+        .expect("it applies");
+    assert_eq!(House::names(&house.journals()), ["call_newer.json"]);
+}
+
+#[test]
+fn a_patch_that_is_refused_leaves_no_journal() {
+    let house = House::new();
+    house.added("call_old", "b.txt");
+    let refused = house.apply(
+        "call_new",
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+x\n",
+    );
+    assert_eq!(
+        refused.expect_err("it is refused").kind,
+        ToolErrorKind::ContextNotFound
+    );
+    assert_eq!(House::names(&house.journals()), [""; 0]);
+}
