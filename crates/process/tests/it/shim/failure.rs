@@ -53,17 +53,14 @@ async fn text_the_system_cannot_take_says_what_to_do() {
     let place = Place::new();
     assert!(reason(failure(place.spec("echo a\0b")).await).contains("NUL"));
     // Over the limit of one argument, and over that of all.
-    for length in [200 << 10, 2 << 20, 4 << 20] {
+    for length in [200 << 10, 2 << 20] {
         let place = Place::new();
         let long = failure(place.spec(&format!(": {}", "x".repeat(length)))).await;
         assert!(reason(long).contains("write the text to a file"));
     }
     let place = Place::new();
-    let long: Vec<_> = (0..80)
-        .map(|n| (format!("LONG_{n}"), "x".repeat(100_000)))
-        .collect();
     let long = failure(ShimSpec {
-        env: long,
+        env: vec![("LONG".to_owned(), "x".repeat(200 << 10))],
         ..place.spec("true")
     });
     assert!(reason(long.await).contains("environment"));
