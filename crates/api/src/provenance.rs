@@ -87,6 +87,9 @@ impl Provenance {
             Event::TurnTerminal(e) => Self::run(Some(&e.run_id)),
             Event::CurrentRunAborted(e) => Self::run(Some(&e.run_id)),
             Event::ControlApplied(e) => Self::run(e.aborted_run_id.as_ref()),
+            Event::TaskCreated(e) => Self::task(&e.task_id, e.parent_message_id.as_ref()),
+            Event::TaskStatusUpdated(e) => Self::task(&e.task_id, None),
+            Event::TaskResultReceived(e) => Self::task(&e.task_id, Some(&e.message_id)),
             Event::AgentCreated(_)
             | Event::TurnContextBuilt(_)
             | Event::ProviderRoundCompleted(_)
@@ -112,6 +115,13 @@ impl Provenance {
         }
     }
 
+    fn task(task_id: &TaskId, message_id: Option<&MessageId>) -> Self {
+        Self {
+            task_id: Some(task_id.clone()),
+            ..Self::message(message_id)
+        }
+    }
+
     fn run(run_id: Option<&RunId>) -> Self {
         Self {
             run_id: run_id.cloned(),
@@ -132,8 +142,9 @@ impl Provenance {
 mod tests {
     use super::*;
     use holon_domain::continuation::TriggerKind;
-    use holon_domain::event::{MessageAdmitted, MessageProcessingStarted};
+    use holon_domain::event::{MessageAdmitted, MessageProcessingStarted, TaskResultReceived};
     use holon_domain::message::{MessageKind, Priority};
+    use holon_domain::task::TaskStatus;
     use std::collections::BTreeMap;
 
     #[test]
@@ -169,6 +180,20 @@ mod tests {
             ..Provenance::default()
         };
         assert_eq!(Provenance::of(&event), expected);
+    }
+
+    #[test]
+    fn what_happens_to_a_task_names_it_and_the_message_that_tells_its_end() {
+        let event = Event::TaskResultReceived(TaskResultReceived {
+            task_id: TaskId::from_stored("task_1"),
+            status: TaskStatus::Completed,
+            message_id: MessageId::from_stored("msg_1"),
+            terminal_reentry: true,
+        });
+        assert_eq!(
+            serde_json::to_string(&Provenance::of(&event)).expect("serialises"),
+            r#"{"message_id":"msg_1","task_id":"task_1"}"#
+        );
     }
 
     #[test]

@@ -67,7 +67,12 @@ pub(crate) async fn admission(
     }))
 }
 
-async fn block(host: &Host, agents: &[AgentId], each: usize) -> Result<Sample, Box<dyn Error>> {
+/// So many admissions of each agent's caller, all callers at once.
+pub(crate) async fn block(
+    host: &Host,
+    agents: &[AgentId],
+    each: usize,
+) -> Result<Sample, Box<dyn Error>> {
     let mut tasks = Vec::new();
     for agent_id in agents {
         let (acts, agent_id) = (host.acts(), agent_id.clone());
@@ -89,7 +94,7 @@ async fn block(host: &Host, agents: &[AgentId], each: usize) -> Result<Sample, B
 }
 
 /// The rows of one admission to a busy agent, learnt from a file of its own that then serves as the bare one.
-async fn admission_rows(path: &std::path::Path) -> Result<Rows, Box<dyn Error>> {
+pub(crate) async fn admission_rows(path: &std::path::Path) -> Result<Rows, Box<dyn Error>> {
     let host = world::host(path, Model::Held).await?;
     let agent_id = world::agent(&host, "learnt").await?;
     host.acts().admit(&agent_id, world::prompt()).await?;

@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: what the runtime costs, as JSON on stdout.
 //!
-//! Baseline and subject alternate in one run, and the baseline writes the very rows the runtime writes, bare. Figures
-//! of two runs on a shared machine are not comparable; ratios inside one run are. Never part of a test.
+//! Baseline and subject alternate in one run, and the baseline is the bare thing: the very rows the runtime writes, a
+//! spawn of the same shell. Figures of two runs on a shared machine are not comparable; ratios inside one run are. Never
+//! part of a test.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -16,11 +17,18 @@
 
 mod admission;
 mod bare;
+mod command;
 mod disk;
+mod load;
+mod memory;
+mod output;
 mod patch;
+mod program;
 mod round;
 mod served;
+mod shim;
 mod stats;
+mod tasks;
 mod wire;
 mod world;
 
@@ -76,6 +84,10 @@ const ROWS: &[&str] = &[
     "disk_per_message",
     "one_shot_run",
     "event_to_32_subscribers",
+    "command",
+    "command_output",
+    "tasks",
+    "commit_under_load",
 ];
 
 async fn measure(
@@ -109,6 +121,10 @@ async fn measure(
         "disk_per_message" => plain(disk::per_message(2_000).await),
         "one_shot_run" => served::one_shot(holon, 30),
         "event_to_32_subscribers" => served::subscribers(holon, 32, 200).await,
+        "command" => plain(command::added(holon).await),
+        "command_output" => output::floods(holon).await,
+        "tasks" => tasks::fleets(holon, 100).await,
+        "commit_under_load" => plain(load::commits(holon).await),
         other => Err(format!("no such row: {other}").into()),
     }
 }

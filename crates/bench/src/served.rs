@@ -1,103 +1,19 @@
 //! What is measured through the real program: start, memory, HTTP admission, event streams, one-shot runs.
 
 use crate::bare::{Bare, Rows};
+use crate::memory;
+use crate::program::{Fallible, HELD, INSTANT, Served, expect_ok, home, script};
 use crate::stats::{Sample, rate, round};
-use crate::wire::{Wire, healthy};
+use crate::wire::Wire;
 use crate::world;
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::{AgentId, Timestamp};
 use holon_store::Db;
 use serde_json::{Value, json};
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
-
-/// A running `holon serve`, ended when dropped.
-#[derive(Debug)]
-struct Served {
-    child: Child,
-    addr: String,
-    token: String,
-    healthy_after: Duration,
-}
-
-impl Served {
-    async fn start(holon: &Path, home: &Path, script: &Path) -> Fallible<Self> {
-        let addr = free_address()?;
-        let began = Instant::now();
-        let child = Command::new(holon)
-            .args([
-                "serve",
-                "--listen",
-                &addr,
-                "--model",
-                &format!("scripted/{}", script.display()),
-            ])
-            .env("HOLON_HOME", home)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let mut served = Self {
-            child,
-            addr,
-            token: String::new(),
-            healthy_after: Duration::ZERO,
-        };
-        served.healthy_after = healthy(&served.addr, began).await?;
-        served.token = std::fs::read_to_string(home.join("run/control.token"))?
-            .trim()
-            .to_owned();
-        Ok(served)
-    }
-
-    async fn wire(&self) -> Fallible<Wire> {
-        Wire::connect(&self.addr, &self.token).await
-    }
-
-    /// Resident memory in KiB.
-    fn resident_kib(&self) -> Fallible<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS:"))
-            .ok_or("no VmRSS")?;
-        Ok(line.split_whitespace().nth(1).ok_or("no figure")?.parse()?)
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-fn free_address() -> Fallible<String> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    Ok(listener.local_addr()?.to_string())
-}
-
-fn home(dir: &Path) -> Fallible<PathBuf> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let home = dir.join("home");
-    std::fs::create_dir_all(home.join("state"))?;
-    for path in [home.clone(), home.join("state")] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
-    }
-    Ok(home)
-}
-
-fn script(dir: &Path, text: &str) -> Fallible<PathBuf> {
-    let path = dir.join("script.json");
-    std::fs::write(&path, text)?;
-    Ok(path)
-}
-
-const HELD: &str = r#"{"rounds":[{"text":"never","delay_ms":3600000}],"on_end":"repeat_last"}"#;
-const INSTANT: &str = r#"{"rounds":[{"text":"done"}],"on_end":"repeat_last"}"#;
 
 /// Durable admission over HTTP with some clients, in alternation with the bare rows.
 pub(crate) async fn http_admission(
@@ -178,14 +94,6 @@ async fn enqueue(wire: &mut Wire, n: usize) -> Fallible<(u16, String)> {
     .await
 }
 
-fn expect_ok((status, body): (u16, String)) -> Fallible<()> {
-    if (200..300).contains(&status) {
-        Ok(())
-    } else {
-        Err(format!("status {status}: {body}").into())
-    }
-}
-
 async fn http_block(wires: Vec<Wire>, each: usize) -> Fallible<(Sample, Vec<Wire>)> {
     let mut tasks = Vec::new();
     for (n, mut wire) in wires.into_iter().enumerate() {
@@ -220,7 +128,7 @@ pub(crate) async fn idle_agents(holon: &Path, count: usize, starts: usize) -> Fa
     for _ in 0..starts {
         let served = Served::start(holon, &home, &script).await?;
         healthy.add(served.healthy_after);
-        resident = served.resident_kib()?;
+        resident = memory::kib(served.pid(), memory::RESIDENT)?;
     }
     Ok(json!({ "agents": count, "start_to_healthy": healthy.report(), "resident_kib": resident }))
 }

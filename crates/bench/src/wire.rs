@@ -101,6 +101,20 @@ impl Wire {
             }
         }
     }
+
+    /// Waits for an event of this kind whose data has these words, and says when it came.
+    pub(crate) async fn await_event_with(
+        &mut self,
+        kind: &str,
+        words: &str,
+    ) -> Result<Instant, Box<dyn Error + Send + Sync>> {
+        loop {
+            let at = self.await_event(kind).await?;
+            if self.line().await?.contains(words) {
+                return Ok(at);
+            }
+        }
+    }
 }
 
 /// Asks until the host is healthy; answers how long that took.

@@ -1,20 +1,24 @@
 //! A host in process with instant or held models, for what is measured without HTTP.
 
 use async_trait::async_trait;
-use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
+use holon_domain::command::{
+    CapturedStream, CommandEnd, CommandFailure, CommandOutput, TaskPrinted,
+};
 use holon_domain::file_change::PatchApplied;
-use holon_domain::intent::{ApplyPatch, ExecCommand};
+use holon_domain::intent::{ApplyPatch, TaskInput, TaskOutput};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{
     ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, Entropy, Timestamp, attempt::TokenUsage};
 use holon_engine::ports::{
-    Clock, CommandContext, CommandHost, EntropySource, FileHost, HomeHost, ModelClient, Ports,
+    Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandRun, EntropySource,
+    FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, Ports,
 };
 use holon_engine::request::{CreateAgent, Ingress, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
@@ -91,24 +95,50 @@ impl ModelClient for Model {
 #[derive(Debug)]
 struct Instantly;
 
+fn nothing() -> CommandOutput {
+    CommandOutput {
+        end: CommandEnd::Exited { status: 0 },
+        stdout: CapturedStream::default(),
+        stderr: CapturedStream::default(),
+        duration_ms: 0,
+        leftovers: 0,
+    }
+}
+
 #[async_trait]
 impl CommandHost for Instantly {
+    async fn was_begun(&self, _: &CommandKey) -> bool {
+        false
+    }
     async fn run(
         &self,
-        _: CommandContext,
-        _: ExecCommand,
+        _: CommandOrder,
         _: CancellationToken,
-    ) -> Result<CommandOutput, CommandFailure> {
-        let silent = CapturedStream::default();
-        let end = CommandEnd::Exited { status: 0 };
-        Ok(CommandOutput {
-            end,
-            stdout: silent.clone(),
-            stderr: silent,
-            duration_ms: 0,
-            leftovers: 0,
-        })
+    ) -> Result<CommandRun, CommandFailure> {
+        Ok(CommandRun::Ended(nothing()))
     }
+    async fn is_alive(&self, _: &CommandKey) -> bool {
+        false
+    }
+    async fn watch(&self, _: &CommandKey) -> TaskReport {
+        TaskReport::Ended(nothing())
+    }
+    async fn stop(&self, _: &CommandKey, _: u64) -> TaskReport {
+        TaskReport::Ended(nothing())
+    }
+    async fn input(&self, _: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
+        Ok(input.input.len() as u64)
+    }
+    async fn printed(
+        &self,
+        _: &CommandKey,
+        _: &TaskOutput,
+        _: usize,
+    ) -> Result<TaskPrinted, String> {
+        Ok(TaskPrinted::default())
+    }
+    async fn forget(&self, _: &CommandKey, _: KeptOutput) {}
+    async fn sweep(&self, _: &str, _: &[String]) {}
 }
 
 #[async_trait]

@@ -181,7 +181,7 @@ pub(crate) enum AgentCommand {
         /// Which [default: the host's default agent].
         id: Option<String>,
     },
-    /// Stop an agent: its turn is aborted, its queue is kept, new messages are refused.
+    /// Stop an agent: its turn is aborted, its commands and tasks end, its queue is kept, new messages are refused.
     Stop {
         /// Which [default: the host's default agent].
         id: Option<String>,

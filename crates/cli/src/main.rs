@@ -1,4 +1,6 @@
 //! Entry of the `holon` command: parse, dispatch, exit. Starts nothing before the command line is understood.
+//!
+//! The same program is the shim that commands run under, which is decided before anything else.
 
 mod args;
 mod command;
@@ -17,6 +19,9 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(exit) = holon_process::shim_main(std::env::args_os()) {
+        return exit;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(said) => {

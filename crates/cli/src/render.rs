@@ -11,6 +11,7 @@ use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::summary::{AgentListEntry, AgentSummary, Enforcement};
+use holon_domain::task::TaskListEntry;
 use holon_domain::text;
 use holon_domain::transcript::{TranscriptEntry, TranscriptKind};
 use serde::Serialize;
@@ -129,6 +130,7 @@ pub(crate) fn summary(summary: &AgentSummary) -> String {
         model,
         token_usage,
         execution,
+        active_tasks,
         ..
     } = summary;
     let mut lines = vec![
@@ -151,6 +153,7 @@ pub(crate) fn summary(summary: &AgentSummary) -> String {
         "messages   {} queued, {} in all, {} turns",
         agent.pending, agent.total_message_count, agent.turn_index
     ));
+    lines.extend(active_tasks.iter().map(task));
     if let Some(last) = &agent.last_turn_terminal {
         lines.push(format!(
             "last turn  {} ({}) at {}, {} rounds",
@@ -172,6 +175,18 @@ pub(crate) fn summary(summary: &AgentSummary) -> String {
         lines.push(format!("next       {hint}"));
     }
     lines.join("\n")
+}
+
+/// A task that is not over, in one line.
+fn task(task: &TaskListEntry) -> String {
+    let what = task.summary.as_deref().unwrap_or_default();
+    format!(
+        "task       {} ({}) since {}: {}",
+        task.id,
+        spelled(&task.status),
+        task.created_at,
+        text::preview(what, LINE_BYTES / 4)
+    )
 }
 
 /// The transcript, one block per entry.

@@ -6,7 +6,7 @@
 
 use crate::lifecycle::home_is_missing;
 use holon_domain::Timestamp;
-use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle, RestRecord};
+use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueView;
@@ -89,16 +89,16 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
     }
 }
 
-/// Whether nothing but the agent itself caused a message: its own follow-up, or the end of its own rest.
+/// Whether nothing but the agent itself caused a message: its own follow-up, the end of its own rest or of its own task.
 #[must_use]
 pub fn is_self_caused(message: &MessageEnvelope) -> bool {
     let own_system = matches!(&message.origin, Origin::System { subsystem }
         if subsystem == crate::subsystem::SLEEP_WAIT || subsystem == crate::subsystem::TOOL_ENQUEUE);
-    own_system
-        && matches!(
-            message.kind,
-            MessageKind::SystemTick | MessageKind::InternalFollowup
-        )
+    let own_words = matches!(
+        message.kind,
+        MessageKind::SystemTick | MessageKind::InternalFollowup
+    );
+    own_system && own_words || message.kind == MessageKind::TaskResult
 }
 
 fn status(agent: &AgentRecord, next: &Next) -> AgentStatus {
@@ -153,12 +153,12 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
             wakes_at: Some(*until),
             ..plain(
                 Posture::Idle,
-                rest_reason(agent.rest.as_ref(), "until a set time or any message"),
+                rest_reason(agent, "until a set time or any message"),
             )
         },
         Next::Rest => plain(
             Posture::Idle,
-            rest_reason(agent.rest.as_ref(), "until any message arrives"),
+            rest_reason(agent, "until any message arrives"),
         ),
     }
 }
@@ -211,10 +211,15 @@ fn paced_reason(agent: &AgentRecord) -> String {
     )
 }
 
-fn rest_reason(rest: Option<&RestRecord>, until: &str) -> String {
-    match rest.and_then(|rest| rest.reason.as_deref()) {
-        Some(reason) => format!("rests {until}: {reason}"),
-        None => format!("rests {until}"),
+fn rest_reason(agent: &AgentRecord, until: &str) -> String {
+    let tasks = match agent.active_tasks {
+        0 => String::new(),
+        1 => "; 1 task runs and its end wakes it, unless it was stopped".to_owned(),
+        count => format!("; {count} tasks run and the end of each wakes it, unless it was stopped"),
+    };
+    match agent.rest.as_ref().and_then(|rest| rest.reason.as_deref()) {
+        Some(reason) => format!("rests {until}{tasks}: {reason}"),
+        None => format!("rests {until}{tasks}"),
     }
 }
 

@@ -10,6 +10,7 @@ use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{EffectOutcomeDropped, Event};
 use holon_domain::log::LogEntry;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use holon_domain::task::TaskRecord;
 use holon_domain::timer::{Due, DueId};
 use holon_domain::turn::LogSeq;
 use holon_domain::{Entropy, Timestamp};
@@ -18,6 +19,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
     pub(crate) queue: QueueView,
     pub(crate) round: Option<RoundInHand>,
+    pub(crate) tasks: Vec<TaskRecord>,
     pub(crate) host: &'a HostFacts,
     pub(crate) now: Timestamp,
     pub(crate) entropy: &'a mut dyn Entropy,
@@ -37,11 +39,13 @@ impl<'a> Draft<'a> {
             agent,
             queue,
             round,
+            tasks,
         } = view;
         Self {
             agent,
             queue,
             round,
+            tasks,
             host,
             now,
             entropy,
@@ -160,6 +164,17 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn clear_due(&mut self, id: DueId) {
         self.facts.push(Fact::DueCleared { id });
+    }
+
+    /// Writes a task's row, and into the view of them.
+    pub(crate) fn write_task(&mut self, task: TaskRecord) {
+        match self.tasks.iter_mut().find(|known| known.id == task.id) {
+            Some(known) => known.clone_from(&task),
+            None => self.tasks.push(task.clone()),
+        }
+        let active = self.tasks.iter().filter(|task| !task.status.is_terminal());
+        self.agent.active_tasks = u32::try_from(active.count()).unwrap_or(u32::MAX);
+        self.facts.push(Fact::TaskWritten(Box::new(task)));
     }
 
     /// Whether an outcome belongs to the effect that is waited for; a stale one is recorded.

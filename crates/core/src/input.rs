@@ -11,11 +11,12 @@ use holon_domain::model::{
 };
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
+use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskReport};
 use holon_domain::timer::{Due, DueId};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::turn::LogSeq;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{MessageId, Timestamp};
+use holon_domain::{MessageId, TaskId, Timestamp};
 
 /// What the host knows that no agent row holds.
 #[derive(Debug, Clone)]
@@ -24,7 +25,8 @@ pub struct HostFacts {
     pub models: ModelChain,
 }
 
-/// What a decision about one agent may know. Bounded: one row, the queue's head, the round in hand.
+/// What a decision about one agent may know. Bounded: one row, the queue's head, the round in hand, the tasks that are
+/// not over and those a call names.
 #[derive(Debug, Clone)]
 pub struct AgentView {
     /// The agent's row.
@@ -33,6 +35,8 @@ pub struct AgentView {
     pub queue: QueueView,
     /// The calls of the round whose tools run, when they do.
     pub round: Option<RoundInHand>,
+    /// Its tasks that are not over, and those that calls of the round name.
+    pub tasks: Vec<TaskRecord>,
 }
 
 /// The round whose calls are being run.
@@ -174,6 +178,17 @@ pub enum Input {
         envelope: ToolEnvelope,
         /// How long it took.
         duration_ms: u64,
+        /// The command that goes on without the call, if it does.
+        goes_on: Option<Box<CommandTaskSpec>>,
+    },
+    /// A task's command came to its end, or is lost.
+    TaskEnded {
+        /// Of which effect.
+        stamp: Stamp,
+        /// Which task.
+        task_id: TaskId,
+        /// How.
+        report: Box<TaskReport>,
     },
     /// A time has come.
     DueCame {

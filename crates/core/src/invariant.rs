@@ -2,6 +2,7 @@
 
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::queue::QueueView;
+use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_domain::turn::Phase;
 
 /// A rule that does not hold.
@@ -21,6 +22,8 @@ pub struct StoredFacts {
     pub effects: Vec<u64>,
     /// Its due entries.
     pub due: Vec<u64>,
+    /// Its tasks that are not over.
+    pub tasks: Vec<TaskRecord>,
     /// Messages that are dequeued.
     pub dequeued: Vec<u64>,
 }
@@ -37,7 +40,7 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
             });
         }
     };
-    let awaited_effects = awaited_effects(agent);
+    let awaited_effects = awaited_effects(agent, &stored.tasks);
     expect(
         stored.effects == awaited_effects,
         "the open effects are exactly those a state waits for",
@@ -85,16 +88,48 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
         "interjections are part of the queue",
         &|| format!("{} of {}", queue.interjections, queue.pending),
     );
+    found.extend(check_tasks(agent, &stored.tasks));
     found
 }
 
+/// Checks an agent against its tasks that are not over.
+fn check_tasks(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<Violation> {
+    let may_run = match agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => true,
+        Lifecycle::Stopped | Lifecycle::Deleting => false,
+    };
+    let being_stopped = |task: &TaskRecord| task.status == TaskStatus::Cancelling;
+    let rules = [
+        (
+            usize::try_from(agent.active_tasks) == Ok(tasks.len()),
+            "the agent counts exactly its tasks that are not over",
+        ),
+        (
+            tasks.iter().all(|task| task.effect.is_some()),
+            "a task that is not over is watched or being stopped",
+        ),
+        (
+            may_run || tasks.iter().all(being_stopped),
+            "a task of an agent that may not run is being stopped",
+        ),
+    ];
+    let broken = rules.into_iter().filter(|(holds, _)| !holds);
+    let found = |(_, rule)| Violation {
+        rule,
+        found: format!("{} of {:?}: {tasks:?}", agent.active_tasks, agent.lifecycle),
+    };
+    broken.map(found).collect()
+}
+
 /// The effects the agent's states wait for.
-pub(crate) fn awaited_effects(agent: &AgentRecord) -> Vec<u64> {
+pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<u64> {
     let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
         Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => Some(effect),
         Phase::BackingOff { .. } => None,
     });
-    let mut all: Vec<u64> = agent.home_effect.into_iter().chain(of_turn).collect();
+    let of_tasks = tasks.iter().filter_map(|task| task.effect);
+    let of_home = agent.home_effect.into_iter();
+    let mut all: Vec<u64> = of_home.chain(of_turn).chain(of_tasks).collect();
     all.sort_unstable();
     all
 }

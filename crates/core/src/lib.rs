@@ -5,7 +5,7 @@
 //!
 //! Who may cause what: `admission` lets messages in, `schedule` picks the next one, `turn` runs it to its end,
 //! `attempt` judges provider failures, `rest` sets pauses and ends them, `lifecycle` makes, starts, stops and
-//! removes agents, `recovery` settles what a dead process left open. `assess` is the only place that says where
+//! removes agents, `task` follows commands that go on without their call, `recovery` settles what a dead process left open. `assess` is the only place that says where
 //! an agent stands, and `invariant` checks what must always hold.
 
 pub mod admission;
@@ -23,6 +23,7 @@ mod schedule;
 mod step;
 mod subsystem;
 pub mod summary;
+mod task;
 mod turn;
 
 pub use input::{AgentView, HostFacts, Input, Reply, RoundAnswer, RoundInHand, Stamp};

@@ -3,14 +3,16 @@
 //! | state | start | stop | delete | message |
 //! |---|---|---|---|---|
 //! | booting | unchanged | stopped | deleting | admitted, waits |
-//! | runnable | unchanged | stopped, its run aborted, its queue kept | deleting | admitted |
+//! | runnable | unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | deleting | admitted |
 //! | stopped | booting, and runnable once its home is there | unchanged | deleting | refused |
 //! | deleting | refused | refused | unchanged, or tried again if it failed | refused |
+//!
+//! A removal ends the agent's tasks by force first; its home goes with the last of them.
 
 use crate::draft::Draft;
 use crate::input::{HostFacts, NewAgent, Reply, Stamp};
 use crate::rejection::Rejection;
-use crate::{rest, turn};
+use crate::{rest, task, turn};
 use holon_domain::agent::{AgentRecord, Counters, LastFailure, Lifecycle};
 use holon_domain::decision::Decision;
 use holon_domain::effect::Effect;
@@ -65,6 +67,7 @@ pub fn create(
         totals: Default::default(),
         self_caused_turns: 0,
         self_caused_queued: 0,
+        active_tasks: 0,
         pace: None,
         last_turn: None,
         last_failure: None,
@@ -75,6 +78,7 @@ pub fn create(
         agent,
         queue: QueueView::default(),
         round: None,
+        tasks: Vec::new(),
     };
     let mut draft = Draft::new(view, host, now, entropy);
     draft.event(Event::AgentCreated(created));
@@ -250,6 +254,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
                 "stopped by an operator before the answer was complete",
             );
             apply_control(draft, "stop", Lifecycle::Stopped, aborted);
+            task::stop_all(draft, false, "stopped with its agent");
             Ok(Reply::Done)
         }
     }
@@ -266,8 +271,16 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     }
     let aborted = release_all(draft, "removed before the answer was complete");
     apply_control(draft, "delete", Lifecycle::Deleting, aborted);
-    remove_home(draft);
+    task::stop_all(draft, true, "removed with its agent");
+    remove_home_after_tasks(draft);
     Reply::Done
+}
+
+/// Removes the home once no command of the agent uses it: the end of the last one removes it.
+pub(crate) fn remove_home_after_tasks(draft: &mut Draft<'_>) {
+    if task::active(draft).next().is_none() {
+        remove_home(draft);
+    }
 }
 
 /// Removes the home, or tries to again.
@@ -281,9 +294,8 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
         draft.close_effect(effect);
     }
     rest::end_rest(draft);
-    let aborted = turn::abort(draft, TerminalReason::AgentStopped, summary);
     draft.agent.generation += 1;
-    aborted
+    turn::abort(draft, TerminalReason::AgentStopped, summary)
 }
 
 fn apply_control(

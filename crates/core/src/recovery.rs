@@ -1,13 +1,14 @@
 //! Recovery: what a new process makes of what a dead one left open. Idempotent; a crash during it is one more boot.
 //!
 //! Each open effect is settled by the rule on its variant: homes are made or removed again, a model is asked again,
-//! a tool call that had begun gets the result its executor can prove, or becomes "outcome unknown" once, and calls
+//! tasks are watched or stopped again, a call that finds what it began is taken up again,
+//! any other call that had begun gets the result its executor can prove, or becomes "outcome unknown" once, and calls
 //! behind it are closed as not started.
 //! A turn that was resumed too often without one new log entry is poison: its message is set aside.
 
 use crate::draft::Draft;
 use crate::input::{Proven, Reply};
-use crate::{invariant, lifecycle, turn};
+use crate::{invariant, lifecycle, task, turn};
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
@@ -41,14 +42,15 @@ pub(crate) fn take_up(draft: &mut Draft<'_>) -> Reply {
 fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<Proven>) -> Reply {
     draft.agent.generation += 1;
     // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
-    for id in invariant::awaited_effects(&draft.agent) {
+    for id in invariant::awaited_effects(&draft.agent, &[]) {
         draft.close_effect(id);
     }
     draft.agent.home_effect = None;
+    task::follow_anew(draft);
     let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.identity.temporary;
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
-            lifecycle::remove_home(draft);
+            lifecycle::remove_home_after_tasks(draft);
             return Reply::Done;
         }
         // Whoever waited for a temporary agent's answer is gone with the process.
@@ -71,6 +73,7 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
         if let Phase::BackingOff { due, .. } = turn.phase {
             draft.clear_due(due);
         }
+        turn::take_over(draft, &turn);
         turn::close_unfinished(
             draft,
             &turn,
@@ -107,6 +110,13 @@ fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: O
             draft.agent.open_turn = Some(turn);
         }
         Phase::RunningTool { effect, .. } => {
+            mark_resume(&mut turn, draft.agent.counters.log, clean_exit);
+            if turn.resume.count < limits::RESUMES_WITHOUT_PROGRESS && turn::takes_up(draft, &turn)
+            {
+                record(draft, &turn, Vec::new(), Vec::new());
+                return turn::take_up_call(draft, turn);
+            }
+            turn::take_over(draft, &turn);
             let proof = proven.filter(|proof| proof.effect == effect);
             let is_proven = proof.is_some();
             let running = |call: &ToolCall| match proof {

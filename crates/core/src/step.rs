@@ -6,7 +6,7 @@
 use crate::draft::Draft;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
-use crate::{admission, lifecycle, recovery, rest, schedule, turn};
+use crate::{admission, lifecycle, recovery, rest, schedule, task, turn};
 use holon_domain::decision::Decision;
 use holon_domain::{Entropy, Timestamp};
 
@@ -64,7 +64,20 @@ fn apply(draft: &mut Draft<'_>, input: Input) -> Result<Reply, Rejection> {
             stamp,
             envelope,
             duration_ms,
-        } => Ok(turn::tool_finished(draft, stamp, envelope, duration_ms)),
+            goes_on,
+        } => {
+            let finished = turn::Finished {
+                envelope,
+                duration_ms,
+                goes_on: goes_on.map(|spec| *spec),
+            };
+            Ok(turn::tool_finished(draft, stamp, finished))
+        }
+        Input::TaskEnded {
+            stamp,
+            task_id,
+            report,
+        } => Ok(task::ended(draft, stamp, &task_id, &report)),
         Input::DueCame {
             id,
             planned_at,

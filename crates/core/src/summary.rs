@@ -1,4 +1,4 @@
-//! What is shown of an agent, computed from its row and its queue.
+//! What is shown of an agent, computed from its row, its queue and its tasks.
 
 use crate::assess::{Assessment, assess};
 use crate::input::HostFacts;
@@ -9,10 +9,16 @@ use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
     ExecutionPolicy, ExecutionSnapshot, LifecycleHint, ModelSource,
 };
+use holon_domain::task::TaskListEntry;
 
 /// One agent, concisely.
 #[must_use]
-pub fn summarise(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> AgentSummary {
+pub fn summarise(
+    agent: &AgentRecord,
+    queue: &QueueView,
+    active_tasks: Vec<TaskListEntry>,
+    host: &HostFacts,
+) -> AgentSummary {
     let standing = assess(agent, queue);
     AgentSummary {
         identity: agent.identity.clone(),
@@ -30,6 +36,7 @@ pub fn summarise(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> Ag
             policy: ExecutionPolicy::host_local(),
             workspace: agent.workspace.clone(),
         },
+        active_tasks,
         newest_seq: agent.counters.events,
     }
 }

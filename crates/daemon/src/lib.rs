@@ -26,7 +26,7 @@ pub use endpoint::{Endpoints, socket_path};
 pub use error::Error;
 pub use log::{LogLevel, start_logging};
 pub use policy::{retry_policy, waiting_failure_kinds};
-pub use port::wall_clock;
+pub use port::{Commands, wall_clock};
 pub use probe::{Probe, local_models, probe};
 pub use run_local::run_local;
 pub use runtime::{run_runtime, serve_runtime};

@@ -217,6 +217,9 @@ pub struct AgentRecord {
     /// How many queued messages nothing but the agent itself caused.
     #[serde(default)]
     pub self_caused_queued: u64,
+    /// How many of its tasks are not over: counted from their rows, and only written with them.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub active_tasks: u32,
     /// The pause before the next such turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,

@@ -1,5 +1,6 @@
 //! What came of a command: bounded captures of its streams and how it ended.
 
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// One captured stream: all of it, or its head and tail when it was longer than the capture.
@@ -13,6 +14,9 @@ pub struct CapturedStream {
     pub total_bytes: u64,
     /// Bytes dropped between head and tail.
     pub dropped_bytes: u64,
+    /// The file that keeps it, complete up to its cap, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// How a command ended.
@@ -75,4 +79,49 @@ pub enum CommandFailure {
     /// The run was aborted and the command with it.
     #[error("the command was stopped because its run was aborted")]
     Cancelled,
+    /// It was started, and nobody can prove that it runs or how it ended.
+    #[error("the command was started, and what came of it is not known: {reason}")]
+    Lost {
+        /// What is known instead.
+        reason: String,
+        /// The last it printed.
+        output_tail: String,
+    },
+}
+
+/// A command that still runs when its call has waited long enough.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRunning {
+    /// Where it runs, resolved.
+    pub workdir: String,
+    /// When its program began.
+    pub started_at: Timestamp,
+    /// What it has printed so far.
+    pub stdout: CapturedStream,
+    /// What it has complained so far; empty on a terminal.
+    pub stderr: CapturedStream,
+}
+
+/// Part of one output stream of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StreamPart {
+    /// The text. Broken characters are replaced.
+    pub text: String,
+    /// The stream's offset of its first byte. Beyond the one that was asked for, what lies between was not kept.
+    pub at: u64,
+    /// The offset to ask for next.
+    pub next_offset: u64,
+    /// Bytes the stream has in all, so far.
+    pub total_bytes: u64,
+    /// The file that keeps it.
+    pub path: Option<String>,
+}
+
+/// What a task has printed, as far as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TaskPrinted {
+    /// Its output, or the terminal's transcript.
+    pub output: StreamPart,
+    /// Its complaints, where they are kept apart.
+    pub stderr: Option<StreamPart>,
 }

@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::log::{BlobHash, LogEntry};
 use crate::provider::LearnedLimits;
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
+use crate::task::TaskRecord;
 use crate::time::Timestamp;
 use crate::timer::{Due, DueId};
 use crate::turn::LogSeq;
@@ -94,6 +95,8 @@ pub enum Fact {
         /// Which.
         id: DueId,
     },
+    /// A task begins or changes. One that is over never changes.
+    TaskWritten(Box<TaskRecord>),
     /// A provider's error taught something about a model. One row for the host; what was learned later counts.
     LimitLearned {
         /// `provider/model`.

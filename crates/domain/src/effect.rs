@@ -3,7 +3,7 @@
 //! Each variant says how often it may be performed and what a crash before, during and after it means.
 
 use crate::block::ToolCall;
-use crate::id::AgentId;
+use crate::id::{AgentId, TaskId};
 use crate::intent::HostAction;
 use crate::time::Timestamp;
 use crate::workspace::WorkspaceEntry;
@@ -26,8 +26,9 @@ pub enum Effect {
         /// Which try of the round, from 1.
         attempt: u32,
     },
-    /// Run a tool call. At most once: after a crash it is not run again, and unless the executor can prove
-    /// what came of it, its result is "outcome unknown", written once.
+    /// Run a tool call. What a crash means stands on its action ([`HostAction::after_restart`]): a call that can be
+    /// taken up again is; of any other the executor proves what came of it, or its result is "outcome unknown",
+    /// written once.
     RunTool {
         /// The turn.
         turn_index: u64,
@@ -37,6 +38,18 @@ pub enum Effect {
         action: HostAction,
         /// Where it runs.
         workspace: WorkspaceEntry,
+    },
+    /// Watch a task's command to its end. At least once: it only watches.
+    WatchTask {
+        /// Which.
+        task_id: TaskId,
+    },
+    /// Stop a task's command and everything it started, and watch it to its end. At least once: what is over is over.
+    StopTask {
+        /// Which.
+        task_id: TaskId,
+        /// Whether at once, without asking first.
+        force: bool,
     },
     /// Remove the agent's home. At least once; idempotent.
     RemoveHome,
@@ -50,6 +63,8 @@ impl Effect {
             Self::PrepareHome => "prepare_home",
             Self::CallModel { .. } => "call_model",
             Self::RunTool { .. } => "run_tool",
+            Self::WatchTask { .. } => "watch_task",
+            Self::StopTask { .. } => "stop_task",
             Self::RemoveHome => "remove_home",
         }
     }

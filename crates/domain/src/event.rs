@@ -5,6 +5,7 @@
 
 mod message;
 mod provider;
+mod task;
 mod turn;
 
 pub use message::{
@@ -15,6 +16,7 @@ pub use provider::{
     AgentModelOverrideCleared, AgentModelOverrideSet, ModelLimitLearned, ProviderFallbackSelected,
     ProviderRetryScheduled, ProviderRoundCompleted, TerminalDeliveryRoundCompleted,
 };
+pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
     AssistantRoundRecorded, MaxOutputTokensRecovery, RuntimeError, ToolExecuted,
     ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted, TurnTerminal,
@@ -139,6 +141,12 @@ events! {
     ToolExecuted = "tool_executed", v 1;
     /// A call failed.
     ToolExecutionFailed = "tool_execution_failed", v 1;
+    /// A command goes on as a task.
+    TaskCreated = "task_created", v 1;
+    /// A task moved on.
+    TaskStatusUpdated = "task_status_updated", v 1;
+    /// The result of a task was queued.
+    TaskResultReceived = "task_result_received", v 1;
     /// A turn ended.
     TurnTerminal = "turn_terminal", v 1;
     /// A turn failed.

@@ -84,6 +84,19 @@ ids! {
     WorkspaceId = "ws-";
 }
 
+impl TaskId {
+    /// The task a call's command becomes when it goes on without it. A call has one at most, so that a restart finds
+    /// what was started rather than start it again.
+    #[must_use]
+    pub fn of_call(call: &CallId) -> Self {
+        let random = call.as_str();
+        Self(format!(
+            "task_{}",
+            random.strip_prefix("call_").unwrap_or(random)
+        ))
+    }
+}
+
 /// The name of an agent: also the name of its directory, so it is one safe path component.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -2,6 +2,7 @@
 //!
 //! An intent is either a fact the kernel decides inside its own commit, or an action the shell performs as an effect.
 
+use crate::id::TaskId;
 use crate::message::Priority;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,29 @@ pub enum Intent {
     },
     /// Describe the agent.
     AgentGet,
+    /// List the agent's tasks that are not over.
+    TaskList,
+    /// Describe one task.
+    TaskStatus {
+        /// Which.
+        task_id: TaskId,
+    },
+    /// Ask a task to stop; asked again, stop it by force.
+    TaskStop {
+        /// Which.
+        task_id: TaskId,
+    },
+    /// Write to a task.
+    TaskInput {
+        /// Which.
+        task_id: TaskId,
+        /// What.
+        input: String,
+        /// Whether nothing more follows.
+        close_input: bool,
+    },
+    /// Read what a task printed.
+    TaskOutput(TaskOutput),
     /// Something outside the kernel.
     Host(HostAction),
 }
@@ -33,10 +57,40 @@ pub enum Intent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum HostAction {
-    /// Run a command to its end.
+    /// Run a command until it ends or has run for long enough to go on as a task.
     ExecCommand(ExecCommand),
+    /// Run commands one after the other, each to its end.
+    ExecCommandBatch(ExecCommandBatch),
     /// Change files by a patch, all of them or none.
     ApplyPatch(ApplyPatch),
+    /// Write to a task.
+    TaskInput(TaskInput),
+    /// Read what a task printed.
+    TaskOutput(TaskOutput),
+}
+
+/// What a restart means for a call that was under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterRestart {
+    /// It is performed again: it finds what it began rather than begin it a second time, or only reads.
+    TakenUp,
+    /// It is not performed again: what came of it is proven, or unknown.
+    Proven,
+}
+
+impl HostAction {
+    /// What a restart means for it.
+    #[must_use]
+    pub const fn after_restart(&self) -> AfterRestart {
+        match self {
+            // A shim claims its command, so it is started once; input is numbered, so it is given once.
+            Self::ExecCommand(_)
+            | Self::ExecCommandBatch(_)
+            | Self::TaskInput(_)
+            | Self::TaskOutput(_) => AfterRestart::TakenUp,
+            Self::ApplyPatch(_) => AfterRestart::Proven,
+        }
+    }
 }
 
 /// A patch, read and found well-formed.
@@ -44,6 +98,17 @@ pub enum HostAction {
 pub struct ApplyPatch {
     /// A unified diff; its paths count from the active workspace's execution root.
     pub patch: String,
+}
+
+/// What an equal command that runs already means for a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DuplicatePolicy {
+    /// The running one is named instead of starting another.
+    #[default]
+    ReuseRunning,
+    /// Another is started.
+    StartNew,
 }
 
 /// A command, understood and bounded.
@@ -59,9 +124,64 @@ pub struct ExecCommand {
     pub shell: Option<String>,
     /// Whether as a login shell.
     pub login: bool,
-    /// How long it may run before it is stopped.
-    pub timeout_ms: u64,
+    /// Whether on a terminal.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub tty: bool,
+    /// Whether it can be written to.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub accepts_input: bool,
+    /// What an equal command that runs already means.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub duplicate_policy: DuplicatePolicy,
+    /// How long the call waits for it before it goes on as a task; in a batch, how long it may run.
+    #[serde(alias = "timeout_ms")]
+    pub yield_time_ms: u64,
     /// The most of its output a model reads, in estimated tokens; the host's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
+}
+
+/// Commands to run one after the other. None of them becomes a task: one that takes too long is stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecCommandBatch {
+    /// In this order.
+    pub items: Vec<ExecCommand>,
+    /// Whether the rest is skipped once one fails.
+    pub stop_on_error: bool,
+}
+
+/// Something to write to a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskInput {
+    /// Which.
+    pub task_id: TaskId,
+    /// Its number: later input has a greater one, and a number is given once.
+    pub number: u64,
+    /// What.
+    pub input: String,
+    /// Whether nothing more follows.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub close_input: bool,
+}
+
+/// A look at what a task printed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskOutput {
+    /// Which.
+    pub task_id: TaskId,
+    /// How long to wait for its end first; none reads at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+    /// Only what its output has from this offset on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_byte: Option<u64>,
+    /// Only what its separate complaints have from this offset on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr_after_byte: Option<u64>,
+    /// Only the last lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail_lines: Option<u32>,
+    /// The most a model reads, in estimated tokens; the host's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
 }

@@ -68,10 +68,32 @@ pub const TOOL_OUTPUT_TOKENS: u32 = 8_000;
 pub const TOOL_OUTPUT_TOKENS_MAX: u32 = 64_000;
 /// Bytes kept in memory of one command's stream; the middle beyond it is dropped while the pipe is drained.
 pub const COMMAND_STREAM_BYTES: usize = 512 << 10;
-/// How long a command may run when the call does not say.
-pub const COMMAND_TIMEOUT_MS: u64 = 120_000;
+/// How long a call waits for its command before the command goes on as a task, when the call does not say.
+pub const YIELD_MS: u64 = 10_000;
 /// And at most.
-pub const COMMAND_TIMEOUT_MAX_MS: u64 = 600_000;
+pub const YIELD_MAX_MS: u64 = 600_000;
+/// Commands of one batch.
+pub const BATCH_COMMANDS: usize = 12;
+/// How long a command of a batch may run when the call does not say.
+pub const BATCH_COMMAND_MS: u64 = 120_000;
+/// Bytes of one output stream of a command kept on disk: its beginning and its end. The rest is drained and dropped.
+pub const COMMAND_OUTPUT_BYTES: u64 = 64 << 20;
+/// Disk the output files of one agent may take; the oldest of commands that are over go first.
+pub const OUTPUT_KEPT_BYTES: u64 = 1 << 30;
+/// Tasks of one agent that are not over. At this many a command is refused until one has ended.
+pub const TASKS_PER_AGENT: usize = 128;
+/// Tasks of one agent that are over and still listed; older ones go.
+pub const TASKS_KEPT: u64 = 1_000;
+/// Bytes of a task's last output that are kept in its row and told with its end.
+pub const TASK_SUMMARY_BYTES: usize = 4_000;
+/// How long a task that is asked to stop may take before it is killed.
+pub const TASK_STOP_GRACE_MS: u64 = 5_000;
+/// How long a look at a task's output waits for the task's end when the call does not say.
+pub const TASK_WAIT_MS: u64 = 30_000;
+/// And at most.
+pub const TASK_WAIT_MAX_MS: u64 = 600_000;
+/// Bytes one call writes to a task.
+pub const TASK_INPUT_BYTES: usize = 64 << 10;
 /// Bytes of `ToolError::details` a model reads; larger details become a preview and a digest.
 pub const TOOL_ERROR_DETAIL_BYTES: usize = 1_000;
 /// Longest `Sleep(duration_ms)`: one day. Longer waits are timers.

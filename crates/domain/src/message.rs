@@ -339,8 +339,9 @@ impl MessageEnvelope {
     /// Whether it may enter a running turn at a safe point.
     #[must_use]
     pub fn may_interject(&self) -> bool {
-        self.kind == MessageKind::OperatorPrompt
+        let operator_interjects = self.kind == MessageKind::OperatorPrompt
             && self.priority == Priority::Interject
-            && self.authority_class == AuthorityClass::OperatorInstruction
+            && self.authority_class == AuthorityClass::OperatorInstruction;
+        operator_interjects || self.kind == MessageKind::TaskResult
     }
 }

@@ -5,6 +5,7 @@ use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::id::{MessageId, RunId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
+use crate::task::TaskListEntry;
 use crate::time::Timestamp;
 use crate::turn::TerminalRecord;
 use crate::workspace::WorkspaceEntry;
@@ -248,6 +249,9 @@ pub struct AgentSummary {
     pub closure: Option<ClosureDecision>,
     /// Where its tools run.
     pub execution: ExecutionSnapshot,
+    /// Its tasks that are not over; the end of each wakes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub active_tasks: Vec<TaskListEntry>,
     /// Its newest event, from the same read.
     pub newest_seq: u64,
 }

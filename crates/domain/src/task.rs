@@ -1,10 +1,27 @@
-//! Managed executions: their vocabulary. The command family fills in the behaviour.
+//! Managed executions: the row of one, how it is found again, and how it ended.
+//!
+//! A row exists from the moment a command goes on without the call that started it. Its status only moves forward:
+//! queued, running, cancelling, then one of the four ends, which nothing changes any more. While it is not over it
+//! holds the one effect that watches or stops it.
+
+mod snapshot;
+
+pub use snapshot::{
+    ArtifactRef, CommandSnapshot, InputTarget, TaskHandle, TaskListEntry, TaskOutputSnapshot,
+    TaskStatusSnapshot,
+};
 
 use crate::authority::TrustLevel;
-use crate::id::{AgentId, MessageId, TaskId, WorkItemId};
+use crate::command::{CapturedStream, CommandOutput};
+use crate::effect::EffectId;
+use crate::failure::FailureArtifact;
+use crate::id::{AgentId, CallId, MessageId, TaskId, WorkItemId};
+use crate::intent::ExecCommand;
 use crate::time::Timestamp;
+use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
 
 /// What runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -72,8 +89,8 @@ pub enum TaskRecoverySpec {
     CommandTask {
         /// What it was for.
         summary: String,
-        /// How it was started.
-        spec: Value,
+        /// How it was started and where it is found.
+        spec: Box<CommandTaskSpec>,
         /// On whose word.
         trust: TrustLevel,
     },
@@ -88,6 +105,148 @@ pub enum TaskRecoverySpec {
         /// Where it works.
         workspace_mode: WorkspaceMode,
     },
+}
+
+/// A command that goes on without the call that started it.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a published field of its own"
+)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandTaskSpec {
+    /// The call that started it; its shim answers to this and to nothing else.
+    pub call_id: CallId,
+    /// The shell text.
+    pub cmd: String,
+    /// What tells equal commands: a digest of text, directory, shell, login and terminal.
+    pub cmd_digest: String,
+    /// Where it runs.
+    pub workdir: String,
+    /// Which shell; the user's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<String>,
+    /// Whether as a login shell.
+    #[serde(default)]
+    pub login: bool,
+    /// Whether on a terminal.
+    #[serde(default)]
+    pub tty: bool,
+    /// Whether it can be written to.
+    #[serde(default)]
+    pub accepts_input: bool,
+    /// The file of its output, or of the terminal's transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_path: Option<String>,
+    /// The file of its complaints, where they are kept apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr_path: Option<String>,
+    /// Whether it was promoted by its call, rather than taken over when its run was called off.
+    #[serde(default)]
+    pub promoted_from_exec_command: bool,
+    /// How many commands the call holds, where it holds several; each is found by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_items: Option<u32>,
+}
+
+impl CommandTaskSpec {
+    /// The command of a call, before anything is known of its files.
+    #[must_use]
+    pub fn of(call_id: &CallId, command: &ExecCommand, workspace: &WorkspaceEntry) -> Self {
+        Self {
+            call_id: call_id.clone(),
+            cmd: command.cmd.clone(),
+            cmd_digest: cmd_digest(command, workspace),
+            workdir: workdir(command, workspace),
+            shell: command.shell.clone(),
+            login: command.login,
+            tty: command.tty,
+            accepts_input: command.accepts_input,
+            output_path: None,
+            stderr_path: None,
+            promoted_from_exec_command: false,
+            batch_items: None,
+        }
+    }
+}
+
+/// What tells equal commands: the hexadecimal SHA-256 of text, directory, shell, login and terminal.
+#[must_use]
+pub fn cmd_digest(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
+    let identity = serde_json::json!([
+        command.cmd,
+        workdir(command, workspace),
+        command.shell,
+        command.login,
+        command.tty,
+    ]);
+    let digest = Sha256::digest(identity.to_string().as_bytes());
+    digest.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").ok();
+        text
+    })
+}
+
+/// The directory by its words: the way through links is the executor's.
+fn workdir(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let asked = command.workdir.as_deref().unwrap_or_default();
+    let from = if asked.starts_with('/') {
+        ""
+    } else {
+        workspace.cwd.as_str()
+    };
+    for part in from.split('/').chain(asked.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// What whoever watched or stopped a command reports of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskReport {
+    /// It ended. The captures are short.
+    Ended(CommandOutput),
+    /// Nobody can prove that it runs or how it ended.
+    Lost {
+        /// What is known instead.
+        reason: String,
+        /// The last it printed.
+        stdout: CapturedStream,
+        /// The last it complained.
+        stderr: CapturedStream,
+    },
+}
+
+/// How a task ended: what stays readable when its files are gone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskEnd {
+    /// When that was put on record.
+    pub ended_at: Timestamp,
+    /// The command's exit status, as a shell tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// How long it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// One sentence.
+    pub result_summary: String,
+    /// The last of its output, bounded.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output_summary: String,
+    /// Bytes of output in all.
+    #[serde(default)]
+    pub output_bytes: u64,
+    /// Evidence, when it did not end well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_artifact: Option<FailureArtifact>,
 }
 
 /// Where a child works.
@@ -133,4 +292,21 @@ pub struct TaskRecord {
     /// How it is brought back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<TaskRecoverySpec>,
+    /// The effect that watches or stops it; none once it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<EffectId>,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<TaskEnd>,
+}
+
+impl TaskRecord {
+    /// The command, where it is one.
+    #[must_use]
+    pub fn command(&self) -> Option<&CommandTaskSpec> {
+        match &self.recovery {
+            Some(TaskRecoverySpec::CommandTask { spec, .. }) => Some(spec),
+            Some(TaskRecoverySpec::ChildAgentTask { .. }) | None => None,
+        }
+    }
 }

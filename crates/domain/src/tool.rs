@@ -148,6 +148,10 @@ pub enum ToolErrorKind {
     UnsupportedAgentProfileCapability,
     /// The answer was cut off inside a call, which was therefore not run.
     TruncatedToolCall,
+    /// The agent has no such task.
+    UnknownTask,
+    /// An argument a command of a batch does not take.
+    UnsupportedBatchCommandField,
     /// The command could not be started.
     CommandSpawnFailed,
     /// The command ran out of time and was stopped.

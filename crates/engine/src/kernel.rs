@@ -11,9 +11,11 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::block::{calls_of, text_of};
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::intent::Intent;
 use holon_domain::log::LogEntry;
+use holon_domain::tool::ToolError;
 use holon_domain::turn::Phase;
-use holon_domain::{AgentId, Entropy, Timestamp, limits, text};
+use holon_domain::{AgentId, Entropy, TaskId, Timestamp, limits, text};
 use holon_store::{AgentNo, Tx};
 
 /// Handles inputs. Holds only what the host knows that no row does.
@@ -110,7 +112,8 @@ impl Kernel {
         if matches!(input, Input::Admit(_)) && asks.is_none() {
             return Ok(Err(Refusal::NoModel));
         }
-        let view = view(tx, no, agent)?;
+        let mut view = view(tx, no, agent)?;
+        add_named_tasks(tx, no, &mut view, &input)?;
         let first = match step(view, input, &facts, now, entropy) {
             Ok(first) => first,
             Err(rejection) => return Ok(Err(Refusal::Rejected(rejection))),
@@ -155,7 +158,45 @@ fn run_to_rest(
     Ok(())
 }
 
-/// Loads what a decision may know: the queue's head, and the calls in hand while tools run.
+/// Adds the tasks that calls name and that are over: they are not part of the view otherwise.
+fn add_named_tasks(
+    tx: &mut Tx<'_>,
+    no: AgentNo,
+    view: &mut AgentView,
+    input: &Input,
+) -> Result<(), holon_store::Error> {
+    let answered: &[Result<Intent, ToolError>] = match input {
+        Input::RoundAnswered { answer, .. } => &answer.intents,
+        _ => &[],
+    };
+    let in_hand = view.round.iter().flat_map(|round| &round.calls);
+    let intents = in_hand.map(|(_, intent)| intent).chain(answered);
+    let named: Vec<TaskId> = intents
+        .filter_map(|intent| named_task(intent.as_ref().ok()?))
+        .collect();
+    for id in named {
+        if view.tasks.iter().any(|task| task.id == id) {
+            continue;
+        }
+        view.tasks.extend(tx.task(no, &id)?);
+    }
+    Ok(())
+}
+
+fn named_task(intent: &Intent) -> Option<TaskId> {
+    match intent {
+        Intent::TaskStatus { task_id } | Intent::TaskStop { task_id } => Some(task_id.clone()),
+        Intent::Sleep { .. }
+        | Intent::Enqueue { .. }
+        | Intent::AgentGet
+        | Intent::TaskList
+        | Intent::TaskInput { .. }
+        | Intent::TaskOutput(_)
+        | Intent::Host(_) => None,
+    }
+}
+
+/// Loads what a decision may know: the queue's head, the calls in hand while tools run, the tasks that are not over.
 fn view(tx: &mut Tx<'_>, no: AgentNo, agent: AgentRecord) -> Result<AgentView, holon_store::Error> {
     let queue = tx.queue(no)?;
     let phase = agent.open_turn.as_ref().map(|turn| &turn.phase);
@@ -166,10 +207,15 @@ fn view(tx: &mut Tx<'_>, no: AgentNo, agent: AgentRecord) -> Result<AgentView, h
         }
         Some(Phase::CallingModel { .. } | Phase::BackingOff { .. }) | None => None,
     };
+    let tasks = match agent.active_tasks {
+        0 => Vec::new(),
+        _ => tx.active_tasks(no)?,
+    };
     Ok(AgentView {
         agent,
         queue,
         round,
+        tasks,
     })
 }
 
@@ -230,6 +276,7 @@ impl Work {
                 | Fact::BriefWritten { .. }
                 | Fact::EventRecorded { .. }
                 | Fact::DueCleared { .. }
+                | Fact::TaskWritten(_)
                 | Fact::LimitLearned { .. }
                 | Fact::BlobKept { .. } => {}
             }

@@ -16,6 +16,7 @@ pub mod reads;
 pub mod request;
 mod run_once;
 mod shell;
+mod tasks;
 
 pub use acts::Acts;
 pub use conduct::{Conduct, Scope};

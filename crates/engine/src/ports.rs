@@ -4,14 +4,15 @@
 
 use crate::request::WorkspaceChoice;
 use async_trait::async_trait;
-use holon_domain::command::{CommandFailure, CommandOutput};
+use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning, TaskPrinted};
 use holon_domain::file_change::PatchApplied;
-use holon_domain::intent::{ApplyPatch, ExecCommand};
+use holon_domain::intent::{ApplyPatch, ExecCommand, TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
+use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, CallId, Entropy, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -44,16 +45,125 @@ pub struct CommandContext {
     pub workspace: WorkspaceEntry,
 }
 
-/// Runs commands.
+/// By what a command is found again, by this process and by any later one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CommandKey {
+    /// The home of the agent it runs for.
+    pub agent_home: String,
+    /// Its name: the task it is or would become, and its number where a call holds several.
+    pub name: String,
+    /// The call that asked for it; whoever runs it answers to this.
+    pub call: CallId,
+}
+
+impl CommandKey {
+    /// The command of a call.
+    #[must_use]
+    pub fn of_call(agent_home: &str, call: &CallId) -> Self {
+        Self {
+            agent_home: agent_home.to_owned(),
+            name: TaskId::of_call(call).to_string(),
+            call: call.clone(),
+        }
+    }
+
+    /// One of several commands of the same call, counted from 1.
+    #[must_use]
+    pub fn item(&self, number: usize) -> Self {
+        Self {
+            name: format!("{}-{number}", self.name),
+            ..self.clone()
+        }
+    }
+}
+
+/// A command to run.
+#[derive(Debug, Clone)]
+pub struct CommandOrder {
+    /// By what it is found.
+    pub key: CommandKey,
+    /// For whom and where.
+    pub context: CommandContext,
+    /// What.
+    pub command: ExecCommand,
+    /// What happens when it takes longer than `command.yield_time_ms`.
+    pub when_late: WhenLate,
+}
+
+/// What happens to a command that takes long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenLate {
+    /// It goes on, and the call that waited is told so.
+    GoesOn,
+    /// It is stopped.
+    IsStopped,
+}
+
+/// What came of a command while its call waited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandRun {
+    /// It ended.
+    Ended(CommandOutput),
+    /// It goes on.
+    Running(CommandRunning),
+}
+
+/// Why a task took no input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputRefused {
+    /// In words for whoever wrote it.
+    pub reason: String,
+}
+
+/// Runs commands, each under a process of its own that outlives this one. A command of one key is started once.
 #[async_trait]
 pub trait CommandHost: Send + Sync + std::fmt::Debug {
-    /// Runs a command to its end, its timeout, or `cancel`, whichever is first.
+    /// Whether a command of this key was begun, whatever came of it.
+    async fn was_begun(&self, key: &CommandKey) -> bool;
+
+    /// Starts the command, or finds the one that was started, and waits for its end or until it is late.
+    /// After `cancel` it returns soon, with `Cancelled` and the command left as it is.
     async fn run(
         &self,
-        context: CommandContext,
-        command: ExecCommand,
+        order: CommandOrder,
         cancel: CancellationToken,
-    ) -> Result<CommandOutput, CommandFailure>;
+    ) -> Result<CommandRun, CommandFailure>;
+
+    /// Whether the command is proven to run.
+    async fn is_alive(&self, key: &CommandKey) -> bool;
+
+    /// Waits for the end of a command that was begun. Dropping the future changes nothing for the command.
+    async fn watch(&self, key: &CommandKey) -> TaskReport;
+
+    /// Asks every process of the command to end, kills after `grace_ms` those that have not, and reports.
+    /// A command that was never begun never will be.
+    async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport;
+
+    /// Writes to a command. Input of a number that was given before is not given again.
+    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused>;
+
+    /// What a command printed, as far as the query asks for it: at most `max_bytes` of each stream.
+    async fn printed(
+        &self,
+        key: &CommandKey,
+        query: &TaskOutput,
+        max_bytes: usize,
+    ) -> Result<TaskPrinted, String>;
+
+    /// The outcome of a command is on record: what was kept to find it may go, and its output unless that is kept.
+    async fn forget(&self, key: &CommandKey, output: KeptOutput);
+
+    /// Ends and forgets whatever was begun in this agent's home under a name that is not among these.
+    async fn sweep(&self, agent_home: &str, known: &[String]);
+}
+
+/// Whether the output of a command that is over stays on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptOutput {
+    /// Somebody was told where it is.
+    Kept,
+    /// Nobody was.
+    Dropped,
 }
 
 /// Changes files.

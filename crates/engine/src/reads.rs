@@ -9,6 +9,7 @@ use holon_domain::brief::BriefRecord;
 use holon_domain::feed::{EventPage, EventQuery, FeedNotice};
 use holon_domain::queue::{MessageSeq, QueueView};
 use holon_domain::summary::{AgentListEntry, AgentSummary};
+use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::{AgentId, limits};
 use holon_store::{AgentNo, Reader, Readers};
@@ -73,15 +74,17 @@ impl Reads {
     pub async fn status(&self, agent_id: &AgentId) -> Result<AgentSummary, Error> {
         let facts = self.facts.now();
         let (chain, ask) = (Arc::clone(&facts), Arc::clone(&self.model));
-        let (agent, queue, policy) = self
+        let (agent, queue, policy, tasks) = self
             .of(agent_id, move |reader, no, agent| {
                 let model = chain.models.first(agent.model_override.as_ref());
                 let learned = reader.model_limits(&model.to_string())?;
                 let policy = (!model.is_none()).then(|| ask.policy(model).with(learned));
-                Ok((agent, reader.queue(no)?, policy))
+                let tasks = reader.active_tasks(no)?;
+                Ok((agent, reader.queue(no)?, policy, tasks))
             })
             .await?;
-        let mut summary = summary::summarise(&agent, &queue, &facts);
+        let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
+        let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
         Ok(summary)
     }

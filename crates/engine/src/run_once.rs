@@ -1,25 +1,20 @@
 //! One-shot runs: admit one operator message, wait for the commit that settles it, gather what came of it.
 
+mod settled;
+
 use crate::acts::Acts;
 use crate::error::Error;
 use crate::request::{Admitted, Ingress, RunRequest};
-use holon_core::assess::assess;
 use holon_core::{Input, Reply, admission, lifecycle};
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, Visibility,
 };
-use holon_domain::attempt::{AttemptTimeline, TokenUsage};
-use holon_domain::block::{calls_of, text_of};
-use holon_domain::brief::{BriefKind, BriefRecord};
-use holon_domain::closure::ClosureOutcome;
-use holon_domain::failure::FailureArtifact;
 use holon_domain::feed::FeedNotice;
-use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
-use holon_domain::queue::QueueView;
-use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_domain::run::RunOnceResponse;
+use settled::Settled;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -196,7 +191,10 @@ async fn answer(
 }
 
 /// Waits for news of one agent, or for a lag in which there may have been some.
-async fn hear_of(news: &mut Receiver<FeedNotice>, agent_id: &AgentId) -> Result<(), Error> {
+pub(crate) async fn hear_of(
+    news: &mut Receiver<FeedNotice>,
+    agent_id: &AgentId,
+) -> Result<(), Error> {
     loop {
         match news.recv().await {
             Ok(notice) if notice.agent_id == *agent_id => return Ok(()),
@@ -207,7 +205,8 @@ async fn hear_of(news: &mut Receiver<FeedNotice>, agent_id: &AgentId) -> Result<
     }
 }
 
-/// The response, if the message is settled.
+/// The response, if the message is settled and, for a temporary agent, nothing of it runs on: what is told of a task
+/// that ends belongs to the answer.
 async fn gather(
     acts: &Acts,
     admitted: &Admitted,
@@ -219,11 +218,13 @@ async fn gather(
             return Ok(None);
         };
         let settled = match reader.outcome(no, seq)? {
-            Some(brief) => Some((
-                reader.queue(no)?,
+            Some(brief) => Some(Settled {
+                queue: reader.queue(no)?,
+                newest: reader.briefs(no, 1)?.pop(),
                 brief,
-                reader.turn_entries(no, log_end + 1)?,
-            )),
+                entries: reader.turn_entries(no, log_end + 1)?,
+                tasks: crate::tasks::told(reader, no)?,
+            }),
             None => None,
         };
         Ok(Some((agent, settled)))
@@ -234,7 +235,7 @@ async fn gather(
             agent_id: agent_id(),
         });
     };
-    let Some((queue, brief, entries)) = settled else {
+    let Some(settled) = settled else {
         return match agent.lifecycle {
             // Only a start by somebody else would bring the answer; the message stays in the queue for it.
             Lifecycle::Stopped => Err(held(&agent)),
@@ -244,8 +245,10 @@ async fn gather(
             Lifecycle::Booting | Lifecycle::Runnable => Ok(None),
         };
     };
-    let tally = Tally::of(entries.into_iter().map(|(_, entry)| entry), seq);
-    Ok(Some(respond(admitted, &agent, &queue, brief, tally)))
+    if agent.identity.temporary && settled.goes_on(&agent) {
+        return Ok(None);
+    }
+    Ok(Some(settled.respond(admitted, &agent)))
 }
 
 /// Why a stopped agent will not answer: its home could not be made, or somebody stopped it.
@@ -257,122 +260,5 @@ fn held(agent: &AgentRecord) -> Error {
         Some(_) | None => Error::AgentStopped {
             agent_id: agent.identity.agent_id.clone(),
         },
-    }
-}
-
-/// What the log says about one message's turn.
-#[derive(Default)]
-struct Tally {
-    usage: TokenUsage,
-    rounds: u64,
-    calls: u64,
-    commands: u64,
-    words: Option<String>,
-    failure: Option<FailureArtifact>,
-    timeline: AttemptTimeline,
-}
-
-impl Tally {
-    /// Counts the entries of the turn that took the message up.
-    fn of(entries: impl Iterator<Item = LogEntry>, message_seq: u64) -> Self {
-        let mut tally = Self::default();
-        let mut in_turn = false;
-        for entry in entries {
-            match entry {
-                LogEntry::IncomingMessage { message_seq: seq } => in_turn = seq == message_seq,
-                LogEntry::AssistantRound {
-                    blocks,
-                    usage,
-                    tries,
-                    ..
-                } if in_turn => {
-                    tally.usage.add(usage);
-                    tally.rounds += 1;
-                    for call in calls_of(&blocks) {
-                        tally.calls += 1;
-                        tally.commands += u64::from(call.name == "ExecCommand");
-                    }
-                    tally.words = Some(text_of(&blocks));
-                    tally.add_timeline(tries.timeline(usage));
-                }
-                LogEntry::RuntimeFailure {
-                    failure_artifact,
-                    timeline,
-                    ..
-                } if in_turn => {
-                    tally.failure = Some(failure_artifact);
-                    timeline
-                        .into_iter()
-                        .for_each(|timeline| tally.add_timeline(timeline));
-                }
-                LogEntry::AssistantRound { .. }
-                | LogEntry::RuntimeFailure { .. }
-                | LogEntry::Frame(_)
-                | LogEntry::Interjection { .. }
-                | LogEntry::ToolResult { .. }
-                | LogEntry::ContinuationPrompt { .. } => {}
-            }
-        }
-        tally
-    }
-
-    fn add_timeline(&mut self, timeline: AttemptTimeline) {
-        let AttemptTimeline {
-            attempts,
-            requested_model_ref,
-            active_model_ref,
-            winning_model_ref,
-            aggregated_token_usage,
-        } = timeline;
-        self.timeline.attempts.extend(attempts);
-        self.timeline.requested_model_ref = requested_model_ref;
-        self.timeline.active_model_ref = active_model_ref;
-        self.timeline.winning_model_ref =
-            winning_model_ref.or_else(|| self.timeline.winning_model_ref.take());
-        if let Some(usage) = aggregated_token_usage {
-            self.timeline
-                .aggregated_token_usage
-                .get_or_insert_default()
-                .add(usage);
-        }
-    }
-}
-
-fn respond(
-    admitted: &Admitted,
-    agent: &AgentRecord,
-    queue: &QueueView,
-    brief: BriefRecord,
-    tally: Tally,
-) -> RunOnceResponse {
-    let closure = assess(agent, queue).closure;
-    let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
-    let final_status = match (&tally.failure, brief.kind) {
-        (Some(failure), _) if failure.kind == "max_turns_exceeded" => RunStatus::MaxTurnsExceeded,
-        (Some(_), _) | (None, BriefKind::Failure) => RunStatus::Failed,
-        (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
-        (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
-    };
-    RunOnceResponse {
-        agent_id: admitted.agent_id.clone(),
-        message_id: admitted.message_id.clone(),
-        final_status,
-        waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
-        final_text: brief.text,
-        raw_final_text: tally.words,
-        sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
-        failure_artifact: tally.failure,
-        tasks: Vec::new(),
-        message_count: agent.counters.messages,
-        changed_files: Vec::new(),
-        token_usage: tally.usage,
-        input_tokens: tally.usage.input_tokens,
-        output_tokens: tally.usage.output_tokens,
-        model_rounds: tally.rounds,
-        tool_calls: tally.calls,
-        shell_commands: tally.commands,
-        exec_command_items: tally.commands,
-        batched_exec_command_items: 0,
-        provider_attempt_timeline: tally.timeline,
     }
 }

@@ -7,9 +7,15 @@ use crate::fence::{self, Extent};
 use crate::frame::HistoryItem;
 use crate::provenance;
 use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES};
-use holon_domain::message::MessageEnvelope;
+use holon_domain::message::{MessageEnvelope, MessageKind};
+use holon_domain::task::TaskListEntry;
 use holon_domain::text;
 use holon_domain::time::Timestamp;
+
+/// Tasks a prompt names.
+const TASKS_SHOWN: usize = 16;
+/// Bytes of one task's line.
+const TASK_LINE_BYTES: usize = 160;
 
 /// Earlier messages and their answers, oldest first: the newest that fit `room_tokens`; none when none does.
 pub(crate) fn recent(history: &[HistoryItem], room_tokens: usize) -> Option<String> {
@@ -67,11 +73,48 @@ pub(crate) fn current(message: &MessageEnvelope, turn_start: Timestamp) -> Strin
     )
 }
 
-/// An operator message that enters a running turn, labelled as such.
+/// The tasks that ran when the turn began, so that none is forgotten or started twice; none when none did.
+pub(crate) fn tasks(tasks: &[TaskListEntry]) -> Option<String> {
+    if tasks.is_empty() {
+        return None;
+    }
+    let line = |task: &TaskListEntry| {
+        let what = text::preview(task.summary.as_deref().unwrap_or_default(), TASK_LINE_BYTES);
+        format!("- {} since {}: {what}", task.id, task.created_at)
+    };
+    let mut lines: Vec<String> = tasks.iter().take(TASKS_SHOWN).map(line).collect();
+    if let Some(more) = tasks
+        .len()
+        .checked_sub(TASKS_SHOWN)
+        .filter(|more| *more > 0)
+    {
+        lines.push(format!("- and {more} more; TaskList shows all"));
+    }
+    Some(format!(
+        "Tasks that ran when this turn started:\n{}",
+        lines.join("\n")
+    ))
+}
+
+/// A message that enters a running turn, labelled as such: an operator's, or the end of a task.
 #[must_use]
 pub fn interjection_text(message: &MessageEnvelope) -> String {
+    let what = match message.kind {
+        MessageKind::TaskResult => "A task ended while this turn was running",
+        MessageKind::OperatorPrompt
+        | MessageKind::ChannelEvent
+        | MessageKind::WebhookEvent
+        | MessageKind::CallbackEvent
+        | MessageKind::TimerTick
+        | MessageKind::SystemTick
+        | MessageKind::TaskStatus
+        | MessageKind::Control
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult
+        | MessageKind::InternalFollowup => "Operator message received while this turn was running",
+    };
     format!(
-        "Operator message received while this turn was running:\n{}\n{}",
+        "{what}:\n{}\n{}",
         provenance::full(message),
         fence::content(message, Extent::Whole),
     )

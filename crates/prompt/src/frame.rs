@@ -8,6 +8,7 @@ use crate::{context, digest, policy, scope};
 use holon_domain::agent::AgentRecord;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ModelRef, PromptBlock, PromptCache, PromptFrame, Stability};
+use holon_domain::task::TaskListEntry;
 use holon_domain::text;
 use holon_domain::time::Timestamp;
 use holon_domain::tool::ToolSpec;
@@ -23,6 +24,8 @@ pub struct FrameInput<'a> {
     pub current: &'a MessageEnvelope,
     /// What came before the current message, oldest first.
     pub history: &'a [HistoryItem],
+    /// The tasks that ran when the turn started, oldest first.
+    pub tasks: &'a [TaskListEntry],
     /// When the turn started.
     pub now: Timestamp,
     /// The tools on offer.
@@ -72,9 +75,12 @@ pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Buil
         cached_block(agent_scoped, Stability::AgentScoped),
     ];
     let current = context::current(input.current, input.now);
-    let room = room_for_history(input, &[stable, agent_scoped, &current]);
+    let tasks = context::tasks(input.tasks);
+    let listed = tasks.as_deref().unwrap_or_default();
+    let room = room_for_history(input, &[stable, agent_scoped, listed, &current]);
     let context_blocks: Vec<PromptBlock> = context::recent(input.history, room)
         .into_iter()
+        .chain(tasks)
         .chain([current])
         .map(|text| PromptBlock {
             text,

@@ -5,7 +5,7 @@ use crate::plan::Fault;
 use crate::rng::Rng;
 use crate::violation::{Verdict, ensure, stored};
 use crate::world::{Flight, Sent, World};
-use holon_core::Input;
+use holon_core::{Input, Reply};
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::Refusal;
 use holon_store::{DueRow, Removal};
@@ -28,9 +28,10 @@ enum Act {
     ClockJump,
     Continue,
     Remove,
+    Lose,
 }
 
-const ACTS: [(Act, u64); 15] = [
+const ACTS: [(Act, u64); 16] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -46,6 +47,7 @@ const ACTS: [(Act, u64); 15] = [
     (Act::ClockJump, 2),
     (Act::Continue, 10),
     (Act::Remove, 10),
+    (Act::Lose, 2),
 ];
 
 impl World {
@@ -61,7 +63,8 @@ impl World {
             Act::Admit => self.admit_any(),
             Act::Due => self.hand_over_due(),
             Act::Tick => {
-                self.now = self.now.plus_millis(self.dice.below(2_000));
+                let millis = self.dice.below(2_000);
+                self.pass(millis);
                 Ok(())
             }
             Act::Late => self.deliver_late(),
@@ -83,12 +86,17 @@ impl World {
             }
             Act::Continue => self.go_on(),
             Act::Remove => self.remove_rows(),
+            Act::Lose if self.plan.has(Fault::Lost) => {
+                self.lose_any();
+                Ok(())
+            }
             Act::StopStart
             | Act::Delete
             | Act::Crash
             | Act::Restart
             | Act::Trim
-            | Act::ClockJump => self.perform_any(),
+            | Act::ClockJump
+            | Act::Lose => self.perform_any(),
         }
     }
 
@@ -112,6 +120,22 @@ impl World {
         self.now = holon_domain::Timestamp::from_millis(now);
     }
 
+    /// The shim of some command dies without a word.
+    fn lose_any(&mut self) {
+        let names: Vec<String> = self
+            .bench
+            .commands
+            .running()
+            .map(|(n, _)| n.clone())
+            .collect();
+        let Some(name) = names.get(self.dice.index(names.len())) else {
+            return;
+        };
+        self.trace.note(|| format!("the shim of {name} dies"));
+        self.model.coverage.count("shim_died");
+        self.bench.commands.lose(name);
+    }
+
     pub(crate) fn any_agent(&mut self) -> Option<AgentId> {
         let names = self.model.names();
         names.get(self.dice.index(names.len())).cloned()
@@ -129,11 +153,10 @@ impl World {
     /// The due loop: reads what has come and hands it over, sometimes after something else happened.
     pub(crate) fn hand_over_due(&mut self) -> Verdict<()> {
         if self.due.is_empty() {
-            let reader = self.db.reader();
-            if let Some(next) = stored(reader.next_due())? {
-                self.now = self.now.max(next);
+            if let Some(next) = stored(self.db.reader().next_due())? {
+                self.pass(next.millis_since(self.now));
             }
-            self.due = stored(reader.due(self.now, 256))?;
+            self.due = stored(self.db.reader().due(self.now, 256))?;
             if self.trouble(Fault::LateDue, 50) {
                 return Ok(());
             }
@@ -166,31 +189,40 @@ impl World {
         self.settle(&agent_id, input)
     }
 
-    /// Brings an outcome home as the shell does: a decision that panicked costs its turn.
+    /// Brings an outcome home.
     pub(crate) fn settle(&mut self, id: &AgentId, input: Input) -> Verdict<()> {
+        self.bring_home(id, input).map(drop)
+    }
+
+    /// Brings an outcome home as the shell does, and says how it was taken, if anybody lived to know: a decision that
+    /// panicked costs its turn.
+    pub(crate) fn bring_home(&mut self, id: &AgentId, input: Input) -> Verdict<Option<Reply>> {
         match self.send(id, &input)? {
-            Sent::Handled(_) | Sent::Died => Ok(()),
+            Sent::Handled(reply) => Ok(Some(reply)),
+            Sent::Died => Ok(None),
             // It is sent until somebody says that it holds; then what the first commit asked for is looked after.
             Sent::Unknown => {
-                self.settle(id, input)?;
-                self.clear_up(id)
+                let reply = self.bring_home(id, input)?;
+                self.clear_up(id)?;
+                Ok(reply)
             }
-            Sent::Refused(refusal) => ensure(
-                refusal == Refusal::NotFound,
-                "outcomes are not refused",
-                || format!("{refusal:?}"),
-            ),
+            Sent::Refused(refusal) => {
+                let gone = refusal == Refusal::NotFound;
+                ensure(gone, "outcomes are not refused", || format!("{refusal:?}"))?;
+                Ok(None)
+            }
             Sent::Panicked => {
                 self.trace.note(|| format!("{id} give up"));
                 let message = "a decision panicked".to_owned();
                 self.doubtful.insert(id.clone());
                 // Giving up names no turn, so it is not sent again: the second would cost the next turn.
                 match self.send(id, &Input::GiveUp { message })? {
-                    Sent::Died => Ok(()),
+                    Sent::Died => {}
                     Sent::Unknown | Sent::Handled(_) | Sent::Refused(_) | Sent::Panicked => {
-                        self.clear_up(id)
+                        self.clear_up(id)?;
                     }
                 }
+                Ok(None)
             }
         }
     }
@@ -230,7 +262,7 @@ impl World {
         )
     }
 
-    /// Ends in order: model calls are let go, commands that run get their time, then a new process takes over.
+    /// Ends in order: model calls are let go, short work gets its time, commands go on; then a new process takes over.
     fn restart(&mut self) -> Verdict<()> {
         self.trace.note(|| "restart".to_owned());
         self.model.coverage.count("restart");
@@ -238,7 +270,7 @@ impl World {
         let flights: Vec<Flight> = std::mem::take(&mut self.flights);
         let crashes = self.crashes;
         for flight in flights {
-            if flight.runs_tool() && self.crashes == crashes {
+            if flight.ends_before_exit() && self.crashes == crashes {
                 self.run_to_its_end(flight)?;
             }
         }
@@ -295,7 +327,8 @@ fn is_stale(known: &Known, input: &Input) -> bool {
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
         | Input::RoundFailed { stamp, .. }
-        | Input::ToolFinished { stamp, .. } => {
+        | Input::ToolFinished { stamp, .. }
+        | Input::TaskEnded { stamp, .. } => {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
         Input::DueCame { id, .. } => !open.due.contains(id),
@@ -321,6 +354,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::RoundAnswered { .. } => "round answered",
         Input::RoundFailed { .. } => "round failed",
         Input::ToolFinished { .. } => "tool finished",
+        Input::TaskEnded { .. } => "task ended",
         Input::DueCame { .. } => "due came",
         Input::Start => "start",
         Input::Stop => "stop",

@@ -1,20 +1,31 @@
 //! The process ends, in order or not, and another takes over what was committed.
 
+use crate::cast::home_of;
+use crate::errand::key_of;
 use crate::plan::Fault;
 use crate::rng::Rng;
 use crate::violation::{Verdict, stored, violation};
 use crate::world::{Flight, World, describe, refused_by_store};
 use holon_core::Input;
-use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
+use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::{AgentId, limits};
 use holon_engine::kernel::Handled;
+use holon_engine::ports::CommandKey;
 use holon_store::Db;
+use std::collections::BTreeSet;
 
 impl World {
     /// Ends the process without a word and starts another on what was committed.
     pub(crate) fn die(&mut self) -> Verdict<()> {
         self.crashes += 1;
         self.model.coverage.count("crash");
+        if self.trouble(Fault::Lost, 25) {
+            self.trace
+                .note(|| "and the machine with everything that runs".to_owned());
+            self.model.coverage.count("machine_down");
+            self.bench.commands.lose_all();
+        }
         self.start_over()?;
         self.boot(false)
     }
@@ -35,10 +46,14 @@ impl World {
     /// What a host does before it admits anything. Dying in here begins it again.
     pub(crate) fn boot(&mut self, clean_exit: bool) -> Verdict<()> {
         let mut clean_exit = clean_exit;
+        self.model.count_restart(&self.bench);
         'boot: loop {
-            let left = self.db.write(|tx| tx.agents_to_recover());
-            let agents = left.map_err(|error| refused_by_store(&error))?;
+            let left = self
+                .db
+                .write(|tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)));
+            let (agents, open) = left.map_err(|error| refused_by_store(&error))?;
             for id in agents {
+                self.sweep(&id, &open)?;
                 if self.trouble(Fault::Crash, 5) {
                     self.crashes += 1;
                     self.model.coverage.count("crash_in_recovery");
@@ -60,6 +75,31 @@ impl World {
         }
     }
 
+    /// As the shell does before it recovers an agent: forgets what was begun in its home and is in no row.
+    fn sweep(&mut self, id: &AgentId, open: &[EffectRecord]) -> Verdict<()> {
+        let home = home_of(id);
+        let mine = open.iter().filter(|record| record.agent_id == *id);
+        let calls = mine.filter_map(|record| match &record.effect {
+            Effect::RunTool { call, .. } => Some(CommandKey::of_call(&home, &call.id)),
+            Effect::PrepareHome
+            | Effect::CallModel { .. }
+            | Effect::WatchTask { .. }
+            | Effect::StopTask { .. }
+            | Effect::RemoveHome => None,
+        });
+        let tasks = self.model.agent(id).into_iter();
+        let tasks = tasks.flat_map(|known| known.tasks.rows().map(|row| key_of(&home, row)));
+        let names = |key: CommandKey| {
+            let items = (1..=limits::BATCH_COMMANDS).map(|number| key.item(number).name);
+            items.chain([key.name.clone()]).collect::<Vec<_>>()
+        };
+        let known: BTreeSet<String> = calls.chain(tasks).flat_map(names).collect();
+        if self.bench.commands.sweep(&home, &known)? > 0 {
+            self.model.coverage.count("swept");
+        }
+        Ok(())
+    }
+
     /// Settles what is open of an agent: after a boot, or because a commit was in doubt.
     fn recover(&mut self, id: &AgentId, input: &Input) -> Verdict<()> {
         self.trace
@@ -72,7 +112,25 @@ impl World {
         }
         self.trace.note(|| describe(&handled.reply, &handled.work));
         self.dispatch(handled.work)?;
+        self.let_go_of_stale(id)?;
         self.check_flights(id)
+    }
+
+    /// What is in hand for nothing, because nobody was told of the commit that closed it, ends by itself.
+    fn let_go_of_stale(&mut self, id: &AgentId) -> Verdict<()> {
+        let reader = self.db.reader();
+        let open = match stored(reader.agent(id))? {
+            Some((no, _)) => stored(reader.outstanding(no))?.effects,
+            None => Vec::new(),
+        };
+        let stale = |flight: &Flight| {
+            flight.record.agent_id == *id && !open.contains(&flight.record.id)
+        };
+        while let Some(at) = self.flights.iter().position(stale) {
+            let flight = self.flights.remove(at);
+            self.finish_too_late(flight)?;
+        }
+        Ok(())
     }
 
     fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Handled> {
@@ -94,8 +152,7 @@ impl World {
         Ok(handled)
     }
 
-    /// As the shell does after a commit it could not be sure of: what is open and in nobody's hands is recovered, and
-    /// what is in hand for nothing ends by itself.
+    /// As the shell does after a commit it could not be sure of: what is open and in nobody's hands is recovered.
     pub(crate) fn clear_up(&mut self, id: &AgentId) -> Verdict<()> {
         self.doubtful.remove(id);
         let reader = self.db.reader();
@@ -105,12 +162,8 @@ impl World {
         let open = stored(reader.outstanding(no))?.effects;
         let gone_home =
             open.is_empty() && agent.lifecycle == Lifecycle::Deleting && !self.going.contains(id);
+        self.let_go_of_stale(id)?;
         let mine = |flight: &Flight| flight.record.agent_id == *id;
-        let stale = |flight: &Flight| mine(flight) && !open.contains(&flight.record.id);
-        while let Some(at) = self.flights.iter().position(stale) {
-            let flight = self.flights.remove(at);
-            self.finish_too_late(flight)?;
-        }
         let held = open.iter().all(|effect| {
             let held = |flight: &Flight| mine(flight) && flight.record.id == *effect;
             self.flights.iter().any(held)

@@ -109,8 +109,13 @@ impl World {
     }
 }
 
+/// Where an agent's home is.
+pub(crate) fn home_of(id: &AgentId) -> String {
+    format!("/agents/{id}")
+}
+
 fn new_agent(identity: AgentIdentity) -> NewAgent {
-    let agent_home = format!("/agents/{}", identity.agent_id);
+    let agent_home = home_of(&identity.agent_id);
     NewAgent {
         workspace: WorkspaceEntry::agent_home(&agent_home),
         agent_home,

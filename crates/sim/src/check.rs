@@ -15,6 +15,7 @@ pub(crate) fn agent(
     let facts = StoredFacts {
         effects: outstanding.effects.clone(),
         due: outstanding.due.clone(),
+        tasks: outstanding.tasks.clone(),
         dequeued: outstanding.dequeued.clone(),
     };
     if let Some(broken) = invariant::check(agent, queue, &facts).into_iter().next() {

@@ -1,7 +1,9 @@
 //! What happened in a run. Rules that were never put to the test prove nothing, so what was reached is counted.
 
+use crate::tasks::{flag, says};
 use holon_domain::agent::AgentRecord;
 use holon_domain::event::Event;
+use holon_domain::tool::ToolEnvelope;
 use std::collections::BTreeMap;
 
 /// How often each thing happened.
@@ -36,6 +38,21 @@ impl Coverage {
                 });
             }
             other => self.count(other.kind()),
+        }
+    }
+
+    /// Counts what calls came to where tools are not all.
+    pub fn result(&mut self, envelope: &ToolEnvelope) {
+        if envelope.error().is_none() {
+            self.count(format!("tool:{}", envelope.tool_name));
+        }
+        if let Some(disposition) = says(envelope, "disposition") {
+            self.count(format!("command:{disposition}"));
+        }
+        if flag(envelope, "force_stop_requested") {
+            self.count("task:stop_forced");
+        } else if flag(envelope, "stop_requested") {
+            self.count("task:stop_asked");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Messages at the door: operators, outsiders, the runtime itself, and those who may not enter.
 
 use crate::rng::Rng;
+use crate::tasks::OUTSIDE;
 use crate::violation::{Verdict, ensure};
 use crate::world::{Sent, World};
 use holon_core::admission::Ingress;
@@ -156,7 +157,7 @@ fn signed(dice: &mut Rng) -> Ingress {
 fn sign_of_life(kind: MessageKind, text: &str) -> Ingress {
     let origin = match kind {
         MessageKind::TaskStatus | MessageKind::TaskResult => Origin::Task {
-            task_id: TaskId::from_stored("task_sim"),
+            task_id: TaskId::from_stored(OUTSIDE),
         },
         _ => Origin::System {
             subsystem: "sim".to_owned(),

@@ -6,9 +6,14 @@
 
 mod act;
 mod boot;
+mod calls;
 mod cast;
 mod check;
+mod command;
+mod commands;
 mod coverage;
+mod errand;
+mod follow;
 mod ingress;
 mod message;
 mod model;
@@ -18,8 +23,10 @@ mod provider;
 pub mod rng;
 mod rules;
 mod run;
+mod run_command;
 pub mod shrink;
 mod talk;
+mod tasks;
 mod tools;
 mod trace;
 mod violation;

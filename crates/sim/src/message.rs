@@ -11,7 +11,8 @@ pub(crate) struct Message {
     pub(crate) id: MessageId,
     pub(crate) rank: u8,
     pub(crate) authority: AuthorityClass,
-    pub(crate) owes: bool,
+    /// Whether it may enter the turn of another.
+    pub(crate) joins: bool,
     pub(crate) self_caused: bool,
     pub(crate) for_a_model: bool,
     pub(crate) status: QueueStatus,
@@ -33,7 +34,10 @@ impl Message {
             id: envelope.id.clone(),
             rank: envelope.priority.rank(),
             authority: envelope.authority_class,
-            owes: envelope.kind == MessageKind::OperatorPrompt,
+            joins: matches!(
+                envelope.kind,
+                MessageKind::OperatorPrompt | MessageKind::TaskResult
+            ),
             self_caused: is_self_caused(envelope),
             for_a_model: !observes && envelope.body.is_contentful(),
             status: QueueStatus::Queued,
@@ -43,8 +47,13 @@ impl Message {
     }
 }
 
-/// What only the agent itself caused: its follow-ups and the ends of its rests.
-pub(crate) fn is_self_caused(envelope: &MessageEnvelope) -> bool {
+/// What only the agent itself caused: its follow-ups, the ends of its rests and of its tasks.
+fn is_self_caused(envelope: &MessageEnvelope) -> bool {
+    is_made_by_turn(envelope) || envelope.kind == MessageKind::TaskResult
+}
+
+/// What repeats the words of a turn: follow-ups and the ends of rests.
+pub(crate) fn is_made_by_turn(envelope: &MessageEnvelope) -> bool {
     let own = matches!(&envelope.origin, Origin::System { subsystem }
         if subsystem == "sleep_wait" || subsystem == "tool_enqueue");
     own && matches!(

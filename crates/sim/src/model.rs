@@ -6,6 +6,7 @@ use crate::coverage::Coverage;
 use crate::message::Message;
 use crate::rules::Resumption;
 use crate::talk::{Said, Talk};
+use crate::tasks::Ledger;
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, stored, violation};
 use holon_domain::agent::{AgentRecord, Lifecycle};
@@ -14,7 +15,7 @@ use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueStatus;
-use holon_domain::{AgentId, MessageId, Timestamp};
+use holon_domain::{AgentId, CallId, MessageId, TaskId, Timestamp, limits};
 use holon_store::{AgentNo, Outstanding, Reader};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +38,7 @@ pub(crate) struct Known {
     pub(crate) unsettled: BTreeSet<u64>,
     live: BTreeSet<u64>,
     pub(crate) talk: Talk,
+    pub(crate) tasks: Ledger,
     /// What its rows say is not settled.
     pub(crate) outstanding: Outstanding,
     events: u64,
@@ -106,7 +108,7 @@ impl Model {
     /// Whether it came to that.
     pub(crate) fn after_recovery(&self, id: &AgentId, expected: Option<Resumption>) -> Verdict<()> {
         match (self.agents.get(id), expected) {
-            (Some(known), Some(expected)) => known.check_resumption(expected),
+            (Some(known), Some(expected)) => known.check_resumption(&expected),
             (Some(_) | None, Some(_) | None) => Ok(()),
         }
     }
@@ -124,8 +126,32 @@ impl Model {
         )
     }
 
+    /// Counts what a host that starts finds of commands.
+    pub(crate) fn count_restart(&mut self, bench: &Bench) {
+        for known in self.agents.values() {
+            let home = &known.record.agent_home;
+            known.tasks.count_restart(bench, home, &mut self.coverage);
+            let batch = known
+                .talk
+                .in_hand()
+                .filter(|call| call.name == "ExecCommandBatch");
+            if batch.is_some_and(|call| bench.began(&call.id)) {
+                self.coverage.count("restart:batch_cut");
+            }
+        }
+    }
+
+    /// Tasks a model of this agent may name: mostly its own.
+    pub(crate) fn tasks_to_name(&self, id: &AgentId) -> Vec<TaskId> {
+        let own = self.agents.get(id).into_iter();
+        let own = own.flat_map(|known| known.tasks.ids().cloned());
+        let others = self.agents.iter().filter(|(other, _)| *other != id);
+        let others = others.filter_map(|(_, known)| known.tasks.ids().next().cloned());
+        own.chain(others).collect()
+    }
+
     /// When trouble is over and time has passed, nothing may be left to do.
-    pub(crate) fn at_rest(&self) -> Verdict<()> {
+    pub(crate) fn at_rest(&self, bench: &Bench) -> Verdict<()> {
         for (id, known) in &self.agents {
             let runs = known.record.lifecycle == Lifecycle::Runnable;
             ensure(runs, "every agent can run in the end", || {
@@ -140,6 +166,7 @@ impl Model {
                 "every operator message has its outcome in the end",
                 || format!("{id}: {:?}", known.unsettled),
             )?;
+            known.tasks.at_rest(bench, &known.record.agent_home)?;
         }
         Ok(())
     }
@@ -154,6 +181,7 @@ impl Known {
             unsettled: BTreeSet::new(),
             live: BTreeSet::new(),
             talk: Talk::default(),
+            tasks: Ledger::default(),
             outstanding: Outstanding::default(),
             events: 0,
             briefs: 0,
@@ -183,9 +211,10 @@ impl Known {
         self.record = record;
         self.outstanding = stored(reader.outstanding(no))?;
         self.read_messages(reader, no)?;
-        let opened = self.read_log(reader, no, bench, now)?;
+        let opened = self.read_log(reader, no, (bench, now), coverage)?;
         self.read_statuses(reader, no)?;
         self.read_events(reader, no, coverage)?;
+        self.read_tasks(reader, no, bench, coverage)?;
         self.read_briefs(reader, no)?;
         let queue = stored(reader.queue(no))?;
         check::agent(&self.record, &queue, &self.outstanding)?;
@@ -205,6 +234,7 @@ impl Known {
             };
             let envelope = &entry.envelope;
             self.check_authority(envelope)?;
+            self.tasks.hear_message(envelope)?;
             self.by_id.insert(envelope.id.clone(), seq);
             self.live.insert(seq);
             if envelope.kind == MessageKind::OperatorPrompt {
@@ -219,20 +249,28 @@ impl Known {
         &mut self,
         reader: &Reader<'_>,
         no: AgentNo,
-        bench: &Bench,
-        now: Timestamp,
+        (bench, now): (&Bench, Timestamp),
+        coverage: &mut Coverage,
     ) -> Verdict<Option<u64>> {
         let mut opened = None;
         for (seq, entry) in stored(reader.turn_entries(no, self.talk.entries + 1))? {
             match self.talk.hear(seq, &entry, bench, now)? {
                 Said::Opened(message) => {
                     opened = Some(message);
-                    self.enter(message, message);
+                    self.enter(message, message)?;
+                    self.count_result(message, "result:opened_turn", coverage);
                     if let Some(found) = self.messages.get(&message) {
                         self.turn_authority = found.authority;
                     }
                 }
-                Said::Entered { seq, opener } => self.enter(seq, opener),
+                Said::Entered { seq, opener } => {
+                    self.enter(seq, opener)?;
+                    self.count_result(seq, "result:joined_turn", coverage);
+                }
+                Said::Answered(call, envelope) => {
+                    coverage.result(&envelope);
+                    self.tasks.hear_result(&call, &envelope)?;
+                }
                 Said::Other => {}
             }
         }
@@ -245,10 +283,42 @@ impl Known {
         Ok(opened)
     }
 
-    fn enter(&mut self, seq: u64, opener: u64) {
-        if let Some(message) = self.messages.get_mut(&seq) {
-            message.turn = Some(opener);
+    fn enter(&mut self, seq: u64, opener: u64) -> Verdict<()> {
+        let Some(message) = self.messages.get_mut(&seq) else {
+            return violation("only what was queued is taken up", seq.to_string());
+        };
+        let before = message.turn.replace(opener);
+        ensure(before.is_none(), "a message enters one turn", || {
+            format!("{seq} entered {before:?} and {opener}")
+        })
+    }
+
+    fn count_result(&self, seq: u64, name: &str, coverage: &mut Coverage) {
+        let told = |id| self.tasks.is_told_by(id);
+        if self.messages.get(&seq).is_some_and(|found| told(&found.id)) {
+            coverage.count(name);
         }
+    }
+
+    fn read_tasks(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        bench: &Bench,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        let rows = stored(reader.tasks(no, limits::TASKS_KEPT as usize))?;
+        self.tasks
+            .compare(rows, bench, &self.record.agent_home, coverage)
+    }
+
+    /// Whether a call waits for its commands, or a task stands for them.
+    pub(crate) fn follows(&self, call: &CallId) -> bool {
+        let waits = self
+            .talk
+            .in_hand()
+            .is_some_and(|waiting| waiting.id == *call);
+        waits || self.tasks.follows(call)
     }
 
     fn read_statuses(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
@@ -266,7 +336,7 @@ impl Known {
                 QueueStatus::Dequeued => open == Some(seq),
                 QueueStatus::Processed => message.turn == Some(seq) || !message.for_a_model,
                 QueueStatus::Aborted => message.turn == Some(seq),
-                QueueStatus::Interjected => message.owes && message.turn.is_some_and(|t| t != seq),
+                QueueStatus::Interjected => message.joins && message.turn.is_some_and(|t| t != seq),
                 QueueStatus::Dropped => false,
             };
             ensure(
@@ -333,6 +403,7 @@ impl Known {
     }
 
     fn hear_event(&mut self, event: &Event) -> Verdict<()> {
+        self.tasks.hear_event(event)?;
         match event {
             Event::TurnStarted(turn) => {
                 self.turns_started += 1;

@@ -1,45 +1,90 @@
 //! Performing effects step by step, so that anything can happen between asking and answering, running and reporting.
 
 use crate::act::name_of;
+use crate::cast::home_of;
+use crate::errand::Errand;
+use crate::follow::Stop;
 use crate::plan::Fault;
-use crate::provider::{self, Mood};
+use crate::provider::{self, Asked, Mood};
 use crate::violation::{Verdict, ensure, stored};
 use crate::world::{Flight, Stage, World};
 use holon_core::input::{ContextSize, RoundTiming};
-use holon_core::{Input, RoundAnswer, Stamp};
+use holon_core::{Input, Reply, RoundAnswer, Stamp};
 use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::intent::HostAction;
 use holon_domain::limits;
 use holon_domain::log::{FrameRecord, InterjectionBoundary};
 use holon_domain::model::{ModelReply, ReplyBlock};
 use holon_domain::queue::QueueEntry;
+use holon_engine::ports::CommandKey;
 
-impl Flight {
-    pub(crate) const fn runs_tool(&self) -> bool {
-        matches!(self.record.effect, Effect::RunTool { .. })
-    }
+/// How far an effect came in one step.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// It goes on.
+    GoesOn(Flight),
+    /// This is its outcome.
+    Outcome(Input),
+    /// Nobody needs one.
+    Nothing,
+}
 
-    const fn stamp(&self) -> Stamp {
-        Stamp {
-            effect: self.record.id,
-            generation: self.record.generation,
-        }
+impl Step {
+    /// An effect that got this far.
+    pub(crate) fn on(record: &EffectRecord, stage: Stage) -> Self {
+        Self::GoesOn(Flight {
+            record: record.clone(),
+            stage,
+        })
     }
 }
 
 impl World {
     /// Takes an effect one step further. It has been taken out of the hands of the process; what goes on is put back.
     pub(crate) fn perform(&mut self, flight: Flight) -> Verdict<()> {
-        let Some(outcome) = self.further(flight)? else {
-            return Ok(());
+        let record = flight.record.clone();
+        let input = match self.further(flight)? {
+            Step::GoesOn(flight) => {
+                self.flights.push(flight);
+                return Ok(());
+            }
+            Step::Outcome(input) => input,
+            Step::Nothing => return Ok(()),
         };
-        let (record, input) = outcome;
-        let id = record.agent_id;
+        let id = &record.agent_id;
         self.trace
             .note(|| format!("{id} {}#{}", name_of(&input), record.id));
         if self.trouble(Fault::Stale, 15) {
             self.late.push((id.clone(), input.clone()));
         }
-        self.settle(&id, input)
+        let goes_on = matches!(
+            input,
+            Input::ToolFinished {
+                goes_on: Some(_),
+                ..
+            }
+        );
+        let taken = self.bring_home(id, input)?;
+        if taken == Some(Reply::Done) && !goes_on {
+            self.forget(&record)?;
+        }
+        Ok(())
+    }
+
+    /// The result of a call is on record: its commands need not be found again.
+    fn forget(&mut self, record: &EffectRecord) -> Verdict<()> {
+        let Effect::RunTool { call, action, .. } = &record.effect else {
+            return Ok(());
+        };
+        let key = CommandKey::of_call(&home_of(&record.agent_id), &call.id);
+        match action {
+            HostAction::ExecCommand(_) => self.bench.commands.forget(&key),
+            HostAction::ExecCommandBatch(batch) => (1..=batch.items.len())
+                .try_for_each(|number| self.bench.commands.forget(&key.item(number))),
+            HostAction::ApplyPatch(_) | HostAction::TaskInput(_) | HostAction::TaskOutput(_) => {
+                Ok(())
+            }
+        }
     }
 
     /// Runs an effect until its outcome is delivered.
@@ -59,81 +104,103 @@ impl World {
         Ok(())
     }
 
-    /// A cancelled effect that could not be stopped: it runs to its end, and its outcome comes too late.
+    /// A cancelled effect that could not be stopped at once: it gets a little further, and its outcome comes too late.
     pub(crate) fn finish_too_late(&mut self, flight: Flight) -> Verdict<()> {
         let mut flight = flight;
         // Asking reads the store as it is now, which the cancelled request did not; what it says is dropped anyway.
         if matches!(flight.record.effect, Effect::CallModel { .. }) {
             flight.stage = Stage::Asked(Vec::new());
         }
-        for _ in 0..2 {
+        for _ in 0..3 {
             let id = flight.record.agent_id.clone();
             match self.further(flight)? {
-                Some((_, input)) => {
+                Step::Outcome(input) => {
                     self.late.push((id, input));
                     return Ok(());
                 }
-                None => match self.flights.pop() {
-                    Some(put_back) => flight = put_back,
-                    None => return Ok(()),
-                },
+                Step::GoesOn(further) => flight = further,
+                Step::Nothing => return Ok(()),
             }
         }
         Ok(())
     }
 
-    /// One step: either it is put back, further along, or this is its outcome, or nobody needs one.
-    fn further(&mut self, flight: Flight) -> Verdict<Option<(EffectRecord, Input)>> {
-        let stamp = flight.stamp();
+    /// One step.
+    fn further(&mut self, flight: Flight) -> Verdict<Step> {
         let Flight { record, stage } = flight;
-        let input = match (&record.effect, stage) {
-            (Effect::PrepareHome, _) => Input::HomePrepared {
-                stamp,
-                result: self.home_result(),
-            },
-            (Effect::RemoveHome, _) => Input::HomeRemoved {
-                stamp,
-                result: self.home_result(),
-            },
-            (Effect::CallModel { turn_index, .. }, Stage::Begun) => {
-                let Some(queued) = self.ask(&record, *turn_index)? else {
-                    return Ok(None);
-                };
-                self.put_back(record, Stage::Asked(queued));
-                return Ok(None);
-            }
-            (Effect::CallModel { .. }, Stage::Asked(queued)) => self.answer(&record, stamp, queued),
-            (Effect::CallModel { .. }, Stage::Executed(_)) => return Ok(None),
-            (Effect::RunTool { call, action, .. }, Stage::Begun | Stage::Asked(_)) => {
-                let may = self
-                    .model
-                    .agent(&record.agent_id)
-                    .is_none_or(|known| known.talk().may_run(&call.id));
-                ensure(may, "a call said not to have started is never run", || {
-                    call.id.to_string()
-                })?;
-                let envelope = self
-                    .bench
-                    .execute(&self.plan, &call.id, action, &mut self.dice);
-                ensure(
-                    self.bench.times(&call.id) == 1,
-                    "a tool call runs at most once",
-                    || call.id.to_string(),
-                )?;
-                self.put_back(record, Stage::Executed(envelope));
-                return Ok(None);
-            }
-            (Effect::RunTool { .. }, Stage::Executed(envelope)) => Input::ToolFinished {
-                stamp,
-                envelope,
-                duration_ms: self.dice.below(1_000),
-            },
+        let stamp = Stamp {
+            effect: record.id,
+            generation: record.generation,
         };
-        Ok(Some((record, input)))
+        let done = match stage {
+            Stage::Done(input) => return Ok(Step::Outcome(*input)),
+            Stage::Waits(done) => Some(done),
+            Stage::Asked(queued) => {
+                return Ok(Step::Outcome(self.answer(&record, stamp, queued)));
+            }
+            Stage::AskedToEnd => return self.stop_by_force(&record),
+            Stage::Begun => None,
+        };
+        match &record.effect {
+            Effect::PrepareHome => Ok(Step::Outcome(Input::HomePrepared {
+                stamp,
+                result: self.home_result(),
+            })),
+            Effect::RemoveHome => self.remove_home(&record, stamp),
+            Effect::CallModel { turn_index, .. } => {
+                let queued = self.ask(&record, *turn_index)?;
+                Ok(queued.map_or(Step::Nothing, |queued| {
+                    Step::on(&record, Stage::Asked(queued))
+                }))
+            }
+            Effect::RunTool {
+                call,
+                action,
+                workspace,
+                ..
+            } => {
+                if stored(self.db.reader().agent(&record.agent_id))?.is_none() {
+                    return Ok(Step::Nothing);
+                }
+                let errand = Errand {
+                    call,
+                    workspace,
+                    key: CommandKey::of_call(&home_of(&record.agent_id), &call.id),
+                };
+                self.run_call(&record, (&errand, action), done)
+            }
+            Effect::WatchTask { task_id } => self.watch(&record, task_id),
+            Effect::StopTask {
+                task_id,
+                force: false,
+            } => self.stop(&record, task_id, Stop::Asked),
+            Effect::StopTask {
+                task_id,
+                force: true,
+            } => self.stop(&record, task_id, Stop::Forced),
+        }
     }
 
-    fn put_back(&mut self, record: EffectRecord, stage: Stage) {
-        self.flights.push(Flight { record, stage });
+    /// The time of what was asked to end is up.
+    fn stop_by_force(&mut self, record: &EffectRecord) -> Verdict<Step> {
+        match &record.effect {
+            Effect::StopTask { task_id, .. } => self.stop(record, task_id, Stop::Forced),
+            Effect::PrepareHome
+            | Effect::CallModel { .. }
+            | Effect::RunTool { .. }
+            | Effect::WatchTask { .. }
+            | Effect::RemoveHome => Ok(Step::Nothing),
+        }
+    }
+
+    fn remove_home(&mut self, record: &EffectRecord, stamp: Stamp) -> Verdict<Step> {
+        let result = self.home_result();
+        if result.is_ok() {
+            self.bench
+                .commands
+                .remove_home(&home_of(&record.agent_id))?;
+        }
+        Ok(Step::Outcome(Input::HomeRemoved { stamp, result }))
     }
 
     fn home_result(&mut self) -> Result<(), String> {
@@ -167,7 +234,14 @@ impl World {
         let known = self.model.agent(&record.agent_id);
         let open = known.and_then(|known| known.record.open_turn.as_ref());
         let cut_off = open.map_or(0, |turn| turn.output_limit_hits);
-        match provider::answer(&self.plan, self.mood, cut_off, &mut self.dice) {
+        let tasks = self.model.tasks_to_name(&record.agent_id);
+        let asked = Asked {
+            plan: &self.plan,
+            mood: self.mood,
+            cut_off,
+            tasks: &tasks,
+        };
+        match provider::answer(asked, &mut self.dice) {
             Err(failure) => Input::RoundFailed {
                 stamp,
                 failure,
@@ -226,8 +300,8 @@ impl World {
         self.plan.faults.clear();
         for _ in 0..bound {
             self.steps += 1;
-            if !self.flights.is_empty() {
-                let flight = self.flights.remove(0);
+            if let Some(at) = self.next_to_perform()? {
+                let flight = self.flights.remove(at);
                 self.perform(flight)?;
             } else if !self.unfinished.is_empty() {
                 self.go_on()?;
@@ -244,6 +318,18 @@ impl World {
             "everything settles in a bounded number of steps",
             || format!("{bound} steps were not enough"),
         )
+    }
+}
+
+impl World {
+    /// The first effect in hand of which something will come.
+    fn next_to_perform(&self) -> Verdict<Option<usize>> {
+        for (at, flight) in self.flights.iter().enumerate() {
+            if !self.is_idle(flight)? {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -37,11 +37,15 @@ pub enum Fault {
     Retention,
     /// Agents keep themselves busy.
     Restless,
+    /// Commands outlast the calls that started them, and agents look after them.
+    Long,
+    /// Shims die without a word, one at a time or with the machine.
+    Lost,
 }
 
 impl Fault {
     /// Every class.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -57,6 +61,8 @@ impl Fault {
         Self::Delete,
         Self::Retention,
         Self::Restless,
+        Self::Long,
+        Self::Lost,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -76,6 +82,8 @@ impl Fault {
             Self::Delete => "delete",
             Self::Retention => "retention",
             Self::Restless => "restless",
+            Self::Long => "long",
+            Self::Lost => "lost",
         }
     }
 }
@@ -105,9 +113,13 @@ impl Plan {
             .filter(|_| rng.percent(share))
             .collect();
         let (mut steps, mut agents) = (20 + rng.below(120), 1 + rng.below(3));
+        // A task has to be begun before anything can happen to it.
+        if faults.contains(&Fault::Long) && rng.percent(50) {
+            steps += 100;
+        }
         // Some things need a longer life: a log worth trimming, a chain of turns nobody else caused.
-        let long = faults.contains(&Fault::Retention) || faults.contains(&Fault::Restless);
-        if long && rng.percent(8) {
+        let longer = faults.contains(&Fault::Retention) || faults.contains(&Fault::Restless);
+        if longer && rng.percent(8) {
             (steps, agents) = (600, 1);
         }
         Self {

@@ -1,7 +1,9 @@
 //! The simulated provider: every kind of answer and failure a model can come back with, by the dice.
 
+use crate::calls;
 use crate::plan::{Fault, Plan};
 use crate::rng::Rng;
+use holon_domain::TaskId;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason,
@@ -18,16 +20,28 @@ pub(crate) enum Mood {
     Calm,
 }
 
-/// One attempt at one round. Who was cut off `cut_off` times in a row is likely to be again.
+/// A request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) mood: Mood,
+    /// Answers that were cut off in a row; the next is likely to be as well.
+    pub(crate) cut_off: u32,
+    /// Tasks there are.
+    pub(crate) tasks: &'a [TaskId],
+}
+
+/// One attempt at one round.
 ///
 /// # Errors
 /// By the dice, as providers do.
-pub(crate) fn answer(
-    plan: &Plan,
-    mood: Mood,
-    cut_off: u32,
-    dice: &mut Rng,
-) -> Result<ModelReply, ModelFailure> {
+pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, ModelFailure> {
+    let Asked {
+        plan,
+        mood,
+        cut_off,
+        ..
+    } = asked;
     if mood == Mood::Calm {
         return Ok(reply(vec![words(dice)], StopReason::EndTurn));
     }
@@ -38,10 +52,14 @@ pub(crate) fn answer(
         return Ok(reply(vec![words(dice)], StopReason::MaxOutputTokens));
     }
     if plan.has(Fault::CutOff) && dice.percent(15) {
-        return Ok(odd(dice));
+        return Ok(odd(asked, dice));
     }
     if plan.has(Fault::Restless) && dice.percent(75) {
         return Ok(restless(dice));
+    }
+    if plan.has(Fault::Long) && dice.percent(50) {
+        let calls = (0..=dice.below(3)).map(|_| calls::about_tasks(asked.tasks, dice));
+        return Ok(reply(calls.collect(), StopReason::ToolUse));
     }
     Ok(match dice.below(10) {
         0..=3 => reply(vec![words(dice)], StopReason::EndTurn),
@@ -52,7 +70,7 @@ pub(crate) fn answer(
         ),
         _ => {
             let mut blocks = vec![words(dice)];
-            blocks.extend((0..=dice.below(4)).map(|_| any_call(dice)));
+            blocks.extend((0..=dice.below(4)).map(|_| any_call(asked, dice)));
             reply(blocks, StopReason::ToolUse)
         }
     })
@@ -74,11 +92,11 @@ fn restless(dice: &mut Rng) -> ModelReply {
 }
 
 /// Answers that are not plain: cut off in words or in calls, empty, refused, reasoning only, far too many calls.
-fn odd(dice: &mut Rng) -> ModelReply {
+fn odd(asked: Asked<'_>, dice: &mut Rng) -> ModelReply {
     match dice.below(7) {
         0 => reply(vec![words(dice)], StopReason::MaxOutputTokens),
         1 => reply(
-            vec![words(dice), any_call(dice)],
+            vec![words(dice), any_call(asked, dice)],
             StopReason::MaxOutputTokens,
         ),
         2 => reply(Vec::new(), StopReason::MaxOutputTokens),
@@ -118,7 +136,7 @@ fn words(dice: &mut Rng) -> ReplyBlock {
     }
 }
 
-fn call(name: &str, input: Value) -> ReplyBlock {
+pub(crate) fn call(name: &str, input: Value) -> ReplyBlock {
     ReplyBlock::Call(RequestedCall {
         provider_id: Some("theirs".to_owned()),
         name: name.to_owned(),
@@ -137,14 +155,18 @@ fn sleep(dice: &mut Rng) -> Value {
 /// A patch that can be read.
 const PATCH: &str = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n";
 
-fn any_call(dice: &mut Rng) -> ReplyBlock {
-    match dice.below(12) {
+fn any_call(asked: Asked<'_>, dice: &mut Rng) -> ReplyBlock {
+    if asked.plan.has(Fault::Long) && dice.percent(45) {
+        return calls::about_tasks(asked.tasks, dice);
+    }
+    match dice.below(13) {
         0 => call("AgentGet", json!({})),
         1..=3 => call("Enqueue", enqueue(dice)),
         4 => call("Sleep", sleep(dice)),
         5 => call("Teleport", json!({ "to": "moon" })),
         6 => call("ExecCommand", json!({ "command": 5 })),
         7 => call("ApplyPatch", json!({ "patch": PATCH })),
+        8 => calls::batch(dice),
         _ => call(
             "ExecCommand",
             json!({ "cmd": format!("run {}", dice.bits()) }),

@@ -1,8 +1,9 @@
 //! The rules that look at everything known of an agent at once.
 
-use crate::message::is_self_caused;
+use crate::message::is_made_by_turn;
 use crate::model::Known;
 use crate::violation::{Verdict, ensure, stored, violation};
+use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::brief::{BriefKind, BriefRecord};
@@ -11,13 +12,17 @@ use holon_domain::queue::QueueStatus;
 use holon_domain::turn::Phase;
 use holon_store::{AgentNo, Reader};
 
-/// What becomes of a turn that waited for its model when its process died.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What becomes of a turn that waited when its process died.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Resumption {
-    /// It goes on.
+    /// It asks its model again.
     GoesOn(u64),
     /// The host died with it too often: it is set aside.
     SetAside(u64),
+    /// Its call finds what it began and waits on.
+    TakenUp(CallId),
+    /// The host died with its call too often: the call is let go.
+    LetGo(CallId),
 }
 
 impl Known {
@@ -27,9 +32,15 @@ impl Known {
             return None;
         }
         let turn = self.record.open_turn.as_ref()?;
-        if !matches!(turn.phase, Phase::CallingModel { .. }) {
-            return None;
-        }
+        let (turn_index, call) = match turn.phase {
+            Phase::CallingModel { .. } => (turn.turn_index, None),
+            // A patch is not applied again: what came of it is proven, or unknown.
+            Phase::RunningTool { .. } => {
+                let call = self.talk.in_hand().filter(|call| call.name != "ApplyPatch");
+                (turn.turn_index, Some(call?.id.clone()))
+            }
+            Phase::BackingOff { .. } => return None,
+        };
         let end = self.record.counters.log;
         if !clean_exit {
             let before = if self.resumes.0 == end {
@@ -39,31 +50,35 @@ impl Known {
             };
             self.resumes = (end, before + 1);
         }
-        let set_aside = !clean_exit && self.resumes.1 >= 3;
-        Some(if set_aside {
-            Resumption::SetAside(turn.turn_index)
-        } else {
-            Resumption::GoesOn(turn.turn_index)
+        let too_often = !clean_exit && self.resumes.1 >= 3;
+        Some(match (call, too_often) {
+            (None, false) => Resumption::GoesOn(turn_index),
+            (None, true) => Resumption::SetAside(turn_index),
+            (Some(call), false) => Resumption::TakenUp(call),
+            (Some(call), true) => Resumption::LetGo(call),
         })
     }
 
-    /// Whether the turn went on, or was set aside.
-    pub(crate) fn check_resumption(&self, expected: Resumption) -> Verdict<()> {
+    /// Whether the turn went on, was set aside, or let go of its call.
+    pub(crate) fn check_resumption(&self, expected: &Resumption) -> Verdict<()> {
         let open = self.record.open_turn.as_ref().map(|turn| turn.turn_index);
+        let in_hand = self.talk.in_hand().map(|call| &call.id);
         let holds = match expected {
-            Resumption::GoesOn(turn) => open == Some(turn),
-            Resumption::SetAside(turn) => open != Some(turn),
+            Resumption::GoesOn(turn) => open == Some(*turn),
+            Resumption::SetAside(turn) => open != Some(*turn),
+            Resumption::TakenUp(call) => in_hand == Some(call),
+            Resumption::LetGo(call) => in_hand != Some(call),
         };
         ensure(
             holds,
-            "a message is set aside after three deaths without progress, and not before",
-            || format!("{expected:?}, open {open:?}"),
+            "a message or call is set aside after three deaths without progress, and not before",
+            || format!("{expected:?}, open {open:?}, in hand {in_hand:?}"),
         )
     }
 
     /// What a turn makes never has more authority than what the turn answered.
     pub(crate) fn check_authority(&self, envelope: &MessageEnvelope) -> Verdict<()> {
-        let made_by_turn = is_self_caused(envelope);
+        let made_by_turn = is_made_by_turn(envelope);
         let allowed = self
             .turn_authority
             .weaker(AuthorityClass::RuntimeInstruction);

@@ -1,5 +1,6 @@
 //! One run of one plan: trouble first, then calm, then nothing may be left to do.
 
+use crate::cast::home_of;
 use crate::coverage::Coverage;
 use crate::plan::Plan;
 use crate::trace::{Keep, Trace};
@@ -78,12 +79,14 @@ impl World {
         self.come_to_rest()
     }
 
-    /// Trouble stops. First whatever is under way ends, then stopped agents are started, then all must be done.
+    /// Trouble stops. First whatever is under way ends, then stopped agents are started, then all must be done; in the
+    /// end everybody is sent away, and no command may be left.
     fn come_to_rest(&mut self) -> Verdict<()> {
         self.trace.note(|| "trouble stops".to_owned());
         let bound = SETTLING.0 + SETTLING.1 * self.plan.steps;
         self.late.clear();
         self.settle_down(bound)?;
+        self.check_still()?;
         for id in self.model.names() {
             match self.model.agent(&id).map(|known| known.record.lifecycle) {
                 Some(Lifecycle::Stopped) => self.control(&id, &Input::Start)?,
@@ -93,10 +96,51 @@ impl World {
             }
         }
         self.settle_down(bound)?;
-        let twice: Vec<String> = self.bench.repeated().map(ToString::to_string).collect();
-        ensure(twice.is_empty(), "a tool call runs at most once", || {
-            twice.join(", ")
-        })?;
-        self.model.at_rest()
+        self.model.at_rest(&self.bench)?;
+        for id in self.model.names() {
+            self.check_flights(&id)?;
+        }
+        self.send_away(bound)
+    }
+
+    /// Every agent is stopped or removed.
+    fn send_away(&mut self, bound: u64) -> Verdict<()> {
+        for id in self.model.names() {
+            let stays = self.dice.percent(50);
+            let input = if stays { Input::Stop } else { Input::Delete };
+            self.control(&id, &input)?;
+        }
+        self.settle_down(bound)?;
+        self.check_still()?;
+        for id in self.model.names() {
+            self.check_flights(&id)?;
+        }
+        let left: Vec<&String> = self
+            .bench
+            .commands
+            .running()
+            .map(|(name, _)| name)
+            .collect();
+        ensure(left.is_empty(), "no command outlives its agent", || {
+            format!("{left:?}")
+        })
+    }
+
+    /// Once everything has come to rest, an agent that may not run has no command that runs.
+    fn check_still(&self) -> Verdict<()> {
+        for id in self.model.names() {
+            let lifecycle = self.model.agent(&id).map(|known| known.record.lifecycle);
+            let still = match lifecycle {
+                Some(Lifecycle::Stopped | Lifecycle::Deleting) | None => true,
+                Some(Lifecycle::Booting | Lifecycle::Runnable) => false,
+            };
+            let runs = self.bench.commands.running_in(&home_of(&id)).count();
+            ensure(
+                !still || runs == 0,
+                "an agent that may not run has no command that runs",
+                || format!("{runs} of {id}, which is {lifecycle:?}"),
+            )?;
+        }
+        Ok(())
     }
 }

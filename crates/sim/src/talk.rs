@@ -1,6 +1,8 @@
 //! The log as a provider would have to accept it: every call answered exactly once, in order, before anything else is
 //! said; nothing after an end. Written from the contract, not from the code it checks.
 
+use crate::command::Command;
+use crate::tasks::says;
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, violation};
 use holon_domain::agent::AgentRecord;
@@ -38,7 +40,7 @@ struct Turn {
 }
 
 /// What an entry means for the messages.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Said {
     /// A turn took this message up.
     Opened(u64),
@@ -49,6 +51,8 @@ pub(crate) enum Said {
         /// The message that opened the turn.
         opener: u64,
     },
+    /// A call got its result.
+    Answered(ToolCall, ToolEnvelope),
     /// Nothing.
     Other,
 }
@@ -89,15 +93,15 @@ impl Talk {
                     "a result belongs to its round",
                     || format!("round {round} in round {}", turn.round),
                 )?;
-                let call = turn.waiting.pop_front();
-                let answered = call.as_ref().is_some_and(|call| call.id == *call_id);
-                ensure(
-                    answered,
-                    "results answer calls once and in their order",
-                    || format!("{call_id} where {call:?} waits"),
-                )?;
+                let waiting = turn.waiting.pop_front();
+                let Some(call) = waiting.filter(|call| call.id == *call_id) else {
+                    return violation(
+                        "results answer calls once and in their order",
+                        call_id.to_string(),
+                    );
+                };
                 self.judge_result(call_id, envelope, bench, now)?;
-                Ok(Said::Other)
+                Ok(Said::Answered(call, envelope.clone()))
             }
             LogEntry::IncomingMessage { .. } => Ok(Said::Other),
             LogEntry::Frame(_) => {
@@ -170,31 +174,33 @@ impl Talk {
         bench: &Bench,
         now: Timestamp,
     ) -> Verdict<()> {
-        let times = bench.times(call);
         let kind = envelope.error().map(|error| error.kind);
-        let ran = match kind {
-            None => matches!(envelope.tool_name.as_str(), "ExecCommand" | "ApplyPatch"),
-            Some(
-                ToolErrorKind::CommandSpawnFailed
-                | ToolErrorKind::CommandTimedOut
-                | ToolErrorKind::FileChanged,
-            ) => true,
-            Some(_) => false,
-        };
-        if ran {
-            let same = times == 1 && bench.result(call) == Some(envelope);
-            return ensure(same, "a result is what the one execution gave", || {
-                format!("{call} ran {times} times, logged {envelope:?}")
-            });
+        if bench.gave(call, envelope) {
+            let goes_on = says(envelope, "disposition") == Some("promoted_to_task");
+            let runs = bench.commands.of_call(call).any(Command::runs);
+            return ensure(
+                goes_on || !runs,
+                "a command that is said to be over is over",
+                || format!("{call} runs, logged {envelope:?}"),
+            );
         }
+        let by_the_world = matches!(
+            envelope.tool_name.as_str(),
+            "ExecCommand" | "ExecCommandBatch" | "ApplyPatch" | "TaskInput" | "TaskOutput"
+        );
+        ensure(
+            kind.is_some() || !by_the_world,
+            "a result is what the one execution gave",
+            || format!("{call} was logged with {envelope:?}"),
+        )?;
         let may_have_run = matches!(
             kind,
             Some(ToolErrorKind::OutcomeUnknown | ToolErrorKind::RunAborted)
         );
         ensure(
-            times == 0 || may_have_run && times == 1,
+            !bench.began(call) || may_have_run,
             "what is said not to have run has not run",
-            || format!("{call} ran {times} times, logged {kind:?}"),
+            || format!("{call} ran, logged {kind:?}"),
         )?;
         if kind == Some(ToolErrorKind::NotStarted) {
             self.not_started.insert(call.clone());
@@ -208,6 +214,11 @@ impl Talk {
     /// Whether the world may still run this call.
     pub(crate) fn may_run(&self, call: &CallId) -> bool {
         !self.not_started.contains(call)
+    }
+
+    /// The call that waits for its result.
+    pub(crate) fn in_hand(&self) -> Option<&ToolCall> {
+        self.turn.as_ref()?.waiting.front()
     }
 
     /// The words of the last round.

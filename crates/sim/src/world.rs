@@ -3,6 +3,7 @@
 //! Commits go through the real store in memory. Work of a commit is begun only if its process lives to see it; what
 //! was in flight is lost with it. The oracle looks at every commit.
 
+use crate::cast::home_of;
 use crate::model::Model;
 use crate::plan::{Fault, Plan};
 use crate::provider::Mood;
@@ -13,13 +14,14 @@ use crate::violation::{Verdict, Violation, ensure, stored, violation};
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Reply};
 use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::intent::AfterRestart;
 use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::queue::QueueEntry;
-use holon_domain::tool::ToolEnvelope;
 use holon_domain::{AgentId, CallId, Timestamp};
 use holon_engine::SharedFacts;
 use holon_engine::kernel::{Handled, Kernel, Refusal, Work};
 use holon_store::{Db, DueRow, WriteError};
+use holon_tools::exec_command_batch::ItemOutcome;
 use std::collections::BTreeSet;
 
 /// When every run begins.
@@ -32,8 +34,12 @@ pub(crate) enum Stage {
     Begun,
     /// The request is out; it holds these queued messages.
     Asked(Vec<QueueEntry>),
-    /// The command has run; nobody knows yet.
-    Executed(ToolEnvelope),
+    /// A call waits for what it began; these of its several commands are over.
+    Waits(Vec<ItemOutcome>),
+    /// A command was asked to end and has its time to.
+    AskedToEnd,
+    /// It is done; nobody knows yet.
+    Done(Box<Input>),
 }
 
 /// An effect in the hands of the process.
@@ -233,11 +239,14 @@ impl World {
     }
 
     fn begin(&mut self, record: EffectRecord) -> Verdict<()> {
-        if let Effect::RunTool { call, .. } = &record.effect {
+        if let Effect::RunTool { call, action, .. } = &record.effect {
+            let again = action.after_restart() == AfterRestart::TakenUp;
             let first = self.begun.insert(call.id.clone());
-            ensure(first, "a tool call is begun at most once", || {
-                call.id.to_string()
-            })?;
+            ensure(
+                first || again,
+                "a call that cannot find what it began is begun at most once",
+                || call.id.to_string(),
+            )?;
         }
         self.flights.push(Flight {
             record,
@@ -269,9 +278,25 @@ impl World {
         )
     }
 
+    /// Looks at an agent after a commit about it.
     pub(crate) fn observe(&mut self, id: &AgentId) -> Verdict<()> {
         let reader = self.db.reader();
-        self.model.observe(&reader, id, &self.bench, self.now)
+        self.model.observe(&reader, id, &self.bench, self.now)?;
+        self.check_followed(id)
+    }
+
+    /// A command runs only while a call waits for it or a task that is not over stands for it, whoever dies.
+    fn check_followed(&self, id: &AgentId) -> Verdict<()> {
+        let known = self.model.agent(id).filter(|known| !known.removing);
+        for command in self.bench.commands.running_in(&home_of(id)) {
+            let followed = known.is_some_and(|known| known.follows(&command.call));
+            ensure(
+                followed,
+                "no command runs that nobody waits for and no task stands for",
+                || format!("{} of {id}", command.call),
+            )?;
+        }
+        Ok(())
     }
 }
 

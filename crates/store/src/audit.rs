@@ -6,9 +6,10 @@
 use crate::db::Db;
 use crate::error::Error;
 use crate::reader::Reader;
-use crate::row::{AgentNo, all};
+use crate::row::{AgentNo, all, json};
 use holon_domain::effect::EffectId;
 use holon_domain::queue::MessageSeq;
+use holon_domain::task::TaskRecord;
 use holon_domain::timer::DueId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,8 +21,11 @@ const DEQUEUED: &str = "SELECT seq FROM messages WHERE agent_no = ?1 AND status 
 const INTERJECTIONS: &str =
     "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 0 AND interject = 1 ORDER BY seq";
 
+/// All of them: which are over is read from the records.
+const TASKS: &str = "SELECT task_no, record FROM tasks WHERE agent_no = ?1 ORDER BY task_no";
+
 /// Everything of one agent that is not settled yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outstanding {
     /// Its open effects.
     pub effects: Vec<EffectId>,
@@ -33,6 +37,8 @@ pub struct Outstanding {
     pub interjections: Vec<MessageSeq>,
     /// Messages a turn works on.
     pub dequeued: Vec<MessageSeq>,
+    /// Tasks that are not over, in the order they began.
+    pub tasks: Vec<TaskRecord>,
 }
 
 impl Reader<'_> {
@@ -42,12 +48,17 @@ impl Reader<'_> {
     /// When the database fails.
     pub fn outstanding(&self, no: AgentNo) -> Result<Outstanding, Error> {
         let numbers = |sql| all(self.conn(), sql, [no.0], |row| Ok(row.get::<_, u64>(0)?));
+        let mut tasks = all(self.conn(), TASKS, [no.0], |row| {
+            json::<TaskRecord>(row, 1, "tasks", row.get::<_, i64>(0)?)
+        })?;
+        tasks.retain(|task| !task.status.is_terminal());
         Ok(Outstanding {
             effects: numbers(EFFECTS)?,
             due: numbers(DUE)?,
             queued: numbers(QUEUED)?,
             interjections: numbers(INTERJECTIONS)?,
             dequeued: numbers(DEQUEUED)?,
+            tasks,
         })
     }
 }

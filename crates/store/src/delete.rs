@@ -21,6 +21,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT id FROM due WHERE agent_no = ?1 ORDER BY id LIMIT ?2)",
     ),
     (
+        "tasks",
+        "DELETE FROM tasks WHERE task_no IN \
+         (SELECT task_no FROM tasks WHERE agent_no = ?1 ORDER BY task_no LIMIT ?2)",
+    ),
+    (
         "messages",
         "DELETE FROM messages WHERE message_no IN \
          (SELECT message_no FROM messages WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",

@@ -3,7 +3,8 @@
 //! Invariant: a mark is there after the commit it belongs to and was not there before it. While a batch only
 //! adds, its last event is such a mark and costs nothing. Rows that are removed could take that event with them,
 //! or free an agent's number for another agent with an event of the same position; so a write that removes rows
-//! also counts itself in `meta`, where nothing is ever removed.
+//! also counts itself in `meta`, where nothing is ever removed. Only events and agents are meant: a decision that
+//! closes effects or lets old tasks go leaves the events it recorded where they are.
 
 use crate::error::Error;
 use crate::events;

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_initial.sql"),
     include_str!("migrations/0002_model_limits.sql"),
+    include_str!("migrations/0003_tasks.sql"),
 ];
 
 /// The newest version this build knows.
@@ -63,6 +64,26 @@ mod tests {
             })
             .unwrap();
         assert_eq!(row, (1, None));
+    }
+
+    #[test]
+    fn a_store_of_any_earlier_version_gets_the_tables_and_indexes_of_a_new_one() {
+        let schema = |conn: &Connection| -> Vec<(String, Option<String>)> {
+            let sql = "SELECT name, sql FROM sqlite_schema ORDER BY name";
+            let mut statement = conn.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+            rows.unwrap().map(Result::unwrap).collect()
+        };
+        let new = Connection::open_in_memory().unwrap();
+        run(&new, MIGRATIONS).unwrap();
+        for applied in 1..MIGRATIONS.len() {
+            let old = Connection::open_in_memory().unwrap();
+            run(&old, &MIGRATIONS[..applied]).unwrap();
+            assert_ne!(schema(&old), schema(&new), "from {applied}");
+            run(&old, MIGRATIONS).unwrap();
+            assert_eq!(version(&old).unwrap(), newest(), "from {applied}");
+            assert_eq!(schema(&old), schema(&new), "from {applied}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::db::Db;
 use crate::{
     agents, blobs, briefs, delete, effects, events, log, mark, model_limits, queue, retention,
-    transcript,
+    tasks, transcript,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
@@ -39,6 +39,13 @@ const HOT: &[(&str, Option<&str>)] = &[
     (effects::CLEAR, Some("due_by_id")),
     (effects::DUE, None),
     (effects::NEXT_DUE, None),
+    (tasks::ONE, Some("tasks_of_agent")),
+    (tasks::REWRITE, None),
+    (tasks::END, None),
+    (tasks::LAST_END, Some("tasks_ended")),
+    (tasks::FORGET, Some("tasks_ended")),
+    (tasks::ACTIVE, Some("tasks_ended")),
+    (tasks::NEWEST, Some("tasks_begun")),
     (retention::PREFIX, None),
     (retention::REMOVE, None),
     (retention::MOVE_BOUNDARY, None),

@@ -15,10 +15,10 @@ pub(crate) const HEAD: &str = "SELECT seq, status, max_rounds, envelope FROM mes
      WHERE agent_no = ?1 AND status = 0 ORDER BY priority, seq LIMIT 1";
 pub(crate) const ONE: &str =
     "SELECT seq, status, max_rounds, envelope FROM messages WHERE agent_no = ?1 AND seq = ?2";
-/// What may interject has the highest band, so the queue's own index finds it; said as a range and sorted like
-/// that index, or the planner walks the agent's whole history by position instead.
+/// What may interject stands in any band, the results of tasks beside operators' words, and the queue's own index finds
+/// it; said as a range and sorted like that index, or the planner walks the agent's whole history by position instead.
 pub(crate) const INTERJECTIONS: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
-     WHERE agent_no = ?1 AND status = 0 AND priority < 1 AND interject = 1 ORDER BY priority, seq LIMIT ?2";
+     WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq LIMIT ?2";
 pub(crate) const STANDING: &str =
     "SELECT status, interject FROM messages WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const MOVE: &str = "UPDATE messages SET status = ?3 WHERE agent_no = ?1 AND seq = ?2";

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::row::AgentNo;
-use crate::{agents, blobs, briefs, effects, events, log, model_limits, queue, transcript};
+use crate::{agents, blobs, briefs, effects, events, log, model_limits, queue, tasks, transcript};
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
 use holon_domain::feed::{EventPage, EventQuery};
@@ -10,9 +10,10 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
+use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
-use holon_domain::{AgentId, Timestamp};
+use holon_domain::{AgentId, TaskId, Timestamp};
 use rusqlite::Connection;
 
 /// A message an earlier turn took up, and what was answered.
@@ -162,6 +163,30 @@ impl<'a> Reader<'a> {
             });
         }
         Ok(items)
+    }
+
+    /// The tasks of an agent that are not over, in the order they began, at most twice as many as may begin.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn active_tasks(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
+        tasks::active(self.conn, no)
+    }
+
+    /// One task, over or not. The oldest of those that are over are forgotten.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn task(&self, no: AgentNo, id: &TaskId) -> Result<Option<TaskRecord>, Error> {
+        tasks::one(self.conn, no, id)
+    }
+
+    /// The `limit` tasks that began last, over or not, newest first.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn tasks(&self, no: AgentNo, limit: usize) -> Result<Vec<TaskRecord>, Error> {
+        tasks::newest(self.conn, no, limit)
     }
 
     /// A kept text.

@@ -15,9 +15,12 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::queue::{QueueEntry, QueueStatus};
+use holon_domain::task::{
+    CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskStatus, WaitPolicy,
+};
 use holon_domain::timer::Due;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, BriefId, MessageId, Timestamp, WorkspaceId};
+use holon_domain::{AgentId, BriefId, CallId, MessageId, TaskId, Timestamp, WorkspaceId};
 
 /// A moment, `millis` after some start.
 pub(crate) fn at(millis: i64) -> Timestamp {
@@ -76,6 +79,54 @@ pub(crate) fn envelope(
         admission_context: AdmissionContext::ControlAuthenticated,
         correlation_id: None,
         causation_id: None,
+    }
+}
+
+/// A command that goes on without its call; watched while it is not over, with an end once it is.
+pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecord {
+    let spec = CommandTaskSpec {
+        call_id: CallId::from_stored(format!("call_{name}")),
+        cmd: "make".to_owned(),
+        cmd_digest: "d1".to_owned(),
+        workdir: "/w".to_owned(),
+        shell: None,
+        login: true,
+        tty: false,
+        accepts_input: false,
+        output_path: None,
+        stderr_path: None,
+        promoted_from_exec_command: true,
+        batch_items: None,
+    };
+    let end = TaskEnd {
+        ended_at: at(9),
+        exit_status: Some(0),
+        signal: None,
+        duration_ms: Some(9),
+        result_summary: "it is over".to_owned(),
+        output_summary: String::new(),
+        output_bytes: 0,
+        failure_artifact: None,
+    };
+    TaskRecord {
+        id: TaskId::from_stored(format!("task_{name}")),
+        agent_id: agent.clone(),
+        kind: TaskKind::CommandTask,
+        status,
+        created_at: at(0),
+        updated_at: at(9),
+        parent_message_id: None,
+        work_item_id: None,
+        summary: None,
+        wait_policy: WaitPolicy::Background,
+        terminal_reentry: true,
+        recovery: Some(TaskRecoverySpec::CommandTask {
+            summary: "make".to_owned(),
+            spec: Box::new(spec),
+            trust: TrustLevel::TrustedOperator,
+        }),
+        effect: (!status.is_terminal()).then_some(1),
+        end: status.is_terminal().then_some(end),
     }
 }
 
@@ -175,14 +226,24 @@ impl Scribe {
         self.fact(Fact::BriefWritten { seq, row })
     }
 
+    /// A task as it stands from now on.
+    pub(crate) fn task(&mut self, name: &str, status: TaskStatus) -> &mut Self {
+        let record = task(&self.record.identity.agent_id, name, status);
+        self.fact(Fact::TaskWritten(Box::new(record)))
+    }
+
     pub(crate) fn open_effect(&mut self) -> &mut Self {
+        self.open(Effect::PrepareHome)
+    }
+
+    pub(crate) fn open(&mut self, effect: Effect) -> &mut Self {
         self.record.counters.effects += 1;
         let (id, generation) = (self.record.counters.effects, self.record.generation);
         self.fact(Fact::EffectOpened {
             id,
             generation,
             at: at(0),
-            effect: Effect::PrepareHome,
+            effect,
         })
     }
 

@@ -9,15 +9,16 @@ use crate::error::Error;
 use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
-use crate::{blobs, briefs, delete, effects, events, log, model_limits, queue, retention};
+use crate::{blobs, briefs, delete, effects, events, log, model_limits, queue, retention, tasks};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::log::LogEntry;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
+use holon_domain::task::TaskRecord;
 use holon_domain::turn::LogSeq;
-use holon_domain::{AgentId, Timestamp};
+use holon_domain::{AgentId, TaskId, Timestamp};
 use rusqlite::Connection;
 
 /// Something to do once the commit holds, before its callers are answered.
@@ -154,6 +155,7 @@ impl<'a> Tx<'a> {
             Fact::EffectClosed { id } => effects::close(conn, no, *id),
             Fact::DueSet { id, at, due } => effects::set_due(conn, no, *id, *at, due),
             Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
+            Fact::TaskWritten(task) => tasks::write(conn, no, task),
             Fact::LimitLearned { model_ref, limits } => {
                 model_limits::learn(conn, model_ref, *limits)
             }
@@ -183,6 +185,22 @@ impl<'a> Tx<'a> {
     /// When the database fails or the row cannot be read.
     pub fn log_entry(&mut self, no: AgentNo, seq: LogSeq) -> Result<Option<LogEntry>, Error> {
         log::entry(self.conn, no, seq)
+    }
+
+    /// The tasks of an agent that are not over, in the order they began, at most twice as many as may begin.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn active_tasks(&mut self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
+        tasks::active(self.conn, no)
+    }
+
+    /// One task, over or not. The oldest of those that are over are forgotten.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn task(&mut self, no: AgentNo, id: &TaskId) -> Result<Option<TaskRecord>, Error> {
+        tasks::one(self.conn, no, id)
     }
 
     /// Whether an effect is open.
@@ -280,6 +298,7 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::EffectClosed { .. }
             | Fact::DueSet { .. }
             | Fact::DueCleared { .. }
+            | Fact::TaskWritten(_)
             | Fact::LimitLearned { .. }
             | Fact::BlobKept { .. } => continue,
         };

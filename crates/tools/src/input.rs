@@ -9,68 +9,140 @@ use holon_domain::text;
 use holon_domain::tool::{ToolError, ToolErrorKind, ToolSpec};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use std::fmt;
 
-/// The arguments of one call as members of an object, absent ones left out.
-pub(crate) fn members(tool: &str, input: &Value) -> Result<Map<String, Value>, ToolError> {
+/// Whose arguments are read: those of a call, or those of one item of a list that a call holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    tool: &'a str,
+    item: Option<usize>,
+}
+
+impl<'a> Subject<'a> {
+    /// A call of this tool.
+    pub(crate) const fn call(tool: &'a str) -> Self {
+        Self { tool, item: None }
+    }
+
+    /// One item of a call of this tool, counted from 1.
+    pub(crate) const fn item(tool: &'a str, number: usize) -> Self {
+        Self {
+            tool,
+            item: Some(number),
+        }
+    }
+
+    /// `invalid_tool_input`, with the details every one of them carries.
+    pub(crate) fn invalid(self, field: Option<&str>, parse_error: &str) -> ToolError {
+        let parse_error = text::preview(parse_error, EVENT_PREVIEW_BYTES);
+        let message = match field {
+            Some(field) => format!(
+                "invalid argument `{}` of {self}: {parse_error}",
+                shown(field)
+            ),
+            None => format!("invalid arguments of {self}: {parse_error}"),
+        };
+        let mut details = self.details(field);
+        details.insert("parse_error".into(), json!(parse_error));
+        ToolError::new(ToolErrorKind::InvalidToolInput, message).details(Value::Object(details))
+    }
+
+    /// What is wrong and where, for machines.
+    pub(crate) fn details(self, field: Option<&str>) -> Map<String, Value> {
+        let mut details = Map::from_iter([("tool_name".to_owned(), json!(self.tool))]);
+        if let Some(number) = self.item {
+            details.insert("item".into(), json!(number));
+        }
+        if let Some(field) = field {
+            details.insert("field".into(), json!(shown(field)));
+        }
+        details
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.item {
+            Some(number) => write!(f, "item {number} of {}", self.tool),
+            None => f.write_str(self.tool),
+        }
+    }
+}
+
+/// `invalid_tool_input` about the arguments of a call.
+pub(crate) fn invalid(tool: &str, field: Option<&str>, parse_error: &str) -> ToolError {
+    Subject::call(tool).invalid(field, parse_error)
+}
+
+/// The arguments as members of an object, absent ones left out.
+pub(crate) fn members(
+    subject: Subject<'_>,
+    input: &Value,
+) -> Result<Map<String, Value>, ToolError> {
     let mut members = match input {
         Value::Object(members) => members.clone(),
         Value::Null => Map::new(),
         Value::String(packed) if packed.trim().is_empty() => Map::new(),
-        Value::String(packed) => unpack(tool, packed)?,
+        Value::String(packed) => unpack(subject, packed)?,
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-            return Err(not_an_object(tool, "the arguments are not an object"));
+            return Err(not_an_object(subject, "the arguments are not an object"));
         }
     };
     members.retain(|_, value| !value.is_null());
     Ok(members)
 }
 
-fn unpack(tool: &str, packed: &str) -> Result<Map<String, Value>, ToolError> {
+fn unpack(subject: Subject<'_>, packed: &str) -> Result<Map<String, Value>, ToolError> {
     match serde_json::from_str(packed) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(not_an_object(
-            tool,
+            subject,
             "the arguments are a string that holds no object",
         )),
         Err(error) => Err(not_an_object(
-            tool,
+            subject,
             &format!("the arguments are a string that is not JSON: {error}"),
         )),
     }
 }
 
-fn not_an_object(tool: &str, parse_error: &str) -> ToolError {
-    invalid(tool, None, parse_error)
-        .hint(format!("call {tool} with its arguments as one JSON object"))
+fn not_an_object(subject: Subject<'_>, parse_error: &str) -> ToolError {
+    subject.invalid(None, parse_error).hint(format!(
+        "give the arguments of {subject} as one JSON object"
+    ))
 }
 
 /// Typed arguments of the tool `spec` describes.
 pub(crate) fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, ToolError> {
-    let members = members(&spec.name, input)?;
+    typed(Subject::call(&spec.name), &spec.input_schema, input)
+}
+
+/// Typed arguments that `schema` describes.
+pub(crate) fn typed<T: DeserializeOwned>(
+    subject: Subject<'_>,
+    schema: &Value,
+    input: &Value,
+) -> Result<T, ToolError> {
+    let members = members(subject, input)?;
     // Checked against the published schema first, so the error names the argument and not a Rust type.
     if let Some(unknown) = members
         .keys()
-        .find(|key| !properties(spec).any(|known| known == *key))
+        .find(|key| !properties(schema).any(|known| known == *key))
     {
-        let error = invalid(
-            &spec.name,
-            Some(unknown),
-            &format!("unknown argument `{}`", shown(unknown)),
-        );
-        return Err(error.hint(arguments_hint(spec)));
+        let problem = format!("unknown argument `{}`", shown(unknown));
+        let error = subject.invalid(Some(unknown), &problem);
+        return Err(error.hint(arguments_hint(subject, schema)));
     }
-    if let Some(missing) = required(spec).find(|name| !members.contains_key(*name)) {
-        let error = invalid(
-            &spec.name,
-            Some(missing),
-            &format!("missing argument `{missing}`"),
-        );
-        return Err(error.hint(arguments_hint(spec)));
+    if let Some(missing) = required(schema).find(|name| !members.contains_key(*name)) {
+        let error = subject.invalid(Some(missing), &format!("missing argument `{missing}`"));
+        return Err(error.hint(arguments_hint(subject, schema)));
     }
     serde_json::from_value(Value::Object(members.clone())).map_err(|error| {
         let parse_error = error.to_string();
         let field = culprit::<T>(&members, &parse_error);
-        invalid(&spec.name, field.as_deref(), &parse_error).hint(arguments_hint(spec))
+        subject
+            .invalid(field.as_deref(), &parse_error)
+            .hint(arguments_hint(subject, schema))
     })
 }
 
@@ -88,31 +160,14 @@ fn culprit<T: DeserializeOwned>(members: &Map<String, Value>, parse_error: &str)
         .map(|(key, _)| key.clone())
 }
 
-/// `invalid_tool_input`, with the details every one of them carries.
-pub(crate) fn invalid(tool: &str, field: Option<&str>, parse_error: &str) -> ToolError {
-    let parse_error = text::preview(parse_error, EVENT_PREVIEW_BYTES);
-    let mut details = json!({"tool_name": tool, "parse_error": parse_error});
-    if let (Value::Object(details), Some(field)) = (&mut details, field) {
-        details.insert("field".into(), json!(shown(field)));
-    }
-    let message = match field {
-        Some(field) => format!(
-            "invalid argument `{}` of {tool}: {parse_error}",
-            shown(field)
-        ),
-        None => format!("invalid arguments of {tool}: {parse_error}"),
-    };
-    ToolError::new(ToolErrorKind::InvalidToolInput, message).details(details)
-}
-
 /// A name a model wrote, short enough to be repeated to it.
 pub(crate) fn shown(name: &str) -> String {
     text::preview(name, 80)
 }
 
-fn arguments_hint(spec: &ToolSpec) -> String {
-    let required: Vec<&str> = required(spec).collect();
-    let known: Vec<String> = properties(spec)
+fn arguments_hint(subject: Subject<'_>, schema: &Value) -> String {
+    let required: Vec<&str> = required(schema).collect();
+    let known: Vec<String> = properties(schema)
         .map(|name| {
             if required.contains(&name) {
                 format!("{name} (required)")
@@ -122,26 +177,22 @@ fn arguments_hint(spec: &ToolSpec) -> String {
         })
         .collect();
     if known.is_empty() {
-        return format!("{} takes no arguments; call it with {{}}", spec.name);
+        return format!("{subject} takes no arguments; call it with {{}}");
     }
     format!(
-        "arguments of {}: {}; leave out what you do not need",
-        spec.name,
+        "arguments of {subject}: {}; leave out what you do not need",
         known.join(", ")
     )
 }
 
-fn properties(spec: &ToolSpec) -> impl Iterator<Item = &str> {
-    let named = spec
-        .input_schema
-        .get("properties")
-        .and_then(Value::as_object);
+fn properties(schema: &Value) -> impl Iterator<Item = &str> {
+    let named = schema.get("properties").and_then(Value::as_object);
     named
         .into_iter()
         .flat_map(|named| named.keys().map(String::as_str))
 }
 
-fn required(spec: &ToolSpec) -> impl Iterator<Item = &str> {
-    let list = spec.input_schema.get("required").and_then(Value::as_array);
+fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    let list = schema.get("required").and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str)
 }

@@ -7,6 +7,7 @@
 
 mod emission;
 mod input;
+mod lines;
 mod preview;
 mod receipt;
 mod registry;
@@ -14,6 +15,6 @@ mod schema;
 pub mod tool;
 
 pub use emission::{SchemaMode, emit};
-pub use receipt::receipt;
+pub use receipt::{receipt, refers_to_files};
 pub use registry::{all, catalog, interpret};
-pub use tool::{apply_patch, exec_command};
+pub use tool::{apply_patch, exec_command, exec_command_batch, task, task_input, task_output};

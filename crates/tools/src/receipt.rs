@@ -3,13 +3,14 @@
 //! Owns the rendering and its bounds. Does not decide what a call came to: a receipt is a function of the stored
 //! envelope and nothing else, so the same envelope reads the same on every later request.
 
-use crate::tool::apply_patch;
-use crate::tool::exec_command::{self, Completed};
-use holon_domain::file_change::PatchApplied;
+use crate::tool::{
+    apply_patch, exec_command, exec_command_batch, task_input, task_list, task_output,
+};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_ERROR_DETAIL_BYTES, TOOL_OUTPUT_TOKENS};
 use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -23,53 +24,36 @@ pub fn receipt(envelope: &ToolEnvelope) -> String {
     }
 }
 
-fn success(envelope: &ToolEnvelope, result: &Value) -> String {
-    if envelope.tool_name == exec_command::NAME
-        && let Ok(completed) = Completed::deserialize(result)
-    {
-        return shell_text(&completed);
-    }
-    if envelope.tool_name == apply_patch::NAME
-        && let Ok(applied) = PatchApplied::deserialize(result)
-    {
-        return apply_patch::text(&applied);
-    }
-    confirmation(envelope, result)
+/// Whether the result lists files that keep what it does not show.
+#[must_use]
+pub fn refers_to_files(envelope: &ToolEnvelope) -> bool {
+    let ToolOutcome::Success { result } = &envelope.outcome else {
+        return false;
+    };
+    let items = result.get("items").and_then(Value::as_array);
+    let places = items.into_iter().flatten().chain(result.get("task"));
+    std::iter::once(result).chain(places).any(|place| {
+        let files = place.get("artifacts").and_then(Value::as_array);
+        files.is_some_and(|files| !files.is_empty())
+    })
 }
 
-/// A finished command as a shell would show it, the outcome first so that it survives any later cut.
-fn shell_text(completed: &Completed) -> String {
-    let mut text = format!("exit {}", completed.exit_status);
-    // Writing to a string cannot fail, so the results are of no interest.
-    if let Some(signal) = completed.signal {
-        write!(text, ", ended by signal {signal}").ok();
-    }
-    write!(text, " ({} ms)", completed.duration_ms).ok();
-    if completed.leftover_processes > 0 {
-        write!(
-            text,
-            "\nprocesses it left running were stopped: {}",
-            completed.leftover_processes
-        )
-        .ok();
-    }
-    for (name, preview) in [
-        ("stdout", &completed.stdout_preview),
-        ("stderr", &completed.stderr_preview),
-    ] {
-        if !preview.is_empty() {
-            write!(
-                text,
-                "\n{name}:\n{}",
-                preview.strip_suffix('\n').unwrap_or(preview)
-            )
-            .ok();
-        }
-    }
-    if completed.stdout_preview.is_empty() && completed.stderr_preview.is_empty() {
-        text.push_str("\n(no output)");
-    }
-    text
+/// Results that read better as text have one; of one that another version wrote, or of any other tool, its JSON is read.
+fn success(envelope: &ToolEnvelope, result: &Value) -> String {
+    let text = match envelope.tool_name.as_str() {
+        apply_patch::NAME => read(result, apply_patch::text),
+        exec_command::NAME => read(result, exec_command::text),
+        exec_command_batch::NAME => read(result, exec_command_batch::text),
+        task_input::NAME => read(result, task_input::receipt),
+        task_list::NAME => read(result, task_list::text),
+        task_output::NAME => read(result, task_output::text),
+        _ => None,
+    };
+    text.unwrap_or_else(|| confirmation(envelope, result))
+}
+
+fn read<T: DeserializeOwned>(result: &Value, text: fn(&T) -> String) -> Option<String> {
+    T::deserialize(result).ok().map(|result| text(&result))
 }
 
 /// A small result as one line of JSON, in a fixed order.
@@ -114,7 +98,9 @@ struct Failure<'a> {
 }
 
 fn failure(tool_name: &str, error: &ToolError) -> String {
-    let (error, lines) = apply_patch::split_nearest(error);
+    let (error, nearest) = apply_patch::split_nearest(error);
+    let (error, last_words) = exec_command::split_lost(&error);
+    let lines = nearest.or(last_words);
     let error = &error;
     let field = error
         .details

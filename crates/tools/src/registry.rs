@@ -5,7 +5,10 @@
 //! `interpret` does not know.
 
 use crate::input::shown;
-use crate::tool::{agent_get, apply_patch, enqueue, exec_command, sleep};
+use crate::tool::{
+    agent_get, apply_patch, enqueue, exec_command, exec_command_batch, sleep, task_input,
+    task_list, task_output, task_status, task_stop,
+};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::intent::Intent;
 use holon_domain::tool::{ToolError, ToolErrorKind, ToolFamily, ToolSpec};
@@ -18,12 +21,18 @@ type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
-        let entries: [(ToolSpec, Interpret); 5] = [
+        let entries: [(ToolSpec, Interpret); 11] = [
             (agent_get::spec(), agent_get::interpret),
             (apply_patch::spec(), apply_patch::interpret),
             (enqueue::spec(), enqueue::interpret),
             (exec_command::spec(), exec_command::interpret),
+            (exec_command_batch::spec(), exec_command_batch::interpret),
             (sleep::spec(), sleep::interpret),
+            (task_input::spec(), task_input::interpret),
+            (task_list::spec(), task_list::interpret),
+            (task_output::spec(), task_output::interpret),
+            (task_status::spec(), task_status::interpret),
+            (task_stop::spec(), task_stop::interpret),
         ];
         entries.into_iter().unzip()
     })
@@ -62,7 +71,8 @@ const fn grants(preset: ProfilePreset, family: ToolFamily) -> bool {
 /// What a call asks for, once its name is known, its profile allows it and its arguments are understood.
 ///
 /// # Errors
-/// `unknown_tool`, `unsupported_agent_profile_capability` or `invalid_tool_input`, each with a next step.
+/// `unknown_tool`, `unsupported_agent_profile_capability`, `unsupported_batch_command_field` or `invalid_tool_input`,
+/// each with a next step.
 pub fn interpret(name: &str, input: &Value, preset: ProfilePreset) -> Result<Intent, ToolError> {
     let (specs, interpreters) = entries();
     let Some((spec, interpret)) = specs
@@ -146,7 +156,19 @@ mod tests {
         let names: Vec<&str> = all().iter().map(|spec| spec.name.as_str()).collect();
         assert_eq!(
             names,
-            ["AgentGet", "ApplyPatch", "Enqueue", "ExecCommand", "Sleep"]
+            [
+                "AgentGet",
+                "ApplyPatch",
+                "Enqueue",
+                "ExecCommand",
+                "ExecCommandBatch",
+                "Sleep",
+                "TaskInput",
+                "TaskList",
+                "TaskOutput",
+                "TaskStatus",
+                "TaskStop"
+            ]
         );
     }
 }

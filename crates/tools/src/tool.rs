@@ -1,10 +1,19 @@
 //! The tools, one file each: typed arguments, the spec derived from them, and what a call asks for.
 //!
-//! A tool's file owns its schema, its semantic rules and, where the shell performs it, its result envelope.
+//! A tool's file owns its schema, its semantic rules and, where the shell performs it, its result envelope and the text
+//! a model reads of it. What several tools share stands in `command` and `task`.
 //! Which agent has which tool stands in `registry`.
 
 pub(crate) mod agent_get;
 pub mod apply_patch;
+pub(crate) mod command;
 pub(crate) mod enqueue;
 pub mod exec_command;
+pub mod exec_command_batch;
 pub(crate) mod sleep;
+pub mod task;
+pub mod task_input;
+pub(crate) mod task_list;
+pub mod task_output;
+pub(crate) mod task_status;
+pub(crate) mod task_stop;

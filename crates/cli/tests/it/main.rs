@@ -7,6 +7,7 @@
     reason = "tests"
 )]
 
+mod commands;
 mod config;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
@@ -14,6 +15,7 @@ mod demo;
 mod disk;
 mod fallback;
 mod freeform;
+mod hands;
 mod hosting;
 mod init;
 mod keyring;
@@ -23,6 +25,7 @@ mod models;
 mod models_faults;
 mod models_secrets;
 mod patches;
+mod processes;
 mod real_server;
 mod refusals;
 mod reload;

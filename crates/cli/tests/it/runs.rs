@@ -6,7 +6,8 @@ use holon_testkit::World;
 use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
 use serde_json::json;
 
-fn agents_left(world: &World) -> Vec<String> {
+/// The agents that have a home.
+pub(crate) fn agents_left(world: &World) -> Vec<String> {
     let entries = std::fs::read_dir(world.home().join("agents")).unwrap();
     let mut names: Vec<String> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

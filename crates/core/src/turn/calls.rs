@@ -3,20 +3,16 @@
 
 use super::end;
 use super::ending::{Ending, Rest};
-use crate::admission::{self, Ingress};
+use super::settled::{self, Taken};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundInHand, Stamp};
-use crate::rest::self_caused_priority;
-use crate::subsystem::TOOL_ENQUEUE;
-use crate::summary;
+use crate::task;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, ToolExecuted, ToolExecutionFailed};
-use holon_domain::intent::{HostAction, Intent};
+use holon_domain::intent::{AfterRestart, HostAction, Intent};
 use holon_domain::log::LogEntry;
-use holon_domain::message::{
-    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
-};
+use holon_domain::task::CommandTaskSpec;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
 use holon_domain::{CallId, limits, text};
@@ -70,17 +66,13 @@ pub(super) fn run_calls(
                     0,
                 );
             }
-            Ok(Intent::Enqueue { text, priority }) => {
-                let envelope = follow_up(draft, &mut turn, call, text, *priority);
-                finish_call(draft, &turn, call, envelope, 0);
-            }
-            Ok(Intent::AgentGet) => {
-                let envelope = described(draft, &turn, call);
-                finish_call(draft, &turn, call, envelope, 0);
-            }
-            Ok(Intent::Host(action)) => {
-                return start_call(draft, turn, call, action, (round.entry, index));
-            }
+            Ok(intent) => match settled::take(draft, &mut turn, call, intent, (round.entry, index))
+            {
+                Taken::Result(envelope) => finish_call(draft, &turn, call, envelope, 0),
+                Taken::Act(action) => {
+                    return start_call(draft, turn, call, &action, (round.entry, index));
+                }
+            },
         }
     }
     next_round(draft, turn);
@@ -117,13 +109,17 @@ fn start_call(
     draft.agent.open_turn = Some(turn);
 }
 
+/// What a call came to.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) envelope: ToolEnvelope,
+    pub(crate) duration_ms: u64,
+    /// The command that goes on without the call.
+    pub(crate) goes_on: Option<CommandTaskSpec>,
+}
+
 /// A call came to its end.
-pub(crate) fn tool_finished(
-    draft: &mut Draft<'_>,
-    stamp: Stamp,
-    envelope: ToolEnvelope,
-    duration_ms: u64,
-) -> Reply {
+pub(crate) fn tool_finished(draft: &mut Draft<'_>, stamp: Stamp, finished: Finished) -> Reply {
     let awaited = match draft.agent.open_turn.as_ref().map(|turn| &turn.phase) {
         Some(Phase::RunningTool { effect, .. }) => Some(*effect),
         Some(Phase::CallingModel { .. } | Phase::BackingOff { .. }) | None => None,
@@ -134,6 +130,10 @@ pub(crate) fn tool_finished(
     let Some(turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
+    // First of all, so that nothing goes on that nobody follows.
+    if let Some(spec) = finished.goes_on {
+        task::promote(draft, &turn, spec);
+    }
     let round = draft.round.take();
     let (Phase::RunningTool { call_index, .. }, Some(round)) = (&turn.phase, round) else {
         // The round is not in the log where the turn says it is: nothing can be told to a model about its calls.
@@ -149,10 +149,47 @@ pub(crate) fn tool_finished(
     };
     let call_index = *call_index;
     if let Some((call, _)) = round.calls.get(call_index) {
-        finish_call(draft, &turn, call, envelope, duration_ms);
+        finish_call(draft, &turn, call, finished.envelope, finished.duration_ms);
     }
     run_calls(draft, turn, &round, call_index + 1);
     Reply::Done
+}
+
+/// The call a turn runs, and what the shell was asked to do for it.
+fn in_hand(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCall, HostAction, (u64, usize))> {
+    let Phase::RunningTool {
+        round_entry,
+        call_index,
+        ..
+    } = turn.phase
+    else {
+        return None;
+    };
+    let (call, planned) = draft.round.as_ref()?.calls.get(call_index)?;
+    let position = (round_entry, call_index);
+    let action = settled::action(planned.as_ref().ok()?, position)?;
+    Some((call.clone(), action, position))
+}
+
+/// Whether the call a turn runs may be performed again.
+pub(crate) fn takes_up(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
+    in_hand(draft, turn)
+        .is_some_and(|(_, action, _)| action.after_restart() == AfterRestart::TakenUp)
+}
+
+/// Performs the call a turn runs again: whatever it began is found.
+pub(crate) fn take_up_call(draft: &mut Draft<'_>, turn: OpenTurn) {
+    match in_hand(draft, &turn) {
+        Some((call, action, position)) => start_call(draft, turn, &call, &action, position),
+        None => next_round(draft, turn),
+    }
+}
+
+/// The turn lets go of its call: a command that runs for it is stopped as a task.
+pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
+    if let Some((call, action, _)) = in_hand(draft, turn) {
+        task::take_over(draft, turn, &call, &action);
+    }
 }
 
 /// Gives every call of a round the same refusal.
@@ -290,89 +327,4 @@ fn too_many_calls() -> ToolError {
     )
     .hint("make the remaining calls in the next round")
     .retryable()
-}
-
-fn described(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEnvelope {
-    let mut agent = draft.agent.clone();
-    agent.open_turn = Some(turn.clone());
-    let summary = summary::summarise(&agent, &draft.queue, draft.host);
-    let text = format!(
-        "{}: {}",
-        summary.agent.id, summary.scheduling_posture.reason
-    );
-    match serde_json::to_value(&summary) {
-        Ok(value) => ToolEnvelope::success(&call.name, text, json!({ "agent": value })),
-        Err(error) => ToolEnvelope::failure(
-            &call.name,
-            ToolError::new(ToolErrorKind::ToolExecutionFailed, error.to_string()),
-        ),
-    }
-}
-
-fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError> {
-    let (message, hint) = if turn.followups >= limits::FOLLOWUPS_PER_TURN {
-        let max = limits::FOLLOWUPS_PER_TURN;
-        (
-            format!("one turn may queue at most {max} follow-ups"),
-            "fold the remaining work into one of them",
-        )
-    } else if draft.queue.pending >= limits::QUEUE_ENTRIES {
-        (
-            "the queue is full".to_owned(),
-            "do the work in this turn, or end the turn so that the queue drains",
-        )
-    } else {
-        return None;
-    };
-    Some(ToolError::new(ToolErrorKind::LimitReached, message).hint(hint))
-}
-
-fn follow_up(
-    draft: &mut Draft<'_>,
-    turn: &mut OpenTurn,
-    call: &ToolCall,
-    words: &str,
-    priority: Priority,
-) -> ToolEnvelope {
-    if let Some(error) = no_room_for_follow_up(draft, turn) {
-        return ToolEnvelope::failure(&call.name, error);
-    }
-    turn.followups += 1;
-    // Only the operator interjects; what an agent asks itself stands in line.
-    let wanted = if priority == Priority::Interject {
-        Priority::Next
-    } else {
-        priority
-    };
-    let priority = self_caused_priority(&draft.agent, wanted);
-    let ingress = Ingress {
-        kind: MessageKind::InternalFollowup,
-        origin: Origin::System {
-            subsystem: TOOL_ENQUEUE.to_owned(),
-        },
-        priority,
-        body: Body::text(words),
-        metadata: None,
-        delivery_surface: DeliverySurface::RuntimeSystem,
-        admission_context: AdmissionContext::RuntimeOwned,
-        correlation_id: None,
-        causation_id: Some(turn.message_id.to_string()),
-        max_rounds: None,
-    };
-    // Never more authority than the message whose turn made it, and never the operator's own.
-    let authority = turn
-        .authority
-        .weaker(holon_domain::authority::AuthorityClass::RuntimeInstruction);
-    let entry = admission::enqueue(draft, ingress, authority);
-    let result = json!({
-        "enqueued": true,
-        "message_id": entry.envelope.id,
-        "priority": priority,
-        "follow_up_text": text::preview(words, limits::EVENT_PREVIEW_BYTES),
-    });
-    ToolEnvelope::success(
-        &call.name,
-        format!("queued follow-up {}", entry.envelope.id),
-        result,
-    )
 }

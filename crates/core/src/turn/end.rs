@@ -3,12 +3,12 @@
 //! Every operator message the turn owes is settled here by one brief, in the commit of the end. A failed turn
 //! leaves a failure brief, a log entry and an event. No call leaves a turn without a result.
 
-use super::calls::{close_unfinished, failing};
+use super::calls::{close_unfinished, failing, take_over};
 use super::ending::{Ending, Failure};
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::rest;
+use crate::{rest, task};
 use holon_domain::agent::LastFailure;
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
@@ -198,6 +198,7 @@ pub(crate) fn abort(
         ToolErrorKind::NotStarted,
         "the run was aborted before this call began",
     );
+    take_over(draft, &turn);
     close_unfinished(draft, &turn, failing(running), &unstarted);
     let run_id = turn.run_id.clone();
     draft.event(Event::CurrentRunAborted(CurrentRunAborted {
@@ -229,6 +230,9 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
         return Reply::Unchanged;
     };
     release(draft, &turn.phase);
+    draft.agent.generation += 1;
+    task::follow_anew(draft);
+    take_over(draft, &turn);
     let lost = ToolError::new(
         ToolErrorKind::OutcomeUnknown,
         "the runtime failed while this call ran",
@@ -238,7 +242,6 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
         "the runtime failed before this call began",
     );
     close_unfinished(draft, &turn, failing(lost), &unstarted);
-    draft.agent.generation += 1;
     let summary = format!("the runtime gave up this turn because of a fault of its own: {message}");
     fail(
         draft,

@@ -13,8 +13,8 @@ use holon_domain::attempt::{TokenUsage, Tries};
 use holon_domain::block::{Block, Opaque, ToolCall, calls_of, text_of};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
-    AssistantRoundRecorded, Event, MaxOutputTokensRecovery, OperatorInterjectionAdmitted,
-    ProviderRoundCompleted, TurnContextBuilt,
+    AssistantRoundRecorded, Event, MaxOutputTokensRecovery, MessageProcessingStarted,
+    OperatorInterjectionAdmitted, ProviderRoundCompleted, TurnContextBuilt,
 };
 use holon_domain::intent::Intent;
 use holon_domain::log::{InterjectionBoundary, LogEntry};
@@ -186,6 +186,10 @@ fn consume_interjections(
                 boundary,
             },
         );
+        if !entry.envelope.owes_outcome() {
+            take_along(draft, turn, entry);
+            continue;
+        }
         draft.event(Event::OperatorInterjectionAdmitted(
             OperatorInterjectionAdmitted {
                 message_id: entry.envelope.id.clone(),
@@ -209,6 +213,15 @@ fn consume_interjections(
             turn.rounds,
         );
     }
+}
+
+/// The result of a task joins the turn that runs: nobody is owed an answer, and no bound is widened.
+fn take_along(draft: &mut Draft<'_>, turn: &OpenTurn, entry: &QueueEntry) {
+    draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
+        message_id: entry.envelope.id.clone(),
+        run_id: turn.run_id.clone(),
+        queue_wait_ms: draft.now.millis_since(entry.envelope.created_at),
+    }));
 }
 
 /// A bound holds for its own message: one who joins gets its share on top of the rounds so far.

@@ -2,9 +2,11 @@
 //!
 //! A fact that makes no difference stands as `*`; facts that make the same difference stand together.
 
-use crate::make::{self, T0};
+use crate::make::{self, Said, T0};
 use crate::render::spelled;
 use crate::states;
+use crate::world::World;
+use holon_core::Input;
 use holon_core::assess::{Assessment, Next, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
@@ -155,8 +157,24 @@ fn last_turn() -> Dimension {
     }
 }
 
+fn tasks() -> Dimension {
+    let set = |count: u32| -> Change { Box::new(move |agent, _| agent.active_tasks = count) };
+    Dimension {
+        name: "tasks",
+        values: vec![("none", set(0)), ("one", set(1)), ("two", set(2))],
+    }
+}
+
 fn dimensions() -> Vec<Dimension> {
-    vec![lifecycle(), turn(), queue(), pace(), rest(), last_turn()]
+    vec![
+        lifecycle(),
+        turn(),
+        queue(),
+        pace(),
+        rest(),
+        tasks(),
+        last_turn(),
+    ]
 }
 
 fn text(standing: &Assessment) -> String {
@@ -296,4 +314,16 @@ fn an_agent_whose_home_could_not_be_made_is_not_shown_as_stopped_by_an_operator(
     world.send(make::home_prepared(stamp, Err("disk full")));
     let standing = assess(&world.agent, &world.queue());
     insta::assert_snapshot!(text(&standing), @"stay | stopped | archived: stopped because its home could not be made; a start tries again | completed, sleeping");
+}
+
+#[test]
+fn an_agent_that_rests_beside_tasks_says_so_and_what_wakes_it() {
+    let mut world = states::beside_tasks(2);
+    world.send(Said::calls(vec![make::sleep(None)]).to(&world));
+    let reason = |world: &World| assess(&world.agent, &world.queue()).posture.reason;
+    insta::assert_snapshot!(reason(&world), @"rests until any message arrives; 2 tasks run and the end of each wakes it, unless it was stopped: nothing to do");
+    world.send(Input::Stop);
+    world.send(Input::Start);
+    let world = states::ready(world);
+    insta::assert_snapshot!(reason(&world), @"rests until any message arrives; 2 tasks run and the end of each wakes it, unless it was stopped");
 }

@@ -63,7 +63,12 @@ fn a_stop_settles_the_message_in_hand_and_keeps_the_rest_for_after_the_start() {
 
 #[test]
 fn outcomes_of_before_a_stop_are_stale_after_it() {
-    for state in [states::calling_model, states::running_tool, states::booting] {
+    for state in [
+        states::calling_model,
+        states::running_tool,
+        states::running_patch,
+        states::booting,
+    ] {
         let mut world = state();
         let stamp = world.stamp().expect("something is open");
         world.send(Input::Stop);
@@ -97,7 +102,7 @@ fn a_stop_ends_a_rest_for_good() {
 
 #[test]
 fn a_removal_goes_on_until_the_home_is_gone_and_another_delete_tries_again() {
-    let mut world = states::running_tool();
+    let mut world = states::running_patch();
     world.send(Input::Delete);
     assert_eq!(world.messages[&1].outcome, Some(1));
     assert_eq!(world.send(Input::Delete).reply, Ok(Reply::Unchanged));

@@ -1,7 +1,7 @@
 //! The rules of the core, as tables and as properties.
 //!
 //! `world` is a small model of the store that applies decisions and refuses what no store could write;
-//! `make` builds inputs, `states` builds agents in named states, `render` prints steps for the tables.
+//! `make` and `commands` build inputs, `states` builds agents in named states, `render` prints steps for the tables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -10,8 +10,10 @@ mod assessment;
 mod bounds;
 mod calls;
 mod candidates;
+mod commands;
 mod continuation;
 mod interjections;
+mod laws;
 mod lifecycle;
 mod make;
 mod pacing;
@@ -19,7 +21,9 @@ mod provenance;
 mod random;
 mod recovery;
 mod render;
+mod rows;
 mod states;
+mod tasks;
 mod transitions;
 mod turns;
 mod world;

@@ -1,12 +1,13 @@
 //! Inputs and their parts.
 
+use crate::commands;
 use crate::world::World;
 use holon_core::admission::Ingress;
 use holon_core::input::{ContextSize, NewAgent, RoundTiming};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::attempt::TokenUsage;
-use holon_domain::intent::{ExecCommand, HostAction, Intent};
+use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, InterjectionBoundary};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
@@ -204,18 +205,7 @@ pub(crate) fn timing(at: Timestamp) -> RoundTiming {
 }
 
 pub(crate) fn exec() -> (&'static str, Result<Intent, ToolError>) {
-    let command = ExecCommand {
-        cmd: "true".to_owned(),
-        workdir: None,
-        shell: None,
-        login: false,
-        timeout_ms: 1_000,
-        max_output_tokens: Some(100),
-    };
-    (
-        "ExecCommand",
-        Ok(Intent::Host(HostAction::ExecCommand(command))),
-    )
+    commands::exec("true")
 }
 
 pub(crate) fn sleep(duration_ms: Option<u64>) -> (&'static str, Result<Intent, ToolError>) {
@@ -256,6 +246,7 @@ pub(crate) fn tool_ok(stamp: Stamp) -> Input {
         stamp,
         envelope: ToolEnvelope::success("ExecCommand", "exit 0", json!({ "exit_status": 0 })),
         duration_ms: 7,
+        goes_on: None,
     }
 }
 

@@ -1,23 +1,18 @@
 //! Random lives of an agent: after every step the rows agree with each other and with the core's own check.
 
+use crate::commands;
+use crate::laws::{assert_dropped, assert_outcomes, assert_rows_agree};
 use crate::make::{self, Said};
 use crate::states;
-use crate::world::{Sent, World};
-use holon_core::assess::is_self_caused;
+use crate::world::{Sent, World, stamp_of};
 use holon_core::{Input, Reply, Stamp};
-use holon_domain::agent::{AgentRecord, Lifecycle};
-use holon_domain::block::calls_of;
-use holon_domain::decision::Fact;
+use holon_domain::TaskId;
+use holon_domain::agent::Lifecycle;
 use holon_domain::effect::Effect;
-use holon_domain::event::Event;
-use holon_domain::limits;
-use holon_domain::log::LogEntry;
 use holon_domain::message::Priority;
 use holon_domain::model::{ModelFailureKind, StopReason};
-use holon_domain::queue::QueueStatus;
-use holon_domain::turn::Phase;
+use holon_domain::task::{TaskRecord, TaskReport};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
 /// One thing that happens.
 #[derive(Debug, Clone)]
@@ -27,6 +22,12 @@ enum Op {
     Answer(Shape, usize),
     Fail(ModelFailureKind),
     ToolEnds,
+    /// The call's command goes on, if it is one that can.
+    Promote,
+    /// What follows one of the tasks reports its end.
+    TaskEnds(usize, TaskReport),
+    /// Somebody else does, of a task that is over or not.
+    StaleReport(usize, TaskReport),
     HomeEnds(Result<(), &'static str>),
     DueComes,
     Advance(u64),
@@ -34,7 +35,10 @@ enum Op {
     Start,
     Stop,
     Delete,
-    Crash { clean: bool },
+    Crash {
+        clean: bool,
+    },
+    Doubt,
     GiveUp,
     Continue,
     StaleDue,
@@ -52,6 +56,13 @@ enum Shape {
 #[derive(Debug, Clone, Copy)]
 enum Call {
     Exec,
+    Batch,
+    Patch,
+    TaskList,
+    TaskStatus(usize),
+    TaskStop(usize),
+    TaskInput(usize),
+    TaskOutput(usize),
     Get,
     Bad,
     Enqueue(Priority),
@@ -65,11 +76,23 @@ fn priority() -> impl Strategy<Value = Priority> {
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         4 => Just(Call::Exec),
+        1 => Just(Call::Batch),
+        1 => Just(Call::Patch),
+        1 => Just(Call::TaskList),
+        1 => any::<usize>().prop_map(Call::TaskStatus),
+        2 => any::<usize>().prop_map(Call::TaskStop),
+        1 => any::<usize>().prop_map(Call::TaskInput),
+        1 => any::<usize>().prop_map(Call::TaskOutput),
         2 => Just(Call::Get),
         1 => Just(Call::Bad),
         3 => priority().prop_map(Call::Enqueue),
         2 => prop::option::of(1..5_000_u64).prop_map(Call::Sleep),
     ]
+}
+
+fn report() -> impl Strategy<Value = TaskReport> {
+    let all = commands::reports().map(|(_, report)| report);
+    prop::sample::select(all.to_vec())
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
@@ -92,6 +115,9 @@ fn op() -> impl Strategy<Value = Op> {
         20 => (shape(), 0..3_usize).prop_map(|(shape, held)| Op::Answer(shape, held)),
         3 => kinds.prop_map(Op::Fail),
         10 => Just(Op::ToolEnds),
+        8 => Just(Op::Promote),
+        6 => (any::<usize>(), report()).prop_map(|(which, report)| Op::TaskEnds(which, report)),
+        1 => (any::<usize>(), report()).prop_map(|(which, report)| Op::StaleReport(which, report)),
         4 => home.prop_map(Op::HomeEnds),
         8 => Just(Op::DueComes),
         3 => (0..200_000_u64).prop_map(Op::Advance),
@@ -100,15 +126,29 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Stop),
         1 => prop::bool::weighted(0.2).prop_map(|yes| if yes { Op::Delete } else { Op::Continue }),
         2 => any::<bool>().prop_map(|clean| Op::Crash { clean }),
+        1 => Just(Op::Doubt),
         1 => Just(Op::GiveUp),
         1 => Just(Op::StaleDue),
     ]
 }
 
-fn said(shape: Shape) -> Said {
+/// One of the tasks, over or not; one nobody has when there is none.
+fn pick(world: &World, which: usize) -> TaskId {
+    let known = which.checked_rem(world.tasks.len());
+    known.map_or_else(commands::nobody, |at| world.tasks[at].id.clone())
+}
+
+fn said(world: &World, shape: Shape) -> Said {
     let calls = |calls: Vec<Call>| {
         let made = calls.into_iter().map(|call| match call {
             Call::Exec => make::exec(),
+            Call::Batch => commands::batch(&["make", "make test"]),
+            Call::Patch => commands::patch(),
+            Call::TaskList => commands::task_list(),
+            Call::TaskStatus(which) => commands::task_status(&pick(world, which)),
+            Call::TaskStop(which) => commands::task_stop(&pick(world, which)),
+            Call::TaskInput(which) => commands::task_input(&pick(world, which)),
+            Call::TaskOutput(which) => commands::task_output(&pick(world, which)),
             Call::Get => make::agent_get(),
             Call::Bad => make::misunderstood(),
             Call::Enqueue(priority) => make::enqueue(priority),
@@ -128,15 +168,12 @@ fn said(shape: Shape) -> Said {
 }
 
 /// The stamp of the open effect if it is of this name; of nothing in particular otherwise.
-fn stamp_of(world: &World, names: &[&str]) -> (Stamp, bool) {
+fn stamp_for(world: &World, names: &[&str]) -> (Stamp, bool) {
     let open = world
         .effects
         .values()
         .find(|open| names.contains(&open.effect.name()));
-    let stamp = open.map(|open| Stamp {
-        effect: open.id,
-        generation: open.generation,
-    });
+    let stamp = open.map(stamp_of);
     let stale = Stamp {
         effect: world.agent.counters.effects,
         generation: world.agent.generation.saturating_sub(1),
@@ -145,14 +182,16 @@ fn stamp_of(world: &World, names: &[&str]) -> (Stamp, bool) {
 }
 
 fn answer(world: &mut World, shape: Shape, held: usize) -> (Sent, bool) {
-    let (stamp, awaited) = stamp_of(world, &["call_model"]);
+    let (stamp, awaited) = stamp_for(world, &["call_model"]);
     let interjected = world.interjections().into_iter().take(held).collect();
-    let input = said(shape).after(interjected).stamped(stamp, world.now);
+    let input = said(world, shape)
+        .after(interjected)
+        .stamped(stamp, world.now);
     (world.send(input), awaited)
 }
 
 fn home_ends(world: &mut World, result: Result<(), &str>) -> (Sent, bool) {
-    let (stamp, awaited) = stamp_of(world, &["prepare_home", "remove_home"]);
+    let (stamp, awaited) = stamp_for(world, &["prepare_home", "remove_home"]);
     let removes = world
         .effects
         .values()
@@ -163,6 +202,18 @@ fn home_ends(world: &mut World, result: Result<(), &str>) -> (Sent, bool) {
         make::home_prepared(stamp, result)
     };
     (world.send(input), awaited)
+}
+
+/// One of the tasks that are not over ends; when there is none, one that is over is said to.
+fn task_ends(world: &mut World, which: usize, report: TaskReport) -> (Sent, bool) {
+    let active: Vec<TaskRecord> = world.active_tasks().cloned().collect();
+    let Some(at) = which.checked_rem(active.len()) else {
+        let (stamp, _) = stamp_for(world, &[]);
+        let input = commands::task_ended(stamp, pick(world, which), report);
+        return (world.send(input), true);
+    };
+    let input = commands::reported(world, &active[at], report);
+    (world.send(input), false)
 }
 
 /// Does it, and says whether it was an outcome that nobody waited for.
@@ -180,12 +231,31 @@ fn perform(world: &mut World, op: Op) -> (Sent, bool) {
         }
         Op::Answer(shape, held) => outcome(answer(world, shape, held)),
         Op::Fail(kind) => {
-            let (stamp, awaited) = stamp_of(world, &["call_model"]);
+            let (stamp, awaited) = stamp_for(world, &["call_model"]);
             outcome((world.send(make::failed(kind, stamp, world.now)), awaited))
         }
         Op::ToolEnds => {
-            let (stamp, awaited) = stamp_of(world, &["run_tool"]);
+            let (stamp, awaited) = stamp_for(world, &["run_tool"]);
             outcome((world.send(make::tool_ok(stamp)), awaited))
+        }
+        Op::Promote => match commands::running_spec(world) {
+            Some(spec) => {
+                let stamp = world.stamp().expect("a command runs");
+                plain(world.send(commands::goes_on(stamp, spec)))
+            }
+            None => {
+                let (stamp, _) = stamp_for(world, &[]);
+                outcome((
+                    world.send(commands::goes_on(stamp, commands::strange_spec())),
+                    false,
+                ))
+            }
+        },
+        Op::TaskEnds(which, report) => task_ends(world, which, report),
+        Op::StaleReport(which, report) => {
+            let (stamp, _) = stamp_for(world, &[]);
+            let input = commands::task_ended(stamp, pick(world, which), report);
+            outcome((world.send(input), false))
         }
         Op::HomeEnds(result) => outcome(home_ends(world, result)),
         Op::DueComes if world.due.is_empty() => plain(world.send(Input::Continue)),
@@ -202,6 +272,7 @@ fn perform(world: &mut World, op: Op) -> (Sent, bool) {
         Op::Stop => plain(world.send(Input::Stop)),
         Op::Delete => plain(world.send(Input::Delete)),
         Op::Crash { clean } => plain(world.recover(clean)),
+        Op::Doubt => plain(world.take_up()),
         Op::GiveUp => plain(world.send(Input::GiveUp {
             message: "a rule was broken".to_owned(),
         })),
@@ -219,93 +290,6 @@ fn perform(world: &mut World, op: Op) -> (Sent, bool) {
     }
 }
 
-/// A stale outcome leaves one event and nothing else.
-fn assert_dropped(before: AgentRecord, after: &World, sent: &Sent) {
-    assert_eq!(sent.reply, Ok(Reply::Unchanged));
-    let [Fact::EventRecorded { event, .. }] = sent.facts.as_slice() else {
-        panic!("a stale outcome led to {:?}", sent.facts);
-    };
-    assert!(matches!(event, Event::EffectOutcomeDropped(_)));
-    let mut expected = before;
-    expected.counters.events += 1;
-    assert_eq!(after.agent, expected);
-}
-
-/// Every operator message has no outcome while it waits or is worked on, and exactly one from then on.
-fn assert_outcomes(world: &World) {
-    let owed: Vec<u64> = world
-        .agent
-        .open_turn
-        .iter()
-        .flat_map(|turn| turn.owes.iter().map(|owed| owed.seq))
-        .collect();
-    for kept in world.messages.values() {
-        let (seq, status) = (kept.entry.seq, kept.entry.status);
-        let open = owed.contains(&seq) || status == QueueStatus::Queued;
-        let expects = kept.entry.envelope.owes_outcome() && !open;
-        assert_eq!(kept.outcome.is_some(), expects, "message {seq}, {status:?}");
-    }
-    let named: usize = world.briefs.iter().map(|brief| brief.settles.len()).sum();
-    let settled = world
-        .messages
-        .values()
-        .filter(|kept| kept.outcome.is_some());
-    assert_eq!(named, settled.count(), "a brief names what it settles");
-}
-
-/// Every call has exactly one result, in its own turn, unless it is still to run.
-fn assert_results(world: &World) {
-    let mut results: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for (turn, entry) in &world.log {
-        if let LogEntry::ToolResult { call_id, .. } = entry {
-            results.entry(call_id.as_str()).or_default().push(*turn);
-        }
-    }
-    let in_hand = world.agent.open_turn.as_ref().map(|turn| &turn.phase);
-    for (at, (turn, entry)) in world.log.iter().enumerate() {
-        let LogEntry::AssistantRound { blocks, .. } = entry else {
-            continue;
-        };
-        for (index, call) in calls_of(blocks).enumerate() {
-            let waits = matches!(in_hand, Some(Phase::RunningTool { round_entry, call_index, .. })
-                if *round_entry == at as u64 + 1 && index >= *call_index);
-            let expected: &[u64] = if waits { &[] } else { &[*turn] };
-            let found = results.remove(call.id.as_str()).unwrap_or_default();
-            assert_eq!(
-                found,
-                expected,
-                "results of call {index} of entry {}",
-                at + 1
-            );
-        }
-    }
-    assert!(
-        results.is_empty(),
-        "results of calls nobody made: {results:?}"
-    );
-}
-
-fn assert_rows_agree(world: &World) {
-    assert_eq!(world.violations(), []);
-    assert_outcomes(world);
-    assert_results(world);
-    if let Some(turn) = &world.agent.open_turn {
-        let in_bounds = turn.rounds < turn.max_rounds;
-        assert!(in_bounds, "an open turn has rounds left");
-    }
-    let own = world.in_status(QueueStatus::Queued).into_iter();
-    let own = own.filter(|entry| is_self_caused(&entry.envelope)).count();
-    assert_eq!(world.agent.self_caused_queued, own as u64);
-    if world.agent.pace.is_some() && world.agent.lifecycle == Lifecycle::Runnable {
-        let head = world.queue().head.expect("what is paced is queued");
-        assert_eq!(head.envelope.priority, Priority::Background);
-    }
-    assert!(world.agent.open_turn.as_ref().is_none_or(|turn| {
-        turn.followups <= limits::FOLLOWUPS_PER_TURN
-            && turn.output_limit_hits <= limits::OUTPUT_LIMIT_RECOVERIES
-    }));
-}
-
 /// Where a life begins: states that random steps alone seldom reach among them.
 fn beginning() -> impl Strategy<Value = fn() -> World> {
     let all: Vec<fn() -> World> = vec![
@@ -313,9 +297,14 @@ fn beginning() -> impl Strategy<Value = fn() -> World> {
         states::idle,
         states::calling_model_with_interjection,
         states::running_tool,
+        states::running_patch,
+        states::running_batch,
         states::paced,
         states::chatty,
         states::stopped,
+        states::with_tasks_in_all_states,
+        states::calling_model_with_result,
+        states::stopped_with_task,
     ];
     prop::sample::select(all)
 }
@@ -363,7 +352,8 @@ proptest! {
             world = states::ready(world);
         }
         for _ in 0..2_000 {
-            if world.agent.open_turn.is_none() && world.due.is_empty() {
+            let at_rest = world.agent.open_turn.is_none() && world.due.is_empty();
+            if at_rest && world.active_tasks().next().is_none() {
                 break;
             }
             drain(&mut world);
@@ -378,11 +368,15 @@ proptest! {
 
 /// The next thing the world owes the agent, in the friendliest form.
 fn drain(world: &mut World) {
-    if world.agent.open_turn.is_none() || world.effects.is_empty() {
+    if world.agent.open_turn.is_none() && world.due.is_empty() {
+        task_ends(world, 0, commands::exited(0));
+        return;
+    }
+    if world.stamp().is_none() {
         world.let_due_come();
         return;
     }
-    match stamp_of(world, &["run_tool"]) {
+    match stamp_for(world, &["run_tool"]) {
         (stamp, true) => drop(world.send(make::tool_ok(stamp))),
         (_, false) => drop(answer(world, Shape::Words("done"), 16)),
     }

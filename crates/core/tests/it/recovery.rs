@@ -81,7 +81,7 @@ fn each_message_has_its_own_count() {
 
 #[test]
 fn a_call_that_had_begun_is_unknown_once_and_those_behind_it_never_began() {
-    let mut world = states::running_tool();
+    let mut world = states::running_patch();
     world.recover(false);
     assert_eq!(
         world.results(),
@@ -109,7 +109,7 @@ fn a_call_that_had_begun_is_unknown_once_and_those_behind_it_never_began() {
 
 #[test]
 fn a_call_that_had_ended_keeps_its_result() {
-    let mut world = states::running_tool();
+    let mut world = states::running_patch();
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
     world.recover(true);
     assert_eq!(world.results(), ["ok", "outcome_unknown", "not_started"]);
@@ -117,15 +117,18 @@ fn a_call_that_had_ended_keeps_its_result() {
 
 #[test]
 fn an_outcome_of_the_dead_process_is_stale() {
-    let mut world = states::running_tool();
-    let stamp = world.stamp().expect("a tool runs");
-    world.recover(false);
-    world.send(make::tool_ok(stamp));
-    assert_eq!(world.results().len(), 3);
-    assert_eq!(
-        world.events.last().map(Event::kind),
-        Some("effect_outcome_dropped")
-    );
+    for state in [states::running_tool, states::running_patch] {
+        let mut world = state();
+        let stamp = world.stamp().expect("a tool runs");
+        world.recover(false);
+        let results = world.results();
+        world.send(make::tool_ok(stamp));
+        assert_eq!(world.results(), results);
+        assert_eq!(
+            world.events.last().map(Event::kind),
+            Some("effect_outcome_dropped")
+        );
+    }
 }
 
 #[test]
@@ -136,9 +139,14 @@ fn recovery_crashed_in_between_is_one_more_boot() {
         states::calling_model,
         states::backing_off,
         states::running_tool,
+        states::running_patch,
+        states::running_batch,
         states::paced,
         states::stopped,
         states::deleting,
+        states::with_tasks_in_all_states,
+        states::stopped_with_task,
+        states::deleting_with_task,
     ] {
         let mut world = state();
         world.recover(true);
@@ -152,6 +160,11 @@ fn recovery_crashed_in_between_is_one_more_boot() {
             open.collect::<Vec<_>>()
         };
         assert_eq!(names(&world), names(&once));
+        let standing = |world: &World| -> Vec<_> {
+            let tasks = world.tasks.iter();
+            tasks.map(|task| (task.id.clone(), task.status)).collect()
+        };
+        assert_eq!(standing(&world), standing(&once));
     }
 }
 

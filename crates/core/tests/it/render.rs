@@ -2,12 +2,13 @@
 
 use crate::world::{Sent, World};
 use holon_core::Reply;
-use holon_domain::Timestamp;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::log::LogEntry;
+use holon_domain::task::TaskRecord;
 use holon_domain::timer::Due;
 use holon_domain::turn::Phase;
+use holon_domain::{TaskId, Timestamp};
 use serde::Serialize;
 
 /// The stored spelling of an enum without data.
@@ -25,7 +26,7 @@ pub(crate) fn row(name: &str, sent: &Sent, world: &World) -> String {
     let rows: Vec<String> = sent
         .facts
         .iter()
-        .filter_map(|fact| fact_text(fact, world.now))
+        .filter_map(|fact| fact_text(fact, world))
         .collect();
     let events: Vec<&str> = sent
         .facts
@@ -94,6 +95,10 @@ pub(crate) fn standing(world: &World) -> String {
     if let Some(pace) = &agent.pace {
         parts.push(format!("paced until {}", from_now(pace.at, world.now)));
     }
+    for task in world.active_tasks() {
+        let effect = task.effect.map_or(0, |effect| effect);
+        parts.push(format!("{} ({effect})", task_text(task, world)));
+    }
     if world.queue().pending > 0 {
         parts.push(format!("{} queued", world.queue().pending));
     }
@@ -105,7 +110,18 @@ fn from_now(at: Timestamp, now: Timestamp) -> String {
     format!("{:+}ms", at.as_millis() - now.as_millis())
 }
 
-fn fact_text(fact: &Fact, now: Timestamp) -> Option<String> {
+/// The number a task is called by in these tables: its place in the order they began.
+fn number(world: &World, id: &TaskId) -> String {
+    let place = world.tasks.iter().position(|task| task.id == *id);
+    place.map_or_else(|| "?".to_owned(), |place| (place + 1).to_string())
+}
+
+fn task_text(task: &TaskRecord, world: &World) -> String {
+    format!("task {} {}", number(world, &task.id), spelled(task.status))
+}
+
+fn fact_text(fact: &Fact, world: &World) -> Option<String> {
+    let now = world.now;
     Some(match fact {
         Fact::MessageAdmitted(entry) => format!(
             "+message {} {} {}",
@@ -120,18 +136,26 @@ fn fact_text(fact: &Fact, now: Timestamp) -> Option<String> {
         Fact::LogAppended { entry, .. } => format!("log {}", entry_text(entry)),
         Fact::BriefWritten { seq, row } => format!("brief {seq} {}", spelled(row.kind)),
         Fact::EventRecorded { .. } | Fact::BlobKept { .. } => return None,
-        Fact::EffectOpened { id, effect, .. } => format!("+effect {id} {}", effect_text(effect)),
+        Fact::EffectOpened { id, effect, .. } => {
+            format!("+effect {id} {}", effect_text(effect, world))
+        }
         Fact::EffectClosed { id } => format!("-effect {id}"),
         Fact::DueSet { id, at, due } => {
             format!("+due {id} {} {}", due_text(due), from_now(*at, now))
         }
         Fact::DueCleared { id } => format!("-due {id}"),
+        Fact::TaskWritten(task) => task_text(task, world),
         Fact::LimitLearned { model_ref, .. } => format!("learned about {model_ref}"),
     })
 }
 
-fn effect_text(effect: &Effect) -> String {
+fn effect_text(effect: &Effect, world: &World) -> String {
     match effect {
+        Effect::WatchTask { task_id } => format!("watch_task {}", number(world, task_id)),
+        Effect::StopTask { task_id, force } => {
+            let how = if *force { " by force" } else { "" };
+            format!("stop_task {}{how}", number(world, task_id))
+        }
         Effect::CallModel { attempt, .. } => format!("call_model try {attempt}"),
         Effect::PrepareHome | Effect::RunTool { .. } | Effect::RemoveHome => {
             effect.name().to_owned()

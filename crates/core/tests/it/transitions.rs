@@ -3,18 +3,19 @@
 //! A row of these tables is a promise. The core's own check holds after each of them.
 
 use crate::make::{self, Said};
-use crate::world::World;
-use crate::{render, states};
+use crate::world::{World, stamp_of};
+use crate::{commands, render, states};
 use holon_core::{Input, Stamp};
-use holon_domain::Timestamp;
 use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::timer::Due;
+use holon_domain::{TaskId, Timestamp};
 
 /// Every input, by name, as it would reach this world.
 fn inputs(world: &World) -> Vec<(&'static str, Input)> {
     let mut all = ingress();
     all.extend(outcomes(world));
+    all.extend(reports(world));
     all.extend(times(world));
     all.extend(commands());
     all
@@ -74,8 +75,47 @@ fn outcomes(world: &World) -> Vec<(&'static str, Input)> {
         ),
         ("tool finished", make::tool_ok(stamp)),
     ]);
+    let goes_on = commands::running_spec(world)
+        .or_else(|| {
+            commands::running(world)
+                .is_none()
+                .then(commands::strange_spec)
+        })
+        .map(|spec| commands::goes_on(stamp, spec));
+    all.extend(goes_on.map(|input| ("tool finished, its command goes on", input)));
     all.extend(stale_outcomes(stamp, now));
     all
+}
+
+/// The first task, or one nobody has.
+fn first_task(world: &World) -> TaskId {
+    let first = world.tasks.first();
+    first.map_or_else(commands::nobody, |task| task.id.clone())
+}
+
+/// What is reported of the first task, by whatever follows it and by others.
+fn reports(world: &World) -> Vec<(&'static str, Input)> {
+    let following = world.tasks.first().and_then(|task| world.following(task));
+    let stamp = following.map_or_else(|| current(world), stamp_of);
+    let [older, other] = stale(stamp);
+    let ended = |stamp, report| commands::task_ended(stamp, first_task(world), report);
+    vec![
+        ("task ended: exit 0", ended(stamp, commands::exited(0))),
+        ("task ended: exit 3", ended(stamp, commands::exited(3))),
+        ("task lost", ended(stamp, commands::lost())),
+        (
+            "task ended, stale generation",
+            ended(older, commands::exited(0)),
+        ),
+        (
+            "task ended, another effect",
+            ended(other, commands::exited(0)),
+        ),
+        (
+            "task ended: one nobody has",
+            commands::task_ended(stamp, commands::nobody(), commands::exited(0)),
+        ),
+    ]
 }
 
 fn answers(world: &World) -> Vec<(&'static str, Said)> {
@@ -95,6 +135,27 @@ fn answers(world: &World) -> Vec<(&'static str, Said)> {
         (
             "answer: two commands",
             Said::calls(vec![make::exec(), make::exec()]),
+        ),
+        ("answer: a patch", Said::calls(vec![commands::patch()])),
+        (
+            "answer: a batch",
+            Said::calls(vec![commands::batch(&["make", "make test"])]),
+        ),
+        (
+            "answer: a look at the tasks",
+            Said::calls(vec![
+                commands::task_list(),
+                commands::task_status(&first_task(world)),
+                commands::task_output(&first_task(world)),
+            ]),
+        ),
+        (
+            "answer: stop the first task",
+            Said::calls(vec![commands::task_stop(&first_task(world))]),
+        ),
+        (
+            "answer: stop the first task twice",
+            Said::calls(vec![commands::task_stop(&first_task(world)); 2]),
         ),
         (
             "answer: calls the kernel settles itself",
@@ -120,7 +181,8 @@ fn answers(world: &World) -> Vec<(&'static str, Said)> {
     ]
 }
 
-fn stale_outcomes(stamp: Stamp, now: Timestamp) -> Vec<(&'static str, Input)> {
+/// The same effect of an older generation, and another effect.
+const fn stale(stamp: Stamp) -> [Stamp; 2] {
     let older = Stamp {
         generation: stamp.generation - 1,
         ..stamp
@@ -129,6 +191,11 @@ fn stale_outcomes(stamp: Stamp, now: Timestamp) -> Vec<(&'static str, Input)> {
         effect: stamp.effect + 50,
         ..stamp
     };
+    [older, other]
+}
+
+fn stale_outcomes(stamp: Stamp, now: Timestamp) -> Vec<(&'static str, Input)> {
+    let [older, other] = stale(stamp);
     let words = || Said::words("here you are");
     vec![
         ("answer, stale generation", words().stamped(older, now)),
@@ -271,4 +338,39 @@ fn a_stopped_agent() {
 #[test]
 fn an_agent_that_is_being_removed() {
     insta::assert_snapshot!(table(states::deleting));
+}
+
+#[test]
+fn an_agent_that_applies_a_patch() {
+    insta::assert_snapshot!(table(states::running_patch));
+}
+
+#[test]
+fn an_agent_with_a_task() {
+    insta::assert_snapshot!(table(states::with_task));
+}
+
+#[test]
+fn an_agent_with_a_task_that_is_being_stopped() {
+    insta::assert_snapshot!(table(states::with_task_stopping));
+}
+
+#[test]
+fn an_agent_that_calls_its_model_beside_a_task() {
+    insta::assert_snapshot!(table(|| states::beside_tasks(1)));
+}
+
+#[test]
+fn an_agent_that_calls_its_model_while_a_result_waits() {
+    insta::assert_snapshot!(table(states::calling_model_with_result));
+}
+
+#[test]
+fn a_stopped_agent_with_a_task() {
+    insta::assert_snapshot!(table(states::stopped_with_task));
+}
+
+#[test]
+fn an_agent_with_a_task_that_is_being_removed() {
+    insta::assert_snapshot!(table(states::deleting_with_task));
 }

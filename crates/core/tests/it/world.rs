@@ -1,6 +1,7 @@
 //! A model of the store: it keeps what decisions write, and panics at what no store could write.
 //!
-//! It knows none of the core's rules beside those of the rows: dense positions, guarded moves, one outcome each.
+//! It knows none of the core's rules beside those of the rows: dense positions, guarded moves, one outcome each, tasks
+//! that only move forward. `rows` writes them; what is asked of them stands here.
 
 use crate::make;
 use holon_core::input::NewAgent;
@@ -12,18 +13,19 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::block::{calls_of, text_of};
 use holon_domain::brief::BriefRow;
 use holon_domain::decision::{Decision, Fact};
-use holon_domain::effect::EffectRecord;
+use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
 use holon_domain::intent::Intent;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ModelChain;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView};
+use holon_domain::task::TaskRecord;
 use holon_domain::timer::Due;
 use holon_domain::tool::ToolError;
 use holon_domain::turn::{Phase, TerminalReason};
-use holon_domain::{CallId, Entropy, Timestamp};
-use std::collections::BTreeMap;
+use holon_domain::{CallId, Entropy, TaskId, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance from a seed; no two draws are the same.
 #[derive(Debug, Clone)]
@@ -67,6 +69,10 @@ pub(crate) struct World {
     pub(crate) log: Vec<(u64, LogEntry)>,
     pub(crate) events: Vec<Event>,
     pub(crate) briefs: Vec<BriefRow>,
+    /// In the order they began, over or not.
+    pub(crate) tasks: Vec<TaskRecord>,
+    /// Calls whose commands were begun.
+    pub(crate) begun: BTreeSet<CallId>,
     pub(crate) intents: BTreeMap<CallId, Result<Intent, ToolError>>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
     pub(crate) now: Timestamp,
@@ -90,6 +96,8 @@ impl World {
             log: Vec::new(),
             events: Vec::new(),
             briefs: Vec::new(),
+            tasks: Vec::new(),
+            begun: BTreeSet::new(),
             intents: BTreeMap::new(),
             learned: BTreeMap::new(),
             now: make::T0,
@@ -125,7 +133,36 @@ impl World {
             agent: self.agent.clone(),
             queue: self.queue(),
             round: self.round_in_hand(),
+            tasks: self.active_tasks().cloned().collect(),
         }
+    }
+
+    /// The view for an input: with the tasks that calls name and that are over.
+    fn view_for(&self, input: &Input) -> AgentView {
+        let mut view = self.view();
+        let answered: &[Result<Intent, ToolError>] = match input {
+            Input::RoundAnswered { answer, .. } => &answer.intents,
+            _ => &[],
+        };
+        let in_hand = view.round.iter().flat_map(|round| &round.calls);
+        let intents = in_hand.map(|(_, intent)| intent).chain(answered);
+        let named: Vec<TaskId> = intents
+            .filter_map(|intent| match intent {
+                Ok(Intent::TaskStatus { task_id } | Intent::TaskStop { task_id }) => {
+                    Some(task_id.clone())
+                }
+                _ => None,
+            })
+            .collect();
+        let is_named = |task: &&TaskRecord| named.contains(&task.id) && task.status.is_terminal();
+        view.tasks
+            .extend(self.tasks.iter().filter(is_named).cloned());
+        view
+    }
+
+    /// The tasks that are not over.
+    pub(crate) fn active_tasks(&self) -> impl Iterator<Item = &TaskRecord> {
+        self.tasks.iter().filter(|task| !task.status.is_terminal())
     }
 
     fn round_in_hand(&self) -> Option<RoundInHand> {
@@ -167,13 +204,19 @@ impl World {
         };
         let mut again = self.dice.clone();
         let decided = step(
-            self.view(),
+            self.view_for(&input),
             input.clone(),
             &self.host,
             self.now,
             &mut self.dice,
         );
-        let repeated = step(self.view(), input, &self.host, self.now, &mut again);
+        let repeated = step(
+            self.view_for(&input),
+            input,
+            &self.host,
+            self.now,
+            &mut again,
+        );
         match (decided, repeated) {
             (Ok(first), Ok(second)) => {
                 assert_eq!(
@@ -193,132 +236,37 @@ impl World {
         }
     }
 
-    fn write(&mut self, agent: AgentRecord, facts: &[Fact], intents: &[Result<Intent, ToolError>]) {
-        facts.iter().for_each(|fact| self.write_fact(fact, intents));
-        let counted = agent.counters;
-        assert_eq!(counted.messages, self.messages.len() as u64, "messages");
-        assert_eq!(counted.events, self.events.len() as u64, "events");
-        assert_eq!(counted.log, self.log.len() as u64, "log");
-        assert_eq!(counted.briefs, self.briefs.len() as u64, "briefs");
-        assert!(
-            agent.generation >= self.agent.generation,
-            "generations only rise"
-        );
-        self.agent = agent;
-    }
-
-    fn write_fact(&mut self, fact: &Fact, intents: &[Result<Intent, ToolError>]) {
-        match fact {
-            Fact::MessageAdmitted(entry) => {
-                let next = self.messages.len() as u64 + 1;
-                assert_eq!(entry.seq, next, "messages are dense");
-                let entry = entry.clone();
-                let outcome = None;
-                self.messages.insert(entry.seq, Kept { entry, outcome });
-            }
-            Fact::MessageMoved { seq, from, to } => self.move_message(*seq, *from, *to),
-            Fact::MessageSettled { seq, brief } => self.settle(*seq, *brief),
-            Fact::LogAppended {
-                seq,
-                turn_index,
-                entry,
-                ..
-            } => {
-                assert_eq!(*seq, self.log.len() as u64 + 1, "the log is dense");
-                self.keep_intents(entry, intents);
-                self.log.push((*turn_index, entry.clone()));
-            }
-            Fact::BriefWritten { seq, row } => {
-                assert_eq!(*seq, self.briefs.len() as u64 + 1, "briefs are dense");
-                self.briefs.push(row.clone());
-            }
-            Fact::EventRecorded { seq, event, .. } => {
-                assert_eq!(*seq, self.events.len() as u64 + 1, "events are dense");
-                self.events.push(event.clone());
-            }
-            Fact::EffectOpened {
-                id,
-                generation,
-                at,
-                effect,
-            } => self.open(EffectRecord {
-                agent_id: make::agent_id(),
-                id: *id,
-                generation: *generation,
-                opened_at: *at,
-                effect: effect.clone(),
-            }),
-            Fact::EffectClosed { id } => {
-                let was_open = self.effects.remove(id).is_some();
-                assert!(was_open, "effect {id} was open when it was closed");
-            }
-            Fact::DueSet { id, at, due } => {
-                let before = self.due.insert(*id, (*at, due.clone()));
-                assert!(before.is_none(), "due entry {id} is set once");
-            }
-            Fact::DueCleared { id } => {
-                let was_set = self.due.remove(id).is_some();
-                assert!(was_set, "due entry {id} was set when it was cleared");
-            }
-            Fact::LimitLearned { model_ref, limits } => {
-                let known = self.learned.entry(model_ref.clone()).or_default();
-                *known = known.and_then(*limits);
-            }
-            Fact::BlobKept { .. } => {}
-        }
-    }
-
-    fn move_message(&mut self, seq: u64, from: QueueStatus, to: QueueStatus) {
-        let kept = self.messages.get_mut(&seq);
-        let entry = &mut kept.expect("a message that moves exists").entry;
-        assert_eq!(entry.status, from, "message {seq} moves from where it is");
-        assert!(!from.is_final(), "message {seq} had come to its end");
-        entry.status = to;
-    }
-
-    fn settle(&mut self, seq: u64, brief: u64) {
-        let newest = self.briefs.len() as u64;
-        assert_eq!(
-            brief, newest,
-            "message {seq} is settled by the newest brief"
-        );
-        let kept = self.messages.get_mut(&seq);
-        let outcome = &mut kept.expect("a settled message exists").outcome;
-        assert_eq!(*outcome, None, "message {seq} is settled once");
-        *outcome = Some(brief);
-    }
-
-    fn open(&mut self, record: EffectRecord) {
-        let id = record.id;
-        let before = self.effects.insert(id, record);
-        assert!(before.is_none(), "effect {id} is opened once");
-    }
-
-    fn keep_intents(&mut self, entry: &LogEntry, intents: &[Result<Intent, ToolError>]) {
-        let LogEntry::AssistantRound { blocks, .. } = entry else {
-            return;
-        };
-        let calls = calls_of(blocks).map(|call| call.id.clone());
-        self.intents.extend(calls.zip(intents.iter().cloned()));
-    }
-
     /// What the core's own check says of the rows.
     pub(crate) fn violations(&self) -> Vec<Violation> {
         let dequeued = self.in_status(QueueStatus::Dequeued);
         let stored = StoredFacts {
             effects: self.effects.keys().copied().collect(),
             due: self.due.keys().copied().collect(),
+            tasks: self.active_tasks().cloned().collect(),
             dequeued: dequeued.iter().map(|entry| entry.seq).collect(),
         };
         invariant::check(&self.agent, &self.queue(), &stored)
     }
 
-    /// The stamp of the one open effect.
+    /// The open effect of the turn or the home: there is one at most.
+    pub(crate) fn effect(&self) -> Option<&EffectRecord> {
+        let of_task = |open: &EffectRecord| {
+            matches!(
+                open.effect,
+                Effect::WatchTask { .. } | Effect::StopTask { .. }
+            )
+        };
+        self.effects.values().find(|open| !of_task(open))
+    }
+
+    /// Its stamp.
     pub(crate) fn stamp(&self) -> Option<Stamp> {
-        self.effects.values().next().map(|record| Stamp {
-            effect: record.id,
-            generation: record.generation,
-        })
+        self.effect().map(stamp_of)
+    }
+
+    /// The effect that watches or stops a task.
+    pub(crate) fn following(&self, task: &TaskRecord) -> Option<&EffectRecord> {
+        self.effects.get(&task.effect?)
     }
 
     /// The input of the due entry that comes first.
@@ -387,5 +335,12 @@ impl World {
             _ => None,
         });
         results.collect()
+    }
+}
+
+pub(crate) fn stamp_of(record: &EffectRecord) -> Stamp {
+    Stamp {
+        effect: record.id,
+        generation: record.generation,
     }
 }

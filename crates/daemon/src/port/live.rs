@@ -7,6 +7,7 @@ use super::command::Commands;
 use super::model::{Bound, Models};
 use crate::error::Error;
 use holon_config::Settings;
+use holon_process::Image;
 use std::sync::Arc;
 
 /// The adapters that follow the settings.
@@ -22,12 +23,17 @@ impl Live {
     /// Binds what the settings say.
     ///
     /// # Errors
-    /// When a provider cannot be spoken to at all.
+    /// When a provider cannot be spoken to at all, or our own program cannot be opened to make shims of.
     pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
         let removals = settings.child_env_removals();
+        // Held from the start: an upgrade that replaces the file does not change what runs commands.
+        let image = Image::open().map_err(|source| Error::System {
+            what: "open this program's own file",
+            source,
+        })?;
         Ok(Self {
             models: Arc::new(Models::new(settings)?),
-            commands: Arc::new(Commands::new(settings.shell.as_deref(), removals)),
+            commands: Arc::new(Commands::new(image, settings.shell.as_deref(), removals)),
         })
     }
 

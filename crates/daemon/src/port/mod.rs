@@ -11,6 +11,7 @@ mod model;
 
 pub(crate) use clock::SystemClock;
 pub use clock::wall_clock;
+pub use command::Commands;
 pub(crate) use credential::shell_words;
 pub(crate) use entropy::OsEntropy;
 pub(crate) use file::Files;

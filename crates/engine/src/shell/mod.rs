@@ -3,9 +3,12 @@
 //! Work leaves a commit through a hook that runs after COMMIT, so it does not depend on any caller still waiting.
 //! An effect whose outcome cannot be written yet is kept and tried again; a stale outcome is dropped by the kernel.
 
+mod command;
 mod due;
 mod effect;
 mod round;
+mod task;
+mod tool;
 mod upkeep;
 
 use crate::conduct::Conduct;
@@ -16,6 +19,7 @@ use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection, Reply, Stamp};
 use holon_domain::AgentId;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::intent::AfterRestart;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_store::{Readers, WriteError, Writer};
 use std::collections::HashMap;
@@ -175,17 +179,21 @@ impl Shell {
         }
         if let Some(agent_id) = work.unfinished {
             let shell = self.clone();
-            self.spawn(async move { shell.settle(&agent_id, Input::Continue).await });
+            self.spawn(async move { drop(shell.settle(&agent_id, Input::Continue).await) });
         }
     }
 
-    /// While the host goes down, a tool call is not begun, and that is put on record: after the next boot nobody could
-    /// tell it from one that was cut off.
+    /// While the host goes down, a tool call is not begun, and that is put on record where the next boot could not tell
+    /// it from one that was cut off. What the boot takes up anyway is left to it.
     fn decline(&self, effects: Vec<EffectRecord>) {
         for record in effects {
-            let Effect::RunTool { call, .. } = record.effect else {
+            let Effect::RunTool { call, action, .. } = record.effect else {
                 continue;
             };
+            match action.after_restart() {
+                AfterRestart::TakenUp => continue,
+                AfterRestart::Proven => {}
+            }
             let error = ToolError::new(
                 ToolErrorKind::NotStarted,
                 "the host was going down before this call began; it had no effect",
@@ -202,9 +210,10 @@ impl Shell {
                         .retryable(),
                 ),
                 duration_ms: 0,
+                goes_on: None,
             };
             let shell = self.clone();
-            self.spawn(async move { shell.settle(&record.agent_id, finished).await });
+            self.spawn(async move { drop(shell.settle(&record.agent_id, finished).await) });
         }
     }
 
@@ -236,25 +245,32 @@ impl Shell {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings an outcome home. It is not given up while there is a way to write it: a full disk or a failing one is
+    /// Brings an outcome home, and says how it was taken, if it was.
+    /// It is not given up while there is a way to write it: a full disk or a failing one is
     /// waited out. What no decision could be made on is given up with its turn, and the agent is looked after.
-    pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) {
+    pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
         let mut pause_ms = 50;
         let mut in_doubt = false;
         loop {
             let error = match self.try_submit(agent_id, input.clone()).await {
-                Ok(Reply::RowsMayGo) => return self.remove_rows(agent_id).await,
-                Ok(Reply::Admitted { .. } | Reply::Done | Reply::Unchanged) if in_doubt => {
-                    return self.clear_up(agent_id).await;
+                Ok(Reply::RowsMayGo) => {
+                    self.remove_rows(agent_id).await;
+                    return Some(Reply::RowsMayGo);
                 }
-                Ok(Reply::Admitted { .. } | Reply::Done | Reply::Unchanged) => return,
+                Ok(reply) => {
+                    if in_doubt {
+                        self.clear_up(agent_id).await;
+                    }
+                    return Some(reply);
+                }
                 Err(error) => error,
             };
             match error {
                 Error::DiskFull | Error::Overloaded | Error::Storage { .. } => {}
                 // Giving up names no turn: sent again, it could cost the next one.
                 Error::CommitUnknown if matches!(input, Input::GiveUp { .. }) => {
-                    return self.clear_up(agent_id).await;
+                    self.clear_up(agent_id).await;
+                    return None;
                 }
                 Error::CommitUnknown => in_doubt = true,
                 Error::Internal { message } if !matches!(input, Input::GiveUp { .. }) => {
@@ -263,16 +279,21 @@ impl Shell {
                     Box::pin(self.settle(agent_id, give_up)).await;
                     // What was not part of a turn is still open; a defect that stays costs one try a second.
                     self.pause(AFTER_A_FAULT_MS).await;
-                    return self.clear_up(agent_id).await;
+                    if let Some(id) = effect::of(&input) {
+                        // Nobody performs it any more, and as long as it counted as held it would not be taken up.
+                        self.lock_running().remove(&(agent_id.clone(), id));
+                    }
+                    self.clear_up(agent_id).await;
+                    return None;
                 }
-                Error::ShuttingDown | Error::AgentNotFound { .. } => return,
+                Error::ShuttingDown | Error::AgentNotFound { .. } => return None,
                 other => {
                     tracing::error!(%agent_id, error = %other, "an outcome could not be written");
-                    return;
+                    return None;
                 }
             }
             if self.halted.is_cancelled() {
-                return;
+                return None;
             }
             self.pause(pause_ms).await;
             pause_ms = (pause_ms * 2).min(1_000);
@@ -302,6 +323,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::HomeRemoved { .. }
         | Input::RoundFailed { .. }
         | Input::ToolFinished { .. }
+        | Input::TaskEnded { .. }
         | Input::DueCame { .. }
         | Input::Start
         | Input::Stop

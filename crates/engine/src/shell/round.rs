@@ -14,8 +14,9 @@ use holon_domain::model::{
 };
 use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
+use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool::ToolSpec;
-use holon_domain::{AgentId, limits};
+use holon_domain::{AgentId, Timestamp, limits};
 use holon_prompt::{Built, FrameInput, HistoryItem};
 use holon_store::Reader;
 use holon_tools::SchemaMode;
@@ -30,7 +31,9 @@ struct TurnContext {
     history: Vec<HistoryItem>,
     /// The turn's frame texts, from its second round on.
     kept: Option<(FrameRecord, String, String)>,
-    /// Operator messages that wait to enter the turn.
+    /// The tasks that ran when the turn began, oldest first.
+    tasks: Vec<TaskListEntry>,
+    /// Messages that wait to enter the turn.
     queued: Vec<QueueEntry>,
     /// What the provider of the turn's model has taught.
     learned: LearnedLimits,
@@ -172,6 +175,7 @@ fn load(
             answer: item.answer,
         })
         .collect();
+    let tasks = running_at(&crate::tasks::told(reader, no)?, turn.started_at);
     let queued = reader.interjections(no, limits::INTERJECTIONS_PER_ROUND)?;
     let learned = reader.model_limits(&turn.model.to_string())?;
     Ok(Some(TurnContext {
@@ -180,9 +184,24 @@ fn load(
         messages,
         history,
         kept,
+        tasks,
         queued,
         learned,
     }))
+}
+
+/// The tasks that ran at a time, oldest first: every round of a turn tells the same ones, whatever ended since.
+fn running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
+    let ran = |task: &TaskRecord| {
+        task.created_at < at && task.end.as_ref().is_none_or(|end| end.ended_at > at)
+    };
+    let mut ran: Vec<TaskListEntry> = newest_first
+        .iter()
+        .filter(|task| ran(task))
+        .map(TaskRecord::list_entry)
+        .collect();
+    ran.reverse();
+    ran
 }
 
 const fn frame_of(entry: &LogEntry) -> Option<&FrameRecord> {
@@ -212,6 +231,7 @@ impl Prepared {
             model: &turn.model,
             current: context.messages.get(&turn.message_seq)?,
             history: &context.history,
+            tasks: &context.tasks,
             now: turn.started_at,
             tools,
             budget_tokens: prompt_budget(policy),

@@ -2,7 +2,6 @@
 
 use super::Shell;
 use super::due::futures_join;
-use super::effect::patch_of;
 use crate::error::Error;
 use holon_core::Input;
 use holon_domain::agent::{AgentRecord, Lifecycle};
@@ -21,7 +20,7 @@ const CLEAR_UP_PAUSE_MS: u64 = 1_000;
 /// What a drain gives tool calls it had to stop, to put that on record.
 const LAST_WORDS_MS: u64 = 2_000;
 
-/// What a commit nobody was told of can leave: an agent has one open effect at most.
+/// What a commit nobody was told of can leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LeftOpen {
     /// An effect nobody performs.
@@ -37,11 +36,11 @@ impl Shell {
         let left = self
             .writer
             .write(0, |tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)));
-        let (mut agents, mut open) = left.await.map_err(super::write_failed)?;
-        open.retain(|record| patch_of(&record.effect).is_some());
+        let (mut agents, open) = left.await.map_err(super::write_failed)?;
         agents.retain(|agent_id| self.conduct.scope.covers(agent_id));
         for group in agents.chunks(RECOVERED_TOGETHER) {
             let recoveries = group.iter().map(|agent_id| async {
+                self.sweep(agent_id, &open).await;
                 let proven = self.proven(agent_id, &open).await;
                 let input = Input::Recover { clean_exit, proven };
                 self.recover_one(agent_id.clone(), input).await;
@@ -106,14 +105,15 @@ impl Shell {
         };
         let open = tx.open_effects()?;
         let mine = open.iter().filter(|effect| effect.agent_id == *agent_id);
-        let Some(effect) = mine.map(|effect| effect.id).next() else {
+        let mine: Vec<EffectId> = mine.map(|effect| effect.id).collect();
+        if mine.is_empty() {
             let half_removed = agent.lifecycle == Lifecycle::Deleting;
             return Ok(half_removed.then_some(LeftOpen::Rows));
-        };
-        let held = self
-            .lock_running()
-            .contains_key(&(agent_id.clone(), effect));
-        Ok((!held).then_some(LeftOpen::Effect(effect)))
+        }
+        let running = self.lock_running();
+        let is_held = |effect: &EffectId| running.contains_key(&(agent_id.clone(), *effect));
+        let left = mine.into_iter().find(|effect| !is_held(effect));
+        Ok(left.map(LeftOpen::Effect))
     }
 
     fn take_up(&self, tx: &mut Tx<'_>, agent_id: &AgentId) -> Result<(), holon_store::Error> {
@@ -250,9 +250,12 @@ impl Shell {
 #[cfg(test)]
 mod tests;
 
-/// Whether a removal came to nothing: what is left is removed at the next start.
+/// Whether a removal came to nothing: what is left is removed at the next start. While tasks are being ended its home
+/// is still to go, and the failure on record is that of a turn.
 fn is_stuck(agent: &AgentRecord) -> bool {
-    agent.lifecycle == Lifecycle::Deleting && agent.last_failure.is_some()
+    agent.lifecycle == Lifecycle::Deleting
+        && agent.active_tasks == 0
+        && agent.last_failure.is_some()
 }
 
 /// An agent that is gone needs no looking after.

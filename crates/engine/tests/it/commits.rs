@@ -1,7 +1,7 @@
 //! What a message costs in commits, and that it stays with the host once it is on disk.
 
 use crate::house::{House, at_rest, briefs, commits, prompt};
-use crate::ports::{calls, printed, says};
+use crate::ports::{calls, says};
 use serde_json::json;
 
 #[tokio::test]
@@ -35,10 +35,10 @@ async fn every_tool_call_is_one_more_commit() {
     let round = calls(&[command("one"), command("two"), command("three")]);
     house.model.next().await.answer(round);
     for expected in ["one", "two", "three"] {
-        let asked = house.commands.next().await;
-        assert_eq!(asked.request.cmd, expected, "in order, one at a time");
-        assert!(house.commands.is_quiet().await);
-        asked.answer(printed(expected));
+        let command = house.commands.next().await;
+        assert_eq!(command.cmd(), expected, "in order, one at a time");
+        assert!(house.commands.is_quiet());
+        command.ends(expected);
     }
     house.model.next().await.answer(says("done"));
     briefs(&host, "main", 1).await;

@@ -1,6 +1,8 @@
 //! A host on a database of its own, with everything around it in the hands of the test.
 
-use crate::ports::{Commands, Counting, Files, Homes, Model, VirtualClock};
+use crate::ports::{Counting, Files, Homes, Model, VirtualClock};
+use crate::shims::{Process, Shims};
+use holon_core::invariant::{self, StoredFacts};
 use holon_domain::AgentId;
 use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
@@ -8,25 +10,39 @@ use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::summary::AgentSummary;
+use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_engine::ports::Ports;
 use holon_engine::request::{Admitted, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig};
-use holon_store::Db;
+use holon_store::{Db, Readers};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 /// The world around a host. Hosts come and go; it stays.
 #[derive(Debug)]
 pub(crate) struct House {
     dir: TempDir,
     pub(crate) model: Arc<Model>,
-    pub(crate) commands: Arc<Commands>,
+    /// The commands, which outlive every host.
+    pub(crate) commands: Arc<Shims>,
     pub(crate) files: Arc<Files>,
     pub(crate) homes: Arc<Homes>,
     pub(crate) clock: Arc<VirtualClock>,
-    entropy: Arc<Counting>,
+    pub(crate) entropy: Arc<Counting>,
     models: ModelChain,
+    /// Cancelled when this house's process crashes.
+    gone: CancellationToken,
+    readers: OnceLock<Readers>,
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.commands.check();
+        }
+    }
 }
 
 impl House {
@@ -37,15 +53,18 @@ impl House {
 
     /// A house whose hosts ask these models.
     pub(crate) fn asking(models: ModelChain) -> Self {
+        let clock = Arc::new(VirtualClock::new());
         Self {
             dir: TempDir::new().expect("a temporary directory"),
             model: Arc::new(Model::new()),
-            commands: Arc::new(Commands::new()),
+            commands: Shims::new(Arc::clone(&clock)),
             files: Arc::new(Files::new()),
             homes: Arc::default(),
-            clock: Arc::new(VirtualClock::new()),
+            clock,
             entropy: Arc::default(),
             models,
+            gone: CancellationToken::new(),
+            readers: OnceLock::new(),
         }
     }
 
@@ -78,7 +97,10 @@ impl House {
         };
         let ports = Ports {
             model: self.model.clone(),
-            command: self.commands.clone(),
+            command: Arc::new(Process {
+                shims: self.commands.clone(),
+                gone: self.gone.clone(),
+            }),
             file: self.files.clone(),
             home: self.homes.clone(),
             clock: self.clock.clone(),
@@ -95,17 +117,68 @@ impl House {
         host
     }
 
-    /// A copy of the database as a crash at this moment would leave it, on which another host can start.
+    /// The rows of an agent's tasks, oldest first.
+    pub(crate) async fn tasks(&self, name: &str) -> Vec<TaskRecord> {
+        let id = agent(name);
+        let read = self.readers().read(move |reader| {
+            let (no, _) = reader.agent(&id)?.expect("an agent");
+            reader.tasks(no, 1_000)
+        });
+        let mut tasks = read.await.expect("tasks");
+        tasks.reverse();
+        tasks
+    }
+
+    /// Looks until the one task of an agent has this status, and returns it.
+    pub(crate) async fn task_is(&self, name: &str, status: TaskStatus) -> TaskRecord {
+        loop {
+            let tasks = self.tasks(name).await;
+            if let [task] = tasks.as_slice()
+                && task.status == status
+            {
+                return task.clone();
+            }
+        }
+    }
+
+    /// Checks that everything outstanding is what some state of the agent waits for, and nothing else.
+    pub(crate) async fn is_sound(&self, name: &str) {
+        let id = agent(name);
+        let read = self.readers().read(move |reader| {
+            let (no, agent) = reader.agent(&id)?.expect("an agent");
+            Ok((agent, reader.queue(no)?, reader.outstanding(no)?))
+        });
+        let (agent, queue, outstanding) = read.await.expect("an agent");
+        let stored = StoredFacts {
+            effects: outstanding.effects,
+            due: outstanding.due,
+            tasks: outstanding.tasks,
+            dequeued: outstanding.dequeued,
+        };
+        let broken = invariant::check(&agent, &queue, &stored);
+        assert!(broken.is_empty(), "{broken:?}");
+    }
+
+    fn readers(&self) -> &Readers {
+        self.readers
+            .get_or_init(|| Readers::open(&self.db_path()).expect("a database"))
+    }
+
+    /// A copy of the database as a crash at this moment would leave it, on which another host can start. The commands
+    /// go on; the host that crashed does nothing more to them.
     pub(crate) fn after_crash(&self) -> Self {
+        self.gone.cancel();
         let copy = Self {
             dir: TempDir::new().expect("a temporary directory"),
             model: Arc::new(Model::new()),
-            commands: Arc::new(Commands::new()),
+            commands: self.commands.clone(),
             files: Arc::new(Files::new()),
             homes: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             models: self.models.clone(),
+            gone: CancellationToken::new(),
+            readers: OnceLock::new(),
         };
         // The log first: what is checkpointed between the two copies is then in both.
         for name in ["holon.sqlite3-wal", "holon.sqlite3"] {

@@ -6,13 +6,21 @@
     reason = "tests"
 )]
 
+mod commands;
 mod commits;
 mod feed;
+mod forgetting;
 mod house;
 mod models;
 mod patches;
 mod ports;
 mod restarts;
 mod runs;
+mod shims;
 mod stopping;
+mod talk;
+mod task_calls;
+mod task_restarts;
+mod task_runs;
+mod tasks;
 mod turns;

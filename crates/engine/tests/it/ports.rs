@@ -1,9 +1,8 @@
 //! Ports in the hands of the test: a call waits until the test answers it, and the clock moves when the test moves it.
 
 use async_trait::async_trait;
-use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
 use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
-use holon_domain::intent::{ApplyPatch, ExecCommand};
+use holon_domain::intent::ApplyPatch;
 use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
     StopReason,
@@ -12,11 +11,10 @@ use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, Entropy, Timestamp};
-use holon_engine::ports::{
-    Clock, CommandContext, CommandHost, EntropySource, FileHost, HomeHost, ModelClient,
-};
+use holon_engine::ports::{Clock, CommandContext, EntropySource, FileHost, HomeHost, ModelClient};
 use holon_engine::request::WorkspaceChoice;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, Notify, mpsc, oneshot, watch};
@@ -167,22 +165,6 @@ pub(crate) fn added(path: &str) -> PatchApplied {
     }
 }
 
-/// Commands the test runs.
-pub(crate) type Commands = Door<ExecCommand, Result<CommandOutput, CommandFailure>>;
-
-#[async_trait]
-impl CommandHost for Commands {
-    async fn run(
-        &self,
-        _context: CommandContext,
-        command: ExecCommand,
-        cancel: CancellationToken,
-    ) -> Result<CommandOutput, CommandFailure> {
-        let answer = self.ask(command, &cancel).await;
-        answer.unwrap_or(Err(CommandFailure::Cancelled))
-    }
-}
-
 /// Homes that are made by saying so.
 #[derive(Debug, Default)]
 pub(crate) struct Homes {
@@ -219,6 +201,8 @@ impl HomeHost for Homes {
 pub(crate) struct VirtualClock {
     now: AtomicI64,
     moved: Notify,
+    /// Every time somebody ever slept towards.
+    awaited: watch::Sender<BTreeSet<i64>>,
 }
 
 impl VirtualClock {
@@ -226,7 +210,18 @@ impl VirtualClock {
         Self {
             now: AtomicI64::new(1_800_000_000_000),
             moved: Notify::new(),
+            awaited: watch::Sender::default(),
         }
+    }
+
+    /// Returns once somebody sleeps until this many milliseconds from now.
+    pub(crate) async fn slept_towards(&self, millis: u64) {
+        let at = self.now().plus_millis(millis).as_millis();
+        let mut awaited = self.awaited.subscribe();
+        awaited
+            .wait_for(|times| times.contains(&at))
+            .await
+            .expect("the clock keeps a sender of its own");
     }
 
     /// Moves the clock and wakes everyone whose time has come.
@@ -247,6 +242,9 @@ impl Clock for VirtualClock {
     }
 
     async fn sleep_until(&self, at: Timestamp) {
+        self.awaited.send_modify(|times| {
+            times.insert(at.as_millis());
+        });
         loop {
             let moved = self.moved.notified();
             if self.now() >= at {
@@ -259,7 +257,17 @@ impl Clock for VirtualClock {
 
 /// Numbers that never come twice, in a fixed order.
 #[derive(Debug, Default)]
-pub(crate) struct Counting(AtomicU64);
+pub(crate) struct Counting {
+    next: AtomicU64,
+    fails: AtomicBool,
+}
+
+impl Counting {
+    /// The next decision comes to nothing: it panics inside its transaction, as a defect would.
+    pub(crate) fn spoil_the_next_decision(&self) {
+        self.fails.store(true, Ordering::SeqCst);
+    }
+}
 
 #[derive(Debug)]
 struct Numbers(u128);
@@ -273,7 +281,11 @@ impl Entropy for Numbers {
 
 impl EntropySource for Counting {
     fn source(&self) -> Box<dyn Entropy + Send> {
-        let source = self.0.fetch_add(1, Ordering::Relaxed);
+        assert!(
+            !self.fails.swap(false, Ordering::SeqCst),
+            "the test wants this decision to fail"
+        );
+        let source = self.next.fetch_add(1, Ordering::Relaxed);
         Box::new(Numbers(u128::from(source) << 40))
     }
 }
@@ -315,19 +327,4 @@ fn words(text: &str) -> ReplyBlock {
 /// A provider failure.
 pub(crate) fn failure(kind: ModelFailureKind) -> ModelFailure {
     ModelFailure::new(kind, "no answer")
-}
-
-/// A command that printed this and ended well.
-pub(crate) fn printed(text: &str) -> Result<CommandOutput, CommandFailure> {
-    Ok(CommandOutput {
-        end: CommandEnd::Exited { status: 0 },
-        stdout: CapturedStream {
-            head: text.to_owned(),
-            total_bytes: text.len() as u64,
-            ..CapturedStream::default()
-        },
-        stderr: CapturedStream::default(),
-        duration_ms: 1,
-        leftovers: 0,
-    })
 }

@@ -1,9 +1,9 @@
 //! Going down and coming up: in order, and not.
 
 use crate::house::{House, at_rest, briefs, create, prompt, until_event};
-use crate::ports::{calls, printed, says};
+use crate::ports::{added, calls, says};
+use crate::talk::results;
 use holon_domain::brief::BriefKind;
-use holon_domain::model::ConversationItem;
 use holon_engine::Error;
 use serde_json::json;
 
@@ -23,66 +23,81 @@ async fn a_drain_lets_the_model_go_and_the_next_start_asks_again() {
 }
 
 #[tokio::test]
-async fn a_drain_gives_a_running_command_its_time_and_keeps_its_result() {
+async fn a_drain_leaves_a_command_running_and_the_next_host_keeps_its_result() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "build").await;
     let round = calls(&[("ExecCommand", json!({ "cmd": "make" }))]);
     house.model.next().await.answer(round);
     let command = house.commands.next().await;
-    let (down, ()) = tokio::join!(host.shut_down(), async { command.answer(printed("built")) });
-    down.expect("down");
+    host.shut_down().await.expect("down");
+    assert!(!command.is_over(), "it outlives the host");
+    command.ends("built");
     let host = house.start().await;
     let again = house.model.next().await;
-    let Some(ConversationItem::ToolResult {
-        content, is_error, ..
-    }) = again.request.conversation.last()
-    else {
-        panic!("the result is in the log");
-    };
-    assert!(content.contains("built") && !is_error, "{content}");
-    assert!(house.commands.is_quiet().await, "it is not run again");
+    let results = results(&again.request);
+    assert!(results[0].contains("exit 0") && results[0].contains("built"));
+    assert!(house.commands.is_quiet(), "it is not run again");
     again.answer(says("done"));
     briefs(&host, "main", 1).await;
 }
 
 #[tokio::test]
-async fn a_call_whose_turn_comes_while_the_host_goes_down_is_on_record_as_not_started() {
+async fn a_patch_whose_turn_comes_while_the_host_goes_down_is_on_record_as_not_started() {
     let house = House::new();
     let host = house.with_main().await;
-    prompt(&host, "main", "build").await;
+    prompt(&host, "main", "add two files").await;
+    let patch = |name: &str| format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+hello\n");
     let round = calls(&[
-        ("ExecCommand", json!({ "cmd": "make" })),
-        ("ExecCommand", json!({ "cmd": "make install" })),
+        ("ApplyPatch", json!({ "patch": patch("one") })),
+        ("ApplyPatch", json!({ "patch": patch("two") })),
     ]);
     house.model.next().await.answer(round);
-    let command = house.commands.next().await;
-    let (down, ()) = tokio::join!(host.shut_down(), async { command.answer(printed("built")) });
+    let patching = house.files.patches.next().await;
+    let (down, ()) = tokio::join!(host.shut_down(), async {
+        patching.answer(Ok(added("one")));
+    });
     down.expect("down");
     let _host = house.start().await;
     let again = house.model.next().await;
-    let results: Vec<&str> = again
-        .request
-        .conversation
-        .iter()
-        .filter_map(result_of)
-        .collect();
-    assert!(results[0].contains("built"), "{results:?}");
+    let results = results(&again.request);
+    assert!(results[0].contains("added one"), "{results:?}");
     assert!(
         results[1].contains("not_started"),
         "it is known that it never began: {results:?}"
     );
     assert!(
-        house.commands.is_quiet().await,
+        house.files.patches.is_quiet().await,
         "and it is not begun behind the model's back"
     );
 }
 
-fn result_of(item: &ConversationItem) -> Option<&str> {
-    match item {
-        ConversationItem::ToolResult { content, .. } => Some(content),
-        ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
-    }
+#[tokio::test]
+async fn a_command_whose_turn_comes_while_the_host_goes_down_is_begun_by_the_next_one() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "add a file and build").await;
+    let patch = "--- /dev/null\n+++ b/one\n@@ -0,0 +1 @@\n+hello\n";
+    let round = calls(&[
+        ("ApplyPatch", json!({ "patch": patch })),
+        ("ExecCommand", json!({ "cmd": "make" })),
+    ]);
+    house.model.next().await.answer(round);
+    let patching = house.files.patches.next().await;
+    let (down, ()) = tokio::join!(host.shut_down(), async {
+        patching.answer(Ok(added("one")));
+    });
+    down.expect("down");
+    assert!(
+        house.commands.is_quiet(),
+        "a host that goes down begins nothing"
+    );
+    let _host = house.start().await;
+    house.commands.next().await.ends("built");
+    let again = house.model.next().await;
+    let results = results(&again.request);
+    assert!(results[0].contains("added one"), "{results:?}");
+    assert!(results[1].contains("built"), "{results:?}");
 }
 
 #[tokio::test]
@@ -100,7 +115,7 @@ async fn a_host_that_went_down_admits_nothing() {
 }
 
 #[tokio::test]
-async fn after_a_crash_every_agent_goes_on_and_a_command_is_not_run_again() {
+async fn after_a_crash_every_agent_goes_on_and_a_command_is_found_and_not_run_again() {
     let house = House::new();
     let host = house.with_main().await;
     for name in ["a", "b"] {
@@ -112,33 +127,27 @@ async fn after_a_crash_every_agent_goes_on_and_a_command_is_not_run_again() {
         ("ExecCommand", json!({ "cmd": "make test" })),
     ]);
     house.model.next().await.answer(round);
-    let _running = house.commands.next().await;
+    let running = house.commands.next().await;
     prompt(&host, "a", "think").await;
     let _asked = house.model.next().await;
     let after = house.after_crash();
     let host = after.start().await;
-    let mut asked = [after.model.next().await, after.model.next().await];
-    asked.sort_by_key(|asked| asked.request.conversation.len());
-    let [thinking, building] = asked;
+    let thinking = after.model.next().await;
     assert!(
         thinking.request.conversation.is_empty(),
         "asked the same again"
     );
-    let results: Vec<bool> = building
-        .request
-        .conversation
-        .iter()
-        .filter_map(|item| match item {
-            ConversationItem::ToolResult { content, .. } => {
-                Some(content.contains("outcome_unknown"))
-            }
-            ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
-        })
-        .collect();
-    assert_eq!(results, [true, false], "one unknown, one not started");
-    assert!(after.commands.is_quiet().await);
+    running.waited_for().await;
+    running.ends("built");
+    let next = after.commands.next().await;
+    assert_eq!(next.cmd(), "make test", "what had begun is not begun again");
+    next.ends("tested");
+    let building = after.model.next().await;
+    let results = results(&building.request);
+    assert!(results[0].contains("built") && results[1].contains("tested"));
+    assert!(after.commands.is_quiet());
     thinking.answer(says("thought"));
-    building.answer(says("I will look first"));
+    building.answer(says("all done"));
     for name in ["main", "a"] {
         assert_eq!(briefs(&host, name, 1).await.len(), 1);
         at_rest(&host, name).await;

@@ -1,7 +1,7 @@
 //! One-shot runs, by temporary and by named agents.
 
 use crate::house::{House, agent, briefs, prompt};
-use crate::ports::{calls, failure, printed, says};
+use crate::ports::{calls, failure, says};
 use holon_domain::closure::WaitingReason;
 use holon_domain::limits;
 use holon_domain::message::AdmissionContext;
@@ -12,7 +12,7 @@ use holon_engine::{Conduct, Error, Host, Scope};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
-fn request(text: &str) -> RunRequest {
+pub(crate) fn request(text: &str) -> RunRequest {
     RunRequest {
         text: text.to_owned(),
         agent_id: None,
@@ -24,7 +24,7 @@ fn request(text: &str) -> RunRequest {
     }
 }
 
-async fn run(
+pub(crate) async fn run(
     host: &Host,
     request: RunRequest,
     world: impl Future<Output = ()>,
@@ -41,7 +41,7 @@ async fn a_temporary_agent_answers_and_leaves_nothing_behind() {
     let outcome = run(&host, request("what is two and two"), async {
         let round = calls(&[("ExecCommand", json!({ "cmd": "bc" }))]);
         house.model.next().await.answer(round);
-        house.commands.next().await.answer(printed("4"));
+        house.commands.next().await.ends("4");
         house.model.next().await.answer(says("four"));
     });
     let response = outcome.await.expect("a response");
@@ -95,10 +95,7 @@ async fn a_run_ends_at_its_round_bound_and_says_so() {
     });
     let response = outcome.await.expect("a response");
     assert_eq!(response.final_status, RunStatus::MaxTurnsExceeded);
-    assert!(
-        house.commands.is_quiet().await,
-        "the last round runs nothing"
-    );
+    assert!(house.commands.is_quiet(), "the last round runs nothing");
 }
 
 #[tokio::test]
@@ -231,5 +228,6 @@ async fn a_temporary_run_nobody_waits_for_any_more_is_broken_off_and_removed() {
     waiting.abort();
     command.let_go().await;
     host.shut_down().await.expect("goes down");
+    assert!(command.is_over(), "and what it ran with it");
     assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
 }

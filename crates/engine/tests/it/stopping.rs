@@ -2,9 +2,12 @@
 
 use crate::house::{House, agent, at_rest, briefs, prompt, try_prompt, until};
 use crate::ports::{calls, says};
+use crate::talk::with_task;
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::BriefKind;
+use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::message::Priority;
+use holon_domain::task::TaskStatus;
 use holon_engine::Error;
 use serde_json::json;
 
@@ -38,9 +41,94 @@ async fn stopping_ends_the_command_and_its_result_changes_nothing() {
         .await
         .expect("stopped");
     command.let_go().await;
+    let stops = house.commands.stops(1).await;
+    assert_eq!(stops, [(command.name().to_owned(), TASK_STOP_GRACE_MS)]);
+    let row = house.task_is("main", TaskStatus::Cancelled).await;
+    assert_eq!(row.id, command.task_id(), "taken over until its end");
+    assert!(!row.terminal_reentry && command.is_over());
     let stopped = at_rest(&host, "main").await;
     assert_eq!(stopped.agent.lifecycle, Lifecycle::Stopped);
     assert_eq!(briefs(&host, "main", 1).await.len(), 1);
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn stopping_ends_every_task_too_and_a_start_begins_none_of_them_again() {
+    let house = House::new();
+    let (host, first) = with_task(&house, "npm start").await;
+    prompt(&host, "main", "build").await;
+    let round = calls(&[
+        (
+            "ExecCommand",
+            json!({ "cmd": "npm test", "yield_time_ms": 0 }),
+        ),
+        ("ExecCommand", json!({ "cmd": "make" })),
+    ]);
+    house.model.next().await.answer(round);
+    let second = house.commands.next().await;
+    let command = house.commands.next().await;
+    first.clings();
+    host.acts()
+        .stop_agent(&agent("main"))
+        .await
+        .expect("stopped");
+    let mut stops = house.commands.stops(3).await;
+    stops.sort();
+    let mut expected: Vec<(String, u64)> = [&first, &second, &command]
+        .map(|shim| (shim.name().to_owned(), TASK_STOP_GRACE_MS))
+        .to_vec();
+    expected.sort();
+    assert_eq!(stops, expected);
+    until(&host, "main", |status| status.active_tasks.len() == 1).await;
+    house.is_sound("main").await;
+    host.acts()
+        .start_agent(&agent("main"))
+        .await
+        .expect("started");
+    first.exits(0);
+    until(&host, "main", |status| status.active_tasks.is_empty()).await;
+    let rows = house.tasks("main").await;
+    assert_eq!(
+        rows.iter().map(|row| row.status).collect::<Vec<_>>(),
+        [TaskStatus::Cancelled; 3]
+    );
+    at_rest(&host, "main").await;
+    assert!(house.model.is_quiet().await, "their ends wake nobody");
+    assert!(house.commands.is_quiet());
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn stopping_in_the_middle_of_a_batch_ends_what_runs_and_bars_what_has_not_begun() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "look").await;
+    let items = json!([{ "cmd": "one" }, { "cmd": "two" }, { "cmd": "three" }]);
+    let round = calls(&[("ExecCommandBatch", json!({ "items": items }))]);
+    house.model.next().await.answer(round);
+    house.commands.next().await.ends("first");
+    let two = house.commands.next().await;
+    two.prints("half");
+    host.acts()
+        .stop_agent(&agent("main"))
+        .await
+        .expect("stopped");
+    let row = house.task_is("main", TaskStatus::Cancelled).await;
+    let end = row.end.expect("an end");
+    assert_eq!(
+        (end.signal, end.output_summary.as_str()),
+        (Some(15), "half"),
+        "the last that had begun"
+    );
+    let stops = house.commands.stops(3).await;
+    let names: Vec<String> = (1..=3).map(|n| format!("{}-{n}", row.id)).collect();
+    assert_eq!(
+        stops.into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        names
+    );
+    house.commands.forgets(3).await;
+    assert!(house.commands.is_quiet(), "the third is never begun");
+    house.is_sound("main").await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Turns over the shell: interjections, pauses, rests, and what a request holds.
 
 use crate::house::{House, at_rest, briefs, events, interject, prompt, until, until_event};
-use crate::ports::{calls, failure, printed, reply, says};
+use crate::ports::{calls, failure, reply, says};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
@@ -17,7 +17,7 @@ async fn an_interjection_enters_after_the_tool_results_and_one_brief_settles_bot
     house.model.next().await.answer(round);
     let command = house.commands.next().await;
     let second = interject(&host, "main", "and test it").await;
-    command.answer(printed("built"));
+    command.ends("built");
     let asked = house.model.next().await;
     let roles: Vec<&str> = asked.request.conversation.iter().map(role).collect();
     assert_eq!(roles, ["assistant", "tool_result", "user"]);

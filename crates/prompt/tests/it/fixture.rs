@@ -6,9 +6,10 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::model::ModelRef;
+use holon_domain::task::{TaskKind, TaskListEntry, TaskStatus, WaitPolicy};
 use holon_domain::tool::{ToolFamily, ToolSpec};
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, MessageId, Timestamp};
+use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
 use holon_prompt::{Built, FrameInput, HistoryItem, build};
 use serde_json::json;
 
@@ -19,6 +20,7 @@ pub(crate) struct Scene {
     pub(crate) model: ModelRef,
     pub(crate) current: MessageEnvelope,
     pub(crate) history: Vec<HistoryItem>,
+    pub(crate) tasks: Vec<TaskListEntry>,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) now: Timestamp,
     pub(crate) budget_tokens: u32,
@@ -31,6 +33,7 @@ impl Scene {
             model: ModelRef::parse("scripted/hello.json").expect("a reference"),
             current: operator(1, "Fix the build."),
             history: Vec::new(),
+            tasks: Vec::new(),
             tools: vec![tool("Sleep"), tool("ExecCommand")],
             now: at(100),
             budget_tokens: 100_000,
@@ -43,6 +46,7 @@ impl Scene {
             model: &self.model,
             current: &self.current,
             history: &self.history,
+            tasks: &self.tasks,
             now: self.now,
             tools: &self.tools,
             budget_tokens: self.budget_tokens,
@@ -124,6 +128,29 @@ pub(crate) fn webhook(n: u32, text: &str) -> MessageEnvelope {
     message(n, origin, MessageKind::WebhookEvent, text)
 }
 
+/// The end of a task, as the runtime tells it.
+pub(crate) fn task_result(n: u32, text: &str) -> MessageEnvelope {
+    let origin = Origin::Task { task_id: task_id(1) };
+    message(n, origin, MessageKind::TaskResult, text)
+}
+
+fn task_id(n: u32) -> TaskId {
+    TaskId::from_stored(format!("task_{n:020}"))
+}
+
+/// A task that began at that second.
+pub(crate) fn task(n: u32, seconds: i64, summary: &str) -> TaskListEntry {
+    TaskListEntry {
+        id: task_id(n),
+        kind: TaskKind::CommandTask,
+        status: TaskStatus::Running,
+        summary: Some(summary.to_owned()),
+        created_at: at(seconds),
+        updated_at: at(seconds),
+        wait_policy: WaitPolicy::Background,
+    }
+}
+
 fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnvelope {
     let authority_class = AuthorityClass::ceiling_of(&origin);
     let (delivery_surface, admission_context) = match kind {
@@ -135,11 +162,14 @@ fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnve
             DeliverySurface::HttpWebhook,
             AdmissionContext::SignedIntegration,
         ),
+        MessageKind::TaskResult => (
+            DeliverySurface::RuntimeSystem,
+            AdmissionContext::RuntimeOwned,
+        ),
         MessageKind::ChannelEvent
         | MessageKind::CallbackEvent
         | MessageKind::TimerTick
         | MessageKind::SystemTick
-        | MessageKind::TaskResult
         | MessageKind::TaskStatus
         | MessageKind::Control
         | MessageKind::BriefAck

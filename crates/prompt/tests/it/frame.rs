@@ -1,6 +1,6 @@
 //! Order, labels and bounds of a frame.
 
-use crate::fixture::{Scene, channel, operator, past, webhook};
+use crate::fixture::{Scene, at, channel, operator, past, task, task_result, webhook};
 use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES};
 use holon_domain::message::Body;
 use holon_domain::model::Stability;
@@ -188,6 +188,73 @@ fn an_interjection_is_labelled_as_received_during_the_turn() {
         text.contains("authority_class=operator_instruction")
             && text.ends_with("]\nStop after the first file.")
     );
+}
+
+#[test]
+fn running_tasks_stand_between_history_and_the_current_input_and_cost_the_cache_nothing() {
+    let mut scene = Scene::new();
+    scene.history = vec![past(operator(2, "Hello."), None)];
+    let key = scene.built().frame.cache.prompt_cache_key;
+    scene.tasks = vec![
+        task(1, 10, "npm run dev"),
+        task(2, 95, &"cargo test --workspace ".repeat(20)),
+    ];
+    let built = scene.built();
+    assert_eq!(built.sections, 5);
+    assert_eq!(built.frame.cache.prompt_cache_key, key);
+    let [history, tasks, current] = built.frame.context_blocks.as_slice() else {
+        panic!("history, tasks, current input: {:?}", built.frame);
+    };
+    assert!(history.text.starts_with("Recent messages"));
+    assert!(current.text.contains("Current input:"));
+    assert_eq!(
+        (tasks.stability, tasks.cache_breakpoint),
+        (Stability::TurnScoped, false)
+    );
+    insta::assert_snapshot!("tasks", tasks.text);
+}
+
+#[test]
+fn of_many_tasks_the_first_are_named_and_the_rest_counted() {
+    let mut scene = Scene::new();
+    scene.tasks = (1..=20)
+        .map(|n| task(n, i64::from(n), &format!("sleep {n}")))
+        .collect();
+    let shown = scene.built().frame.context_blocks[0].text.clone();
+    assert!(shown.contains(": sleep 16\n") && !shown.contains("sleep 17"));
+    assert!(
+        shown.ends_with("\n- and 4 more; TaskList shows all"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn tasks_take_their_room_from_history_and_not_from_the_current_input() {
+    let mut scene = Scene::new();
+    scene.history = (0..6)
+        .map(|n| past(operator(n + 2, &"words ".repeat(200)), None))
+        .collect();
+    scene.budget_tokens = 4_000;
+    let shown = |scene: &Scene| {
+        let built = scene.built();
+        let history = built.frame.context_blocks[0].text.matches("words words");
+        assert!(scene.last_block().contains("Fix the build."));
+        history.count()
+    };
+    let without = shown(&scene);
+    scene.tasks = (1..=16)
+        .map(|n| task(n, 1, &format!("{n} {}", "x".repeat(150))))
+        .collect();
+    assert!(shown(&scene) < without, "{without}");
+}
+
+#[test]
+fn the_end_of_a_task_is_labelled_as_such_and_is_no_message_of_the_operators() {
+    let told = "Task task_00000000000000000001 failed: exit 2 after 61000 ms\n\
+                Command: cargo test\nLast output:\nerror: 1 test failed";
+    let mut result = task_result(7, told);
+    result.created_at = at(99);
+    insta::assert_snapshot!("task_interjection", interjection_text(&result));
 }
 
 #[test]

@@ -5,8 +5,10 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRow;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
+use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
+use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::timer::Due;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,12 +19,25 @@ fn rows(text: &str) -> Vec<Value> {
     serde_json::from_str(text).expect("a list of rows")
 }
 
+/// Fields that have another name by now, and that name. The old one is read for ever and written no more.
+const RENAMED: &[(&str, &str)] = &[
+    ("timeout_ms", "yield_time_ms"),
+    ("continue_on_result", "terminal_reentry"),
+];
+
+/// A field by the name a row gave it, or by its name now.
+fn field<'a>(row: &'a serde_json::Map<String, Value>, key: &str) -> Option<&'a Value> {
+    let now = || RENAMED.iter().find(|(old, _)| *old == key);
+    row.get(key)
+        .or_else(|| now().and_then(|(_, new)| row.get(*new)))
+}
+
 /// Whether everything `old` says is said by `new` too; `new` may say more.
 fn says_all(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => old
             .iter()
-            .all(|(key, value)| new.get(key).is_some_and(|found| says_all(value, found))),
+            .all(|(key, value)| field(new, key).is_some_and(|found| says_all(value, found))),
         (Value::Array(old), Value::Array(new)) => {
             old.len() == new.len() && old.iter().zip(new).all(|(old, new)| says_all(old, new))
         }
@@ -106,11 +121,57 @@ fn every_kind_of_effect_that_was_stored_is_read() {
         |effect: &Effect| match effect {
             Effect::PrepareHome
             | Effect::CallModel { .. }
-            | Effect::RunTool { .. }
+            | Effect::WatchTask { .. }
+            | Effect::StopTask { .. }
             | Effect::RemoveHome => effect.name(),
+            Effect::RunTool { action, .. } => match action {
+                HostAction::ExecCommand(_) => "exec_command",
+                HostAction::ExecCommandBatch(_) => "exec_command_batch",
+                HostAction::ApplyPatch(_) => "apply_patch",
+                HostAction::TaskInput(_) => "task_input",
+                HostAction::TaskOutput(_) => "task_output",
+            },
         },
     );
-    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!(found.len(), 10, "{found:?}");
+}
+
+#[test]
+fn a_command_that_was_asked_for_with_a_time_limit_is_read_with_that_time_to_wait() {
+    let mut waits = Vec::new();
+    for row in rows(include_str!("../golden/effects.json")) {
+        let effect: Effect = serde_json::from_value(row.clone()).expect("is read");
+        if let Effect::RunTool { action, .. } = effect
+            && let HostAction::ExecCommand(command) = action
+            && row["action"].get("timeout_ms").is_some()
+        {
+            waits.push((command.yield_time_ms, command.tty, command.accepts_input));
+        }
+    }
+    assert_eq!(waits, [(120_000, false, false)]);
+}
+
+#[test]
+fn every_kind_of_task_that_was_stored_is_read_in_every_status() {
+    let tasks = include_str!("../golden/tasks.json");
+    let kinds = read_all(tasks, |task: &TaskRecord| match task.kind {
+        TaskKind::CommandTask => "command_task",
+        TaskKind::ChildAgentTask => "child_agent_task",
+        TaskKind::SleepJob => "sleep_job",
+        TaskKind::SubagentTask => "subagent_task",
+        TaskKind::WorktreeSubagentTask => "worktree_subagent_task",
+    });
+    assert_eq!(kinds.len(), 5, "{kinds:?}");
+    let statuses = read_all(tasks, |task: &TaskRecord| match task.status {
+        TaskStatus::Queued => "queued",
+        TaskStatus::Running => "running",
+        TaskStatus::Cancelling => "cancelling",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Failed => "failed",
+        TaskStatus::Cancelled => "cancelled",
+        TaskStatus::Interrupted => "interrupted",
+    });
+    assert_eq!(statuses.len(), 7, "{statuses:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod property;
 mod reading;
 mod recovery;
 mod retention;
+mod tasks;
 mod writer;
 
 #[path = "../../src/samples.rs"]

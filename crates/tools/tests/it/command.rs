@@ -1,7 +1,7 @@
 //! The envelopes of commands: what is kept of each way a command can end or fail to start.
 
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
-use holon_domain::intent::ExecCommand;
+use holon_domain::intent::{DuplicatePolicy, ExecCommand};
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind, ToolOutcome};
 use holon_tools::exec_command::{completed, failed};
 use serde_json::{Value, json};
@@ -12,7 +12,10 @@ pub(crate) fn command() -> ExecCommand {
         workdir: None,
         shell: None,
         login: false,
-        timeout_ms: 120_000,
+        tty: false,
+        accepts_input: false,
+        duplicate_policy: DuplicatePolicy::ReuseRunning,
+        yield_time_ms: 10_000,
         max_output_tokens: None,
     }
 }
@@ -35,7 +38,7 @@ pub(crate) fn output(end: CommandEnd, stdout: &str, stderr: &str) -> CommandOutp
     }
 }
 
-fn result(envelope: &ToolEnvelope) -> &Value {
+pub(crate) fn result(envelope: &ToolEnvelope) -> &Value {
     match &envelope.outcome {
         ToolOutcome::Success { result } => result,
         ToolOutcome::Error { error } => panic!("{error}"),
@@ -66,6 +69,10 @@ fn a_finished_command_is_kept_with_its_status_and_its_output() {
             "command_diagnostics": {
                 "cmd_preview": "cargo test --workspace",
                 "cmd_char_count": 24,
+                "cmd_estimated_tokens": 6,
+                "contains_heredoc": false,
+                "contains_inline_script": false,
+                "exceeds_soft_threshold": false,
                 "effective_max_output_tokens": 8_000,
                 "output_char_budget": 32_000,
                 "stdout_bytes": 3,
@@ -116,13 +123,13 @@ fn a_command_out_of_time_is_an_error_that_keeps_the_output_so_far() {
         (&details["stdout_preview"], &details["stderr_preview"]),
         (&json!("step 1\n"), &json!("slow\n"))
     );
-    assert_eq!(details["timeout_ms"], 120_000);
+    assert_eq!(details["timeout_ms"], 10_000);
     assert!(
         error
             .recovery_hint
             .as_ref()
             .expect("a hint")
-            .contains("600000")
+            .contains("look before you repeat it")
     );
 }
 
@@ -174,6 +181,10 @@ fn a_failure_says_what_the_agent_can_do_about_it() {
             reason: "no such file".into(),
         },
         CommandFailure::Cancelled,
+        CommandFailure::Lost {
+            reason: "nobody answers for it".into(),
+            output_tail: "step 1\nstep 2\n".into(),
+        },
     ];
     let envelopes: Vec<ToolEnvelope> = failures
         .iter()

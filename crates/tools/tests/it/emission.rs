@@ -3,8 +3,8 @@
 use crate::samples::{accepted, refused, spelled_out};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::limits::{
-    COMMAND_TIMEOUT_MAX_MS, COMMAND_TIMEOUT_MS, SLEEP_MAX_MS, TOOL_OUTPUT_TOKENS,
-    TOOL_OUTPUT_TOKENS_MAX,
+    BATCH_COMMAND_MS, BATCH_COMMANDS, SLEEP_MAX_MS, TASK_INPUT_BYTES, TASK_WAIT_MAX_MS,
+    TASK_WAIT_MS, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, YIELD_MAX_MS, YIELD_MS,
 };
 use holon_domain::tool::{ToolFamily, ToolSpec};
 use holon_tools::{SchemaMode, all, emit, interpret};
@@ -43,9 +43,10 @@ fn every_argument_says_what_it_is_for() {
             "{} has a description",
             spec.name
         );
-        for (name, property) in spec.input_schema["properties"]
-            .as_object()
+        let items = &spec.input_schema["properties"]["items"]["items"];
+        for (name, property) in [&spec.input_schema, items]
             .into_iter()
+            .filter_map(|schema| schema["properties"].as_object())
             .flatten()
         {
             assert!(
@@ -59,21 +60,60 @@ fn every_argument_says_what_it_is_for() {
 
 #[test]
 fn the_bounds_a_description_names_are_the_bounds_that_hold() {
-    let exec = all()
-        .iter()
-        .find(|spec| spec.name == "ExecCommand")
-        .expect("a tool");
-    let description = |name: &str| exec.input_schema["properties"][name]["description"].to_string();
-    let time = description("yield_time_ms");
-    assert!(
-        time.contains(&COMMAND_TIMEOUT_MS.to_string())
-            && time.contains(&COMMAND_TIMEOUT_MAX_MS.to_string())
-    );
-    let tokens = description("max_output_tokens");
-    assert!(
-        tokens.contains(&TOOL_OUTPUT_TOKENS.to_string())
-            && tokens.contains(&TOOL_OUTPUT_TOKENS_MAX.to_string())
-    );
+    let tokens: [u64; 2] = [TOOL_OUTPUT_TOKENS.into(), TOOL_OUTPUT_TOKENS_MAX.into()];
+    let item = "/properties/items/items/properties";
+    for (tool, place, bounds) in [
+        (
+            "ExecCommand",
+            "/properties/yield_time_ms",
+            vec![YIELD_MS, YIELD_MAX_MS],
+        ),
+        (
+            "ExecCommand",
+            "/properties/max_output_tokens",
+            tokens.to_vec(),
+        ),
+        (
+            "ExecCommandBatch",
+            "/properties/items",
+            vec![BATCH_COMMANDS as u64],
+        ),
+        (
+            "ExecCommandBatch",
+            &format!("{item}/timeout_ms"),
+            vec![BATCH_COMMAND_MS, YIELD_MAX_MS],
+        ),
+        (
+            "ExecCommandBatch",
+            &format!("{item}/max_output_tokens"),
+            vec![tokens[0]],
+        ),
+        (
+            "TaskInput",
+            "/properties/input",
+            vec![TASK_INPUT_BYTES as u64],
+        ),
+        (
+            "TaskOutput",
+            "/properties/timeout_ms",
+            vec![TASK_WAIT_MS, TASK_WAIT_MAX_MS],
+        ),
+        (
+            "TaskOutput",
+            "/properties/max_output_tokens",
+            tokens.to_vec(),
+        ),
+    ] {
+        let spec = all().iter().find(|spec| spec.name == tool).expect("a tool");
+        let property = spec.input_schema.pointer(place).expect("a property");
+        let description = property["description"].to_string();
+        for bound in bounds {
+            assert!(
+                description.contains(&bound.to_string()),
+                "{tool} {place} names {bound}: {description}"
+            );
+        }
+    }
     assert_eq!(
         SLEEP_MAX_MS,
         24 * 60 * 60 * 1_000,

@@ -1,8 +1,8 @@
 //! Calls as models write them, to intents or to errors a model can act on.
 
 use holon_domain::agent::ProfilePreset::{PrivateChild, PublicNamed};
-use holon_domain::intent::{ExecCommand, HostAction, Intent};
-use holon_domain::limits::COMMAND_TIMEOUT_MS;
+use holon_domain::intent::{DuplicatePolicy, ExecCommand, HostAction, Intent};
+use holon_domain::limits::YIELD_MS;
 use holon_domain::message::Priority;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_tools::{all, catalog, interpret};
@@ -20,10 +20,7 @@ fn refusal(tool: &str, input: &Value) -> ToolError {
 fn command(input: &Value) -> ExecCommand {
     match meant("ExecCommand", input) {
         Intent::Host(HostAction::ExecCommand(command)) => command,
-        other @ (Intent::Sleep { .. }
-        | Intent::Enqueue { .. }
-        | Intent::AgentGet
-        | Intent::Host(HostAction::ApplyPatch(_))) => panic!("{other:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -79,7 +76,7 @@ fn a_sleep_of_more_than_a_day_is_refused_with_a_way_out() {
 fn a_follow_up_runs_next_unless_it_says_otherwise() {
     let priority = |input: Value| match meant("Enqueue", &input) {
         Intent::Enqueue { priority, .. } => priority,
-        other @ (Intent::Sleep { .. } | Intent::AgentGet | Intent::Host(_)) => panic!("{other:?}"),
+        other => panic!("{other:?}"),
     };
     assert_eq!(priority(json!({"text": "x"})), Priority::Next);
     assert_eq!(
@@ -114,7 +111,10 @@ fn a_command_gets_the_usual_bounds_when_it_names_none() {
             workdir: None,
             shell: None,
             login: false,
-            timeout_ms: COMMAND_TIMEOUT_MS,
+            tty: false,
+            accepts_input: false,
+            duplicate_policy: DuplicatePolicy::ReuseRunning,
+            yield_time_ms: YIELD_MS,
             max_output_tokens: None,
         }
     );
@@ -123,8 +123,8 @@ fn a_command_gets_the_usual_bounds_when_it_names_none() {
 #[test]
 fn a_command_keeps_what_it_asks_for_within_the_limits() {
     let asked = json!({
-        "cmd": "make", "workdir": "sub", "shell": "bash", "login": true,
-        "yield_time_ms": 300_000, "max_output_tokens": 70_000_000_000_u64,
+        "cmd": "make", "workdir": "sub", "shell": "bash", "login": true, "tty": true, "accepts_input": false,
+        "duplicate_policy": "start_new", "yield_time_ms": 300_000, "max_output_tokens": 70_000_000_000_u64,
     });
     assert_eq!(
         command(&asked),
@@ -133,15 +133,15 @@ fn a_command_keeps_what_it_asks_for_within_the_limits() {
             workdir: Some("sub".into()),
             shell: Some("bash".into()),
             login: true,
-            timeout_ms: 300_000,
+            tty: true,
+            accepts_input: false,
+            duplicate_policy: DuplicatePolicy::StartNew,
+            yield_time_ms: 300_000,
             max_output_tokens: Some(u32::MAX),
         }
     );
-    let hasty = command(&json!({"cmd": "make", "yield_time_ms": 1_000}));
-    assert_eq!(
-        hasty.timeout_ms, COMMAND_TIMEOUT_MS,
-        "it is not cut off early"
-    );
+    let at_once = command(&json!({"cmd": "make", "yield_time_ms": 0}));
+    assert_eq!(at_once.yield_time_ms, 0);
     let empty = command(&json!({"cmd": "ls", "workdir": "", "shell": " "}));
     assert_eq!((empty.workdir, empty.shell), (None, None));
 }
@@ -164,24 +164,20 @@ fn an_empty_command_or_one_with_a_nul_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn interactive_and_background_arguments_say_that_they_are_not_available_yet() {
-    for name in ["tty", "accepts_input", "duplicate_policy"] {
-        let error = refusal("ExecCommand", &json!({"cmd": "top", name: true}));
-        assert_eq!(field(&error), Some(name));
-        assert!(
-            error
-                .recovery_hint
-                .expect("a hint")
-                .contains("not available yet")
-        );
-    }
-    let other = refusal("ExecCommand", &json!({"cmd": "top", "timeout": 5}));
-    assert!(
-        other
-            .recovery_hint
-            .expect("a hint")
-            .contains("yield_time_ms"),
-        "the hint lists what there is"
+fn a_command_on_a_terminal_can_be_written_to_unless_it_says_otherwise() {
+    let taken = |input: Value| {
+        let command = command(&input);
+        (command.tty, command.accepts_input)
+    };
+    assert_eq!(taken(json!({"cmd": "top"})), (false, false));
+    assert_eq!(taken(json!({"cmd": "top", "tty": true})), (true, true));
+    assert_eq!(
+        taken(json!({"cmd": "top", "tty": true, "accepts_input": false})),
+        (true, false)
+    );
+    assert_eq!(
+        taken(json!({"cmd": "cat", "accepts_input": true})),
+        (false, true)
     );
 }
 
@@ -292,6 +288,14 @@ fn any_json() -> impl Strategy<Value = Value> {
         Just("reason"),
         Just("duration_ms"),
         Just("tty"),
+        Just("accepts_input"),
+        Just("items"),
+        Just("timeout_ms"),
+        Just("task_id"),
+        Just("input"),
+        Just("close_input"),
+        Just("after_byte"),
+        Just("tail_lines"),
         Just(""),
     ];
     leaf.prop_recursive(3, 24, 6, move |inner| {
@@ -306,7 +310,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn whatever_a_model_writes_is_understood_or_refused_with_a_hint(
-        tool in 0..4usize, input in any_json(),
+        tool in 0..all().len(), input in any_json(),
     ) {
         let name = &all()[tool].name;
         match interpret(name, &input, PrivateChild) {
@@ -318,7 +322,12 @@ proptest! {
                 }
             }
             Err(error) => {
-                prop_assert_eq!(error.kind, ToolErrorKind::InvalidToolInput);
+                let kinds = [
+                    ToolErrorKind::InvalidToolInput,
+                    ToolErrorKind::UnsupportedBatchCommandField,
+                    ToolErrorKind::EmptyPatch,
+                ];
+                prop_assert!(kinds.contains(&error.kind), "{error}");
                 prop_assert!(error.recovery_hint.is_some() && !error.retryable);
             }
         }

@@ -190,10 +190,31 @@ fn a_stored_envelope_reads_the_same_after_it_was_loaded() {
 
 #[test]
 fn a_result_of_another_shape_falls_back_to_a_confirmation() {
-    let future = ToolEnvelope::success(
+    for tool in [
+        "ApplyPatch",
         "ExecCommand",
-        "promoted",
-        json!({"disposition": "promoted_to_task"}),
-    );
-    assert!(receipt(&future).starts_with(r#"{"tool_name":"ExecCommand","status":"success""#));
+        "ExecCommandBatch",
+        "TaskInput",
+        "TaskList",
+        "TaskOutput",
+    ] {
+        let future =
+            ToolEnvelope::success(tool, "later", json!({"disposition": "sent_to_the_moon"}));
+        let text = receipt(&future);
+        assert!(
+            text.starts_with(&format!(r#"{{"tool_name":"{tool}","status":"success""#)),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_command_stored_before_commands_could_go_on_still_reads_as_a_shell_shows_it() {
+    let stored = json!({
+        "disposition": "completed", "exit_status": 0, "duration_ms": 3, "stdout_preview": "hi\n",
+        "stderr_preview": "", "truncated": false, "artifacts": [],
+        "command_diagnostics": {"cmd_preview": "echo hi"},
+    });
+    let text = receipt(&ToolEnvelope::success("ExecCommand", "exit 0", stored));
+    assert_eq!(text, "exit 0 (3 ms)\nstdout:\nhi");
 }

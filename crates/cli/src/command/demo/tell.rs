@@ -104,11 +104,13 @@ fn words(event: &Event) -> Option<String> {
             Some(format!("  {} failed: {}", failed.tool_name, failed.error))
         }
         Event::TurnResumed(resumed) => Some(format!(
-            "turn {} resumed after log entry {}; {} commands of unknown outcome",
+            "turn {} resumed after log entry {}; {} calls of unknown outcome",
             resumed.turn_index,
             resumed.after_entry,
             resumed.unknown_calls.len()
         )),
+        Event::TaskCreated(task) => Some(format!("{} goes on by itself", task.task_id)),
+        Event::TaskStatusUpdated(task) => Some(format!("{}: {}", task.task_id, task.reason)),
         Event::BriefCreated(brief) => {
             Some(format!("brief to the operator: {}", brief.text_preview))
         }
@@ -129,6 +131,7 @@ fn words(event: &Event) -> Option<String> {
         | Event::AgentModelOverrideSet(_)
         | Event::AgentModelOverrideCleared(_)
         | Event::MaxOutputTokensRecovery(_)
+        | Event::TaskResultReceived(_)
         | Event::TurnTerminal(_)
         | Event::ClosureDecided(_)
         | Event::SystemTickEmitted(_)

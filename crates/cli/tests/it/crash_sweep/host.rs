@@ -3,7 +3,7 @@
 use holon_client::Client;
 use holon_testkit::World;
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
 /// Where the process is killed.
@@ -74,36 +74,5 @@ impl Drop for Host {
         // Gone already is as good.
         drop(self.child.kill());
         drop(self.child.wait());
-    }
-}
-
-/// Puts a world into the state of another one that is dead.
-pub(super) fn replace(world: &World, with: &World) {
-    for entry in std::fs::read_dir(world.path()).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            std::fs::remove_dir_all(path).expect("a directory less");
-        } else {
-            std::fs::remove_file(path).expect("a file less");
-        }
-    }
-    copy_tree(with.path(), world.path());
-}
-
-fn copy_tree(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).expect("a directory") {
-        let entry = entry.expect("an entry");
-        let (kind, target) = (
-            entry.file_type().expect("a kind"),
-            to.join(entry.file_name()),
-        );
-        if kind.is_dir() {
-            let mode = entry.metadata().expect("a mode").permissions();
-            std::fs::create_dir_all(&target).expect("a directory");
-            std::fs::set_permissions(&target, mode).expect("its mode");
-            copy_tree(&entry.path(), &target);
-        } else if kind.is_file() {
-            std::fs::copy(entry.path(), &target).expect("a copy");
-        }
     }
 }

@@ -4,35 +4,94 @@
 use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::{
-    Clock, CommandContext, CommandHost, EntropySource, FileHost, HomeHost, ModelClient, Ports,
+    Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandRun, EntropySource,
+    FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::Shell;
 use async_trait::async_trait;
 use holon_core::input::NewAgent;
-use holon_core::{HostFacts, Input};
+use holon_core::{HostFacts, Input, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
-use holon_domain::command::{CommandFailure, CommandOutput};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::command::{CapturedStream, CommandFailure, CommandRunning, TaskPrinted};
+use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::file_change::PatchApplied;
-use holon_domain::intent::{ApplyPatch, ExecCommand};
+use holon_domain::intent::{ApplyPatch, HostAction, TaskInput, TaskOutput};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
-use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::model::{
+    ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
+    StopReason,
+};
 use holon_domain::provider::{ModelPolicy, PolicySource};
-use holon_domain::tool::ToolError;
+use holon_domain::task::{CommandTaskSpec, TaskReport};
+use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, Entropy, Timestamp};
 use holon_store::{Db, Readers, Writer};
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Everything outside, as quiet as it can be: requests to the model are shown and never answered.
+/// A request the test may answer.
+type Asked = (ModelRequest, oneshot::Sender<ModelReply>);
+
+/// Everything outside, as quiet as it can be: requests to the model are shown, and commands go on for ever.
 #[derive(Debug)]
 struct Quiet {
-    asked: mpsc::UnboundedSender<ModelRequest>,
+    asked: mpsc::UnboundedSender<Asked>,
     numbers: AtomicU64,
+    /// How many follow each command, by its name.
+    followed: watch::Sender<BTreeMap<String, usize>>,
+}
+
+impl Quiet {
+    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Asked>) {
+        let (asked, requests) = mpsc::unbounded_channel();
+        let quiet = Self {
+            asked,
+            numbers: AtomicU64::new(1),
+            followed: watch::Sender::default(),
+        };
+        (Arc::new(quiet), requests)
+    }
+
+    fn follow(&self, key: &CommandKey) -> Following<'_> {
+        let name = key.name.clone();
+        self.followed
+            .send_modify(|counts| *counts.entry(name.clone()).or_default() += 1);
+        Following { quiet: self, name }
+    }
+
+    /// Returns once exactly these commands are followed, each by one.
+    async fn follows(&self, names: &[&str]) {
+        let wanted: BTreeMap<String, usize> =
+            names.iter().map(|name| ((*name).to_owned(), 1)).collect();
+        let mut followed = self.followed.subscribe();
+        followed.wait_for(|counts| *counts == wanted).await.unwrap();
+    }
+}
+
+/// Somebody follows a command, as long as this lives.
+struct Following<'a> {
+    quiet: &'a Quiet,
+    name: String,
+}
+
+impl Drop for Following<'_> {
+    fn drop(&mut self) {
+        self.quiet.followed.send_modify(|counts| {
+            let count = counts.get_mut(&self.name).expect("it was counted");
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.name);
+            }
+        });
+    }
 }
 
 #[async_trait]
@@ -42,8 +101,12 @@ impl ModelClient for Quiet {
         request: ModelRequest,
         _cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        drop(self.asked.send(request));
-        std::future::pending().await
+        let (answer, waiting) = oneshot::channel();
+        drop(self.asked.send((request, answer)));
+        match waiting.await {
+            Ok(reply) => Ok(reply),
+            Err(_) => std::future::pending().await,
+        }
     }
 
     fn policy(&self, _model: &ModelRef) -> ModelPolicy {
@@ -64,14 +127,58 @@ impl ModelClient for Quiet {
 
 #[async_trait]
 impl CommandHost for Quiet {
+    async fn was_begun(&self, _: &CommandKey) -> bool {
+        false
+    }
+
     async fn run(
         &self,
-        _context: CommandContext,
-        _command: ExecCommand,
-        _cancel: CancellationToken,
-    ) -> Result<CommandOutput, CommandFailure> {
+        order: CommandOrder,
+        cancel: CancellationToken,
+    ) -> Result<CommandRun, CommandFailure> {
+        if order.command.yield_time_ms == 0 {
+            return Ok(CommandRun::Running(CommandRunning {
+                workdir: order.context.workspace.cwd,
+                started_at: self.now(),
+                stdout: CapturedStream::default(),
+                stderr: CapturedStream::default(),
+            }));
+        }
+        let _following = self.follow(&order.key);
+        cancel.cancelled().await;
         Err(CommandFailure::Cancelled)
     }
+
+    async fn is_alive(&self, _: &CommandKey) -> bool {
+        true
+    }
+
+    async fn watch(&self, key: &CommandKey) -> TaskReport {
+        let _following = self.follow(key);
+        std::future::pending().await
+    }
+
+    async fn stop(&self, key: &CommandKey, _: u64) -> TaskReport {
+        let _following = self.follow(key);
+        std::future::pending().await
+    }
+
+    async fn input(&self, _: &CommandKey, _: &TaskInput) -> Result<u64, InputRefused> {
+        std::future::pending().await
+    }
+
+    async fn printed(
+        &self,
+        _: &CommandKey,
+        _: &TaskOutput,
+        _: usize,
+    ) -> Result<TaskPrinted, String> {
+        Ok(TaskPrinted::default())
+    }
+
+    async fn forget(&self, _: &CommandKey, _: KeptOutput) {}
+
+    async fn sweep(&self, _: &str, _: &[String]) {}
 }
 
 #[async_trait]
@@ -196,29 +303,115 @@ async fn commit_unheard(shell: &Shell, id: &AgentId, input: Input) {
     handled.await.unwrap().unwrap();
 }
 
-#[tokio::test]
-async fn what_a_doubtful_commit_asked_for_is_done_and_what_is_in_hand_is_left_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let (asked, mut requests) = mpsc::unbounded_channel();
-    let quiet = Arc::new(Quiet {
-        asked,
-        numbers: AtomicU64::new(1),
-    });
-    let shell = shell(dir.path(), &quiet);
-    let id = AgentId::parse("main").unwrap();
-    shell.create(new_agent(&id)).await.unwrap();
-    let prompt = Ingress::operator_prompt(
+fn prompt() -> Input {
+    Input::Admit(Box::new(Ingress::operator_prompt(
         "hello".to_owned(),
         Priority::Normal,
         DeliverySurface::HttpControlPrompt,
         AdmissionContext::ControlAuthenticated,
-    );
-    commit_unheard(&shell, &id, Input::Admit(Box::new(prompt))).await;
+    )))
+}
+
+fn calls(commands: &[serde_json::Value]) -> ModelReply {
+    let call = |input: &serde_json::Value| {
+        ReplyBlock::Call(RequestedCall {
+            provider_id: None,
+            name: "ExecCommand".to_owned(),
+            input: input.clone(),
+        })
+    };
+    ModelReply {
+        blocks: commands.iter().map(call).collect(),
+        stop_reason: StopReason::ToolUse,
+        usage: TokenUsage::new(10, 2),
+    }
+}
+
+async fn open_effects(shell: &Shell) -> Vec<EffectRecord> {
+    shell.writer.write(0, |tx| tx.open_effects()).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_a_doubtful_commit_asked_for_is_done_and_what_is_in_hand_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (quiet, mut requests) = Quiet::new();
+    let shell = shell(dir.path(), &quiet);
+    let id = AgentId::parse("main").unwrap();
+    shell.create(new_agent(&id)).await.unwrap();
+    commit_unheard(&shell, &id, prompt()).await;
     shell.clear_up(&id).await;
-    let request = requests.recv().await.expect("the model is asked");
+    let (request, _) = requests.recv().await.expect("the model is asked");
     assert_eq!(request.round, 1);
     let commits = shell.writer.commits();
     shell.clear_up(&id).await;
     assert_eq!(shell.writer.commits(), commits, "it is in hand");
+    assert!(requests.is_empty());
+}
+
+#[tokio::test]
+async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (quiet, mut requests) = Quiet::new();
+    let shell = shell(dir.path(), &quiet);
+    let id = AgentId::parse("main").unwrap();
+    shell.create(new_agent(&id)).await.unwrap();
+    shell.submit(&id, prompt()).await.unwrap();
+    let (_, answer) = requests.recv().await.expect("the model is asked");
+    answer
+        .send(calls(&[
+            json!({ "cmd": "one", "yield_time_ms": 0 }),
+            json!({ "cmd": "two" }),
+        ]))
+        .unwrap();
+    let (stamp, call, command) = loop {
+        // The first has become a task, the second is waited for.
+        let open = open_effects(&shell).await;
+        if let [
+            _,
+            EffectRecord {
+                effect: Effect::RunTool { call, action, .. },
+                ..
+            },
+        ] = &open[..]
+            && let HostAction::ExecCommand(command) = action
+        {
+            let stamp = Stamp {
+                effect: open[1].id,
+                generation: open[1].generation,
+            };
+            break (stamp, call.clone(), command.clone());
+        }
+    };
+    let one = match &open_effects(&shell).await[0].effect {
+        Effect::WatchTask { task_id } => task_id.to_string(),
+        other => panic!("the first command is a task: {other:?}"),
+    };
+    let two = holon_domain::TaskId::of_call(&call.id).to_string();
+    quiet.follows(&[&one, &two]).await;
+    // The second goes on too, and nobody hears that this is on record.
+    let workspace = WorkspaceEntry::agent_home("/agents/main");
+    let goes_on = CommandTaskSpec::of(&call.id, &command, &workspace);
+    let finished = Input::ToolFinished {
+        stamp,
+        envelope: ToolEnvelope::success("ExecCommand", "goes on", json!({})),
+        duration_ms: 0,
+        goes_on: Some(Box::new(goes_on)),
+    };
+    commit_unheard(&shell, &id, finished).await;
+    let held: Vec<u64> = shell.lock_running().keys().map(|(_, id)| *id).collect();
+    let open = open_effects(&shell).await;
+    let unheld = open.iter().filter(|effect| !held.contains(&effect.id));
+    assert_eq!((open.len(), unheld.count()), (3, 2), "{open:?}");
+
+    shell.clear_up(&id).await;
+    let (request, _) = requests.recv().await.expect("the turn goes on");
+    assert_eq!(request.round, 2);
+    let names = open_effects(&shell).await;
+    assert_eq!(names.len(), 3);
+    let held: Vec<u64> = shell.lock_running().keys().map(|(_, id)| *id).collect();
+    assert!(names.iter().all(|effect| held.contains(&effect.id)));
+    let commits = shell.writer.commits();
+    shell.clear_up(&id).await;
+    assert_eq!(shell.writer.commits(), commits, "all is in hand");
     assert!(requests.is_empty());
 }

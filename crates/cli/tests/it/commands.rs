@@ -1,0 +1,10 @@
+//! Commands and tasks of agents: run, followed, written to, stopped, and found again by the next host.
+
+mod environment;
+mod family;
+mod faults;
+mod fifty;
+mod interactive;
+mod limits;
+mod runs;
+mod stopping;

@@ -1,0 +1,86 @@
+//! `holon run` and `holon status` beside tasks.
+
+use crate::hands::{self, Hands};
+use crate::processes::{Swept, assert_none_left};
+use crate::support::world;
+use holon_testkit::World;
+use serde_json::json;
+
+/// A model that starts a command as a task, says so, and repeats what it is told of its end.
+fn starter(world: &World, cmd: &str) -> String {
+    let call = hands::call("ExecCommand", json!({ "cmd": cmd, "yield_time_ms": 0 }));
+    world.model(
+        "starter",
+        &json!([{ "calls": [call] }, { "text": "Started." }, { "text": "Heard: {{input}}" }]),
+    )
+}
+
+#[test]
+fn a_run_waits_for_its_tasks_and_answers_with_what_came_of_them() {
+    let world = world();
+    let _swept = Swept(&world);
+    let model = starter(&world, "sleep 0.2; echo finished; exit 3");
+    for _ in 0..2 {
+        let ran = world.run(&["run", "go", "--model", &model, "--json"]);
+        let answer = ran.json();
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let said = answer["final_text"].as_str().unwrap();
+        assert!(said.starts_with("Heard: "), "{said}");
+        assert!(said.contains("failed: exit 3 after"), "{said}");
+        assert!(said.contains("finished"), "{said}");
+        let task = &answer["tasks"][0]["task"];
+        assert_eq!(task["status"], "failed", "{answer:#}");
+        assert_eq!(task["output_preview"], "finished");
+        assert_eq!((&answer["tasks"][1], &answer["model_rounds"]), (&json!(null), &json!(3)));
+        assert_none_left(&world);
+    }
+    assert_eq!(crate::runs::agents_left(&world), [""; 0]);
+}
+
+#[test]
+fn a_run_with_a_task_that_ends_in_its_turn_asks_no_more_than_needed() {
+    let world = world();
+    let _swept = Swept(&world);
+    let cmd = |cmd: &str, wait: u64| hands::call("ExecCommand", json!({ "cmd": cmd, "yield_time_ms": wait }));
+    // The second command waits for the first, so the end of the task comes while the turn goes on.
+    let calls = [cmd("echo early; mkfifo pipe; echo > pipe", 0), cmd("until [ -e pipe ]; do :; done; read word < pipe", 600_000)];
+    let rounds = json!([{ "calls": calls }, { "text": "Done." }]);
+    let script = json!({ "rounds": rounds, "on_end": "repeat_last" });
+    let path = world.write("busy.json", &script.to_string());
+    let model = format!("scripted/{}", path.display());
+    let ran = world.run(&["run", "go", "--model", &model, "--json"]);
+    let answer = ran.json();
+    assert_eq!(answer["final_text"], "Done.", "{answer:#}");
+    assert_eq!(answer["tasks"][0]["task"]["status"], "completed");
+    let rounds = answer["model_rounds"].as_u64().unwrap();
+    assert!(rounds <= 3, "{rounds} rounds for one result");
+    assert_none_left(&world);
+}
+
+#[test]
+fn a_named_agent_answers_at_once_and_its_status_lists_the_task() {
+    let world = world();
+    let _swept = Swept(&world);
+    let served = world.serve(&["--model", &starter(&world, "sleep 60")]);
+    let ran = world.run(&["run", "go", "--agent", "main", "--json"]).json();
+    assert_eq!(ran["final_text"], "Started.");
+    let task = &ran["tasks"][0]["task"];
+    let id = task["id"].as_str().unwrap_or_else(|| panic!("{ran:#}"));
+    let status = world.run(&["status"]);
+    let line = format!("task       {id} (running) since ");
+    assert!(status.answer().contains(&line), "{status:?}");
+    assert!(status.answer().contains(": sleep 60\n"), "{status:?}");
+    let listed = world.run(&["status", "--json"]).json();
+    assert_eq!(listed["active_tasks"][0]["id"], id);
+    assert_eq!(listed["active_tasks"][0]["kind"], "command_task");
+    // A host that goes down leaves it alone, and one that comes finds it.
+    assert_eq!(served.terminate().0, Some(0));
+    let served = world.serve(&["--model", &starter(&world, "sleep 60")]);
+    let again = world.run(&["status", "--json"]).json();
+    assert_eq!(again["active_tasks"], listed["active_tasks"]);
+    assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
+    Hands::of(&world).until(|status| status.active_tasks.is_empty());
+    assert_none_left(&world);
+    assert!(!world.run(&["status"]).answer().contains("\ntask "));
+    assert_eq!(served.terminate().0, Some(0));
+}

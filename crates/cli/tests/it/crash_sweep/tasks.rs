@@ -1,0 +1,200 @@
+//! One agent and the whole family of commands: one that is waited for, a batch, three that go on as tasks, input to a
+//! pipe and to a terminal, and a stop.
+//!
+//! What a task is called is known only once it runs, so the second half of the script is written then.
+
+use super::drive::Scenario;
+use super::judge;
+use super::told::{Told, gather, id, until_settled};
+use holon_api::{CreateAgentRequest, PromptRequest};
+use holon_client::{Client, Error};
+use holon_domain::event::Event;
+use holon_domain::summary::AgentSummary;
+use holon_domain::task::TaskStatus;
+use holon_testkit::World;
+use holon_testkit::checker::Acknowledged;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+const AGENT: &str = "runner";
+/// What the commands leave, each once.
+const MARKS: [&str; 8] = [
+    "direct", "endless", "first", "pipe", "pipe-word", "second", "tty", "tty-word",
+];
+
+/// What the client does, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Create,
+    Begin,
+    Learn,
+    Talk,
+    Gather,
+    Done,
+}
+
+/// How far the client got, and what it was told.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    script: PathBuf,
+    next: Step,
+    acknowledged: Vec<Acknowledged>,
+    told: Told,
+}
+
+impl Scenario for Tasks {
+    fn new(world: &World) -> Self {
+        let mut scenario = Self {
+            script: world.path().join("runner.json"),
+            next: Step::Create,
+            acknowledged: Vec::new(),
+            told: Told::default(),
+        };
+        scenario.write(0, &begin());
+        scenario
+    }
+
+    async fn go_on(&mut self, client: &Client) -> Result<(), Error> {
+        while self.next != Step::Done {
+            self.next = self.take(client).await?;
+        }
+        Ok(())
+    }
+
+    fn judge(&self, world: &World, what: &str) {
+        judge::story(&self.told.story, what);
+        judge::marks(world, &MARKS, what);
+        let results = self.told.transcript.iter();
+        let results = results.filter_map(|entry| entry.data["results"].as_array());
+        for result in results.flatten() {
+            assert_eq!(result["status"], "success", "{what}: {result:#}");
+        }
+        self.judge_tasks(what);
+    }
+}
+
+impl Tasks {
+    /// One step. When it is cut off nobody knows whether it was carried out, and it is made again.
+    async fn take(&mut self, client: &Client) -> Result<Step, Error> {
+        Ok(match self.next {
+            Step::Create => {
+                let request = CreateAgentRequest {
+                    model: Some(format!("scripted/{}", self.script.display())),
+                    ..CreateAgentRequest::default()
+                };
+                client.create_agent(&id(AGENT), &request).await?;
+                Step::Begin
+            }
+            Step::Begin => {
+                self.prompt(client).await?;
+                Step::Learn
+            }
+            Step::Learn => {
+                let status = until_settled(client, AGENT).await?;
+                self.write(status.token_usage.total_model_rounds, &talk(&status));
+                Step::Talk
+            }
+            Step::Talk => {
+                self.prompt(client).await?;
+                Step::Gather
+            }
+            Step::Gather => {
+                // A task that is over has queued its result in the same commit.
+                while !until_settled(client, AGENT).await?.active_tasks.is_empty() {}
+                until_settled(client, AGENT).await?;
+                self.told = gather(client, AGENT).await?;
+                self.told.story.acknowledged = self.acknowledged.clone();
+                Step::Done
+            }
+            Step::Done => Step::Done,
+        })
+    }
+
+    async fn prompt(&mut self, client: &Client) -> Result<(), Error> {
+        let request = PromptRequest {
+            text: "please".to_owned(),
+            priority: None,
+            max_turns: None,
+        };
+        let admitted = client.prompt(&id(AGENT), &request).await?;
+        self.acknowledged.push(Acknowledged {
+            message_id: admitted.message_id.to_string(),
+            owed: true,
+        });
+        Ok(())
+    }
+
+    /// The calls of one round after those there were; whatever else the agent is asked, it says the same.
+    fn write(&self, before: u64, calls: &[Value]) {
+        let mut rounds: Vec<Value> = (0..before).map(|_| json!({ "text": "Said." })).collect();
+        rounds.push(json!({ "calls": calls }));
+        rounds.push(json!({ "text": "Said." }));
+        let script = json!({ "rounds": rounds, "on_end": "repeat_last" });
+        std::fs::write(&self.script, script.to_string()).expect("a script");
+    }
+
+    /// Each task has one beginning and one end, and of those that were not stopped one message tells it.
+    fn judge_tasks(&self, what: &str) {
+        let (mut begun, mut ended) = (Vec::new(), Vec::new());
+        for event in &self.told.events {
+            match event {
+                Event::TaskCreated(task) => begun.push(task.task_id.to_string()),
+                Event::TaskStatusUpdated(task) if task.status.is_terminal() => {
+                    ended.push((task.task_id.to_string(), task.status));
+                }
+                _ => {}
+            }
+        }
+        let messages = self.told.transcript.iter().map(|entry| &entry.data["message"]);
+        let results = messages.filter(|message| message["kind"] == "task_result");
+        let told: Vec<&str> = results.filter_map(|message| message["task_id"].as_str()).collect();
+        let [pipe, tty, endless] = begun.as_slice() else {
+            panic!("{what}: {begun:?}");
+        };
+        ended.sort();
+        let mut expected = vec![
+            (pipe.clone(), TaskStatus::Completed),
+            (tty.clone(), TaskStatus::Completed),
+            (endless.clone(), TaskStatus::Cancelled),
+        ];
+        expected.sort_by(|one, other| one.0.cmp(&other.0));
+        assert_eq!(ended, expected, "{what}");
+        let mut told: Vec<&str> = told;
+        told.sort_unstable();
+        let mut both = [pipe.as_str(), tty.as_str()];
+        both.sort_unstable();
+        assert_eq!(told, both, "{what}");
+    }
+}
+
+fn mark(name: &str) -> String {
+    format!("echo {name} >> ../../../marks")
+}
+
+/// The first half: everything begins.
+fn begin() -> Vec<Value> {
+    let call = |tool: &str, input: Value| json!({ "tool": tool, "input": input });
+    let listens = |name: &str| {
+        format!("{}; read word; echo {name}-$word >> ../../../marks", mark(name))
+    };
+    vec![
+        call("ExecCommand", json!({ "cmd": mark("direct"), "yield_time_ms": 600_000 })),
+        call("ExecCommand", json!({ "cmd": listens("pipe"), "yield_time_ms": 0, "accepts_input": true })),
+        call("ExecCommandBatch", json!({ "items": [{ "cmd": mark("first") }, { "cmd": mark("second") }] })),
+        call("ExecCommand", json!({ "cmd": listens("tty"), "yield_time_ms": 0, "tty": true })),
+        call("ExecCommand", json!({ "cmd": format!("{}; exec sleep 100", mark("endless")), "yield_time_ms": 200 })),
+    ]
+}
+
+/// The second half: two are written to, one is stopped.
+fn talk(status: &AgentSummary) -> Vec<Value> {
+    let task = |name: &str| {
+        let begins = format!("echo {name} ");
+        let mut tasks = status.active_tasks.iter();
+        let found = tasks.find(|task| task.summary.as_ref().is_some_and(|words| words.starts_with(&begins)));
+        found.map(|task| task.id.to_string()).unwrap_or_else(|| panic!("no {name}: {status:#?}"))
+    };
+    let input = |name: &str| json!({ "tool": "TaskInput", "input": { "task_id": task(name), "input": "word\n" } });
+    let stop = json!({ "tool": "TaskStop", "input": { "task_id": task("endless") } });
+    vec![input("pipe"), stop, input("tty")]
+}

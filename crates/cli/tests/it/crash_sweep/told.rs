@@ -1,0 +1,94 @@
+//! What the control plane tells of an agent, as the checker reads it.
+
+use holon_api::PageOrder;
+use holon_client::{Client, Error, EventsQuery};
+use holon_domain::AgentId;
+use holon_domain::agent::AgentStatus;
+use holon_domain::block::Block;
+use holon_domain::event::Event;
+use holon_domain::summary::AgentSummary;
+use holon_domain::transcript::{TranscriptEntry, TranscriptKind};
+use holon_testkit::checker::{Said, Story};
+use serde_json::Value;
+
+pub(super) fn id(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a name")
+}
+
+/// Looks until the agent has nothing left to do, whatever its tasks do.
+pub(super) async fn until_settled(client: &Client, name: &str) -> Result<AgentSummary, Error> {
+    loop {
+        let status = client.status(Some(&id(name))).await?;
+        let agent = &status.agent;
+        let booting = agent.status == AgentStatus::Booting;
+        let busy = agent.pending > 0 || agent.current_run_id.is_some();
+        if !booting && !busy && agent.sleeping_until.is_none() {
+            return Ok(status);
+        }
+    }
+}
+
+/// Everything about one agent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told {
+    pub(super) story: Story,
+    pub(super) events: Vec<Event>,
+    pub(super) transcript: Vec<TranscriptEntry>,
+}
+
+/// Asks for all of it.
+pub(super) async fn gather(client: &Client, name: &str) -> Result<Told, Error> {
+    let agent = id(name);
+    let briefs = client.briefs(Some(&agent), Some(500)).await?;
+    let transcript = client.transcript(Some(&agent), Some(500)).await?;
+    let query = EventsQuery {
+        after_seq: Some(0),
+        limit: Some(512),
+        order: Some(PageOrder::Asc),
+        ..EventsQuery::default()
+    };
+    let events = client.events(&agent, query).await?.events;
+    let settles = |brief: holon_domain::brief::BriefRecord| {
+        brief.settles.iter().map(ToString::to_string).collect()
+    };
+    Ok(Told {
+        story: Story {
+            acknowledged: Vec::new(),
+            settled: briefs.into_iter().map(settles).collect(),
+            events: events.iter().map(|event| event.event_seq).collect(),
+            transcript: transcript.iter().flat_map(said).collect(),
+        },
+        events: events.iter().map(|event| event.event()).collect(),
+        transcript,
+    })
+}
+
+fn said(entry: &TranscriptEntry) -> Vec<Said> {
+    match entry.kind {
+        TranscriptKind::IncomingMessage => {
+            let message_id = entry.related_message_id.as_ref();
+            vec![Said::Message {
+                message_id: message_id.expect("a message has an id").to_string(),
+            }]
+        }
+        TranscriptKind::AssistantRound => {
+            let blocks: Vec<Block> =
+                serde_json::from_value(entry.data["blocks"].clone()).expect("blocks");
+            let calls = holon_domain::block::calls_of(&blocks).map(|call| call.id.to_string());
+            vec![Said::Round {
+                calls: calls.collect(),
+            }]
+        }
+        TranscriptKind::ToolResults => {
+            let results = entry.data["results"].as_array().expect("results");
+            let call = |result: &Value| Said::Result {
+                call: result["tool_call_id"].as_str().expect("an id").to_owned(),
+            };
+            results.iter().map(call).collect()
+        }
+        TranscriptKind::RuntimeFailure
+        | TranscriptKind::ContinuationPrompt
+        | TranscriptKind::SubagentPrompt
+        | TranscriptKind::SubagentAssistantRound => vec![Said::Other],
+    }
+}

@@ -1,0 +1,240 @@
+//! Tasks: commands that go on without the call that started them.
+//!
+//! | status | holds | end reported | asked to stop | agent stopped or removed | restart |
+//! |---|---|---|---|---|---|
+//! | queued, running | `WatchTask` | completed or failed; interrupted when nothing is proven | cancelling | cancelling | watched again |
+//! | cancelling | `StopTask` | cancelled; interrupted when nothing is proven | by force | by force when removed | stopped again |
+//! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
+//!
+//! The row of an end and the queued result are one decision. A result is queued unless somebody stopped the task on
+//! purpose: then there is nothing the agent has to be told.
+
+mod result;
+
+use crate::draft::Draft;
+use crate::input::{Reply, Stamp};
+use crate::lifecycle;
+use holon_domain::agent::Lifecycle;
+use holon_domain::block::ToolCall;
+use holon_domain::effect::{Effect, EffectId};
+use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
+use holon_domain::intent::HostAction;
+use holon_domain::task::{
+    CommandTaskSpec, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport, TaskStatus, WaitPolicy,
+};
+use holon_domain::turn::OpenTurn;
+use holon_domain::{TaskId, limits, text};
+
+/// Whether one more command may become a task.
+pub(crate) fn has_room(draft: &Draft<'_>) -> bool {
+    active(draft).count() < limits::TASKS_PER_AGENT
+}
+
+/// The tasks that are not over.
+pub(crate) fn active<'a>(draft: &'a Draft<'_>) -> impl Iterator<Item = &'a TaskRecord> {
+    draft.tasks.iter().filter(|task| !task.status.is_terminal())
+}
+
+/// A task of the agent, over or not, if the view holds it.
+pub(crate) fn find<'a>(draft: &'a Draft<'_>, id: &TaskId) -> Option<&'a TaskRecord> {
+    draft.tasks.iter().find(|task| task.id == *id)
+}
+
+/// The command of a call goes on: from now on it is watched, and its end will be told.
+pub(crate) fn promote(draft: &mut Draft<'_>, turn: &OpenTurn, spec: CommandTaskSpec) {
+    let task = new_task(draft, turn, spec, TaskStatus::Running);
+    create(
+        draft,
+        TaskRecord {
+            terminal_reentry: true,
+            ..task
+        },
+    );
+}
+
+/// The turn is called off while a command of its runs: the command becomes a task that is being stopped, so that a
+/// crash before its end leaves nothing behind.
+pub(crate) fn take_over(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    call: &ToolCall,
+    action: &HostAction,
+) {
+    let spec = match action {
+        HostAction::ExecCommand(command) => CommandTaskSpec::of(&call.id, command, &turn.workspace),
+        HostAction::ExecCommandBatch(batch) => {
+            let Some(first) = batch.items.first() else {
+                return;
+            };
+            CommandTaskSpec {
+                batch_items: u32::try_from(batch.items.len()).ok(),
+                ..CommandTaskSpec::of(&call.id, first, &turn.workspace)
+            }
+        }
+        HostAction::ApplyPatch(_) | HostAction::TaskInput(_) | HostAction::TaskOutput(_) => return,
+    };
+    let task = new_task(draft, turn, spec, TaskStatus::Cancelling);
+    create(draft, task);
+}
+
+fn new_task(
+    draft: &Draft<'_>,
+    turn: &OpenTurn,
+    spec: CommandTaskSpec,
+    status: TaskStatus,
+) -> TaskRecord {
+    let words: Vec<&str> = spec.cmd.split_whitespace().collect();
+    let summary = text::preview(&words.join(" "), limits::EVENT_PREVIEW_BYTES);
+    TaskRecord {
+        id: TaskId::of_call(&spec.call_id),
+        agent_id: draft.agent.identity.agent_id.clone(),
+        kind: TaskKind::CommandTask,
+        status,
+        created_at: draft.now,
+        updated_at: draft.now,
+        parent_message_id: Some(turn.message_id.clone()),
+        work_item_id: None,
+        summary: Some(summary.clone()),
+        wait_policy: WaitPolicy::Background,
+        terminal_reentry: false,
+        recovery: Some(TaskRecoverySpec::CommandTask {
+            summary,
+            spec: Box::new(spec),
+            trust: turn.authority.into(),
+        }),
+        effect: None,
+        end: None,
+    }
+}
+
+fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
+    task.effect = follow(draft, &task, false);
+    draft.event(Event::TaskCreated(TaskCreated {
+        task_id: task.id.clone(),
+        kind: task.kind,
+        status: task.status,
+        summary: task.summary.clone(),
+        parent_message_id: task.parent_message_id.clone(),
+    }));
+    draft.write_task(task);
+}
+
+/// Opens the effect a task of this status holds.
+fn follow(draft: &mut Draft<'_>, task: &TaskRecord, force: bool) -> Option<EffectId> {
+    let task_id = task.id.clone();
+    match task.status {
+        TaskStatus::Queued | TaskStatus::Running => {
+            Some(draft.open_effect(Effect::WatchTask { task_id }))
+        }
+        TaskStatus::Cancelling => Some(draft.open_effect(Effect::StopTask { task_id, force })),
+        TaskStatus::Completed
+        | TaskStatus::Failed
+        | TaskStatus::Cancelled
+        | TaskStatus::Interrupted => None,
+    }
+}
+
+/// How a request to stop a task was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StopTaken {
+    /// It is asked to end.
+    Asked,
+    /// It is ended by force.
+    Forced,
+    /// It is over already.
+    Over,
+}
+
+/// The agent stops one of its tasks; asked a second time, by force. What it asked for itself it is not told again.
+pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
+    let task = find(draft, id)?.clone();
+    if task.status.is_terminal() {
+        return Some(StopTaken::Over);
+    }
+    let force = task.status == TaskStatus::Cancelling;
+    cancel(draft, task, force, "stopped by the agent");
+    Some(if force {
+        StopTaken::Forced
+    } else {
+        StopTaken::Asked
+    })
+}
+
+/// Every task of an agent that is stopped or removed is stopped too.
+pub(crate) fn stop_all(draft: &mut Draft<'_>, force: bool, reason: &str) {
+    for task in active(draft).cloned().collect::<Vec<_>>() {
+        cancel(draft, task, force, reason);
+    }
+}
+
+fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, force: bool, reason: &str) {
+    let previous = task.status;
+    if let Some(effect) = task.effect.take() {
+        draft.close_effect(effect);
+    }
+    task.status = TaskStatus::Cancelling;
+    task.terminal_reentry = false;
+    task.updated_at = draft.now;
+    task.effect = follow(draft, &task, force);
+    if previous != task.status {
+        draft.event(moved(&task, previous, reason));
+    }
+    draft.write_task(task);
+}
+
+/// A new generation: whatever watched or stopped a task is let go and asked anew.
+pub(crate) fn follow_anew(draft: &mut Draft<'_>) {
+    for mut task in active(draft).cloned().collect::<Vec<_>>() {
+        if let Some(effect) = task.effect.take() {
+            draft.close_effect(effect);
+        }
+        let force = draft.agent.lifecycle == Lifecycle::Deleting;
+        task.effect = follow(draft, &task, force);
+        draft.write_task(task);
+    }
+}
+
+/// A task's command came to its end, or is lost.
+pub(crate) fn ended(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    id: &TaskId,
+    report: &TaskReport,
+) -> Reply {
+    let found = find(draft, id).cloned();
+    let awaited = found.as_ref().and_then(|task| task.effect);
+    if !draft.accept(stamp, awaited) {
+        return Reply::Unchanged;
+    }
+    let Some(mut task) = found else {
+        return Reply::Unchanged;
+    };
+    let previous = task.status;
+    task.effect = None;
+    task.updated_at = draft.now;
+    task.status = result::status(previous, report);
+    let end = result::end(&task, report, draft.now);
+    let reason = end.result_summary.clone();
+    task.end = Some(end);
+    draft.event(moved(&task, previous, &reason));
+    draft.write_task(task.clone());
+    if task.terminal_reentry {
+        result::queue(draft, &task, report);
+    }
+    let last = active(draft).next().is_none();
+    if last && draft.agent.lifecycle == Lifecycle::Deleting {
+        lifecycle::remove_home(draft);
+    }
+    Reply::Done
+}
+
+fn moved(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {
+    Event::TaskStatusUpdated(TaskStatusUpdated {
+        task_id: task.id.clone(),
+        kind: task.kind,
+        previous,
+        status: task.status,
+        reason: text::preview(reason, limits::EVENT_PREVIEW_BYTES),
+        exit_status: task.end.as_ref().and_then(|end| end.exit_status),
+    })
+}

@@ -1,0 +1,242 @@
+//! The end of a task: which of the four it is, what stays on record, and the message that tells it.
+
+use super::TaskReport;
+use crate::admission::{self, Ingress};
+use crate::draft::Draft;
+use crate::rest::self_caused_priority;
+use holon_domain::authority::AuthorityClass;
+use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
+use holon_domain::event::{Event, TaskResultReceived};
+use holon_domain::failure::{FailureArtifact, FailureCategory};
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+};
+use holon_domain::task::{TaskEnd, TaskRecord, TaskStatus};
+use holon_domain::{Timestamp, limits, text};
+use std::fmt::Write as _;
+
+/// Shells report a death by signal as this plus the signal's number.
+const SIGNAL_BASE: i32 = 128;
+/// And a command that ran out of time as this.
+const TIMED_OUT_STATUS: i32 = 124;
+
+/// The end a task comes to.
+pub(super) fn status(previous: TaskStatus, report: &TaskReport) -> TaskStatus {
+    match report {
+        TaskReport::Lost { .. } => TaskStatus::Interrupted,
+        TaskReport::Ended(_) if previous == TaskStatus::Cancelling => TaskStatus::Cancelled,
+        TaskReport::Ended(output) => match output.end {
+            CommandEnd::Exited { status: 0 } => TaskStatus::Completed,
+            CommandEnd::Exited { .. } | CommandEnd::Signalled { .. } | CommandEnd::TimedOut => {
+                TaskStatus::Failed
+            }
+        },
+    }
+}
+
+/// What stays on record of it. `task` has its last status already.
+pub(super) fn end(task: &TaskRecord, report: &TaskReport, now: Timestamp) -> TaskEnd {
+    match report {
+        TaskReport::Ended(output) => of_ended(task, output, now),
+        TaskReport::Lost {
+            reason,
+            stdout,
+            stderr,
+        } => {
+            let again = task.command().map_or(String::new(), |spec| {
+                format!("; to run it again: {}", spec.cmd)
+            });
+            let summary = text::preview(&format!("{reason}{again}"), limits::FAILURE_SUMMARY_BYTES);
+            TaskEnd {
+                ended_at: now,
+                exit_status: None,
+                signal: None,
+                duration_ms: None,
+                output_summary: last_words(stdout, stderr).text,
+                output_bytes: stdout.total_bytes.saturating_add(stderr.total_bytes),
+                failure_artifact: Some(artifact(task, "task_interrupted", &summary, None)),
+                result_summary: summary,
+            }
+        }
+    }
+}
+
+fn of_ended(task: &TaskRecord, output: &CommandOutput, now: Timestamp) -> TaskEnd {
+    let (exit_status, signal) = match output.end {
+        CommandEnd::Exited { status } => (status, None),
+        CommandEnd::Signalled { signal } => (SIGNAL_BASE.saturating_add(signal), Some(signal)),
+        CommandEnd::TimedOut => (TIMED_OUT_STATUS, None),
+    };
+    let mut summary = match (task.status, output.end) {
+        (TaskStatus::Cancelled, _) => "stopped".to_owned(),
+        (_, CommandEnd::Exited { status }) => format!("exit {status}"),
+        (_, CommandEnd::Signalled { signal }) => format!("ended by signal {signal}"),
+        (_, CommandEnd::TimedOut) => "stopped because its time was up".to_owned(),
+    };
+    // Writing to a string cannot fail.
+    write!(summary, " after {} ms", output.duration_ms).ok();
+    if output.leftovers > 0 {
+        write!(
+            summary,
+            "; {} processes it left were stopped",
+            output.leftovers
+        )
+        .ok();
+    }
+    let failure_artifact = match task.status {
+        TaskStatus::Failed => Some(artifact(
+            task,
+            "command_failed",
+            &summary,
+            Some(exit_status),
+        )),
+        TaskStatus::Cancelled => Some(artifact(
+            task,
+            "task_cancelled",
+            &summary,
+            Some(exit_status),
+        )),
+        TaskStatus::Queued
+        | TaskStatus::Running
+        | TaskStatus::Cancelling
+        | TaskStatus::Completed
+        | TaskStatus::Interrupted => None,
+    };
+    TaskEnd {
+        ended_at: now,
+        exit_status: Some(exit_status),
+        signal,
+        duration_ms: Some(output.duration_ms),
+        result_summary: summary,
+        output_summary: last_words(&output.stdout, &output.stderr).text,
+        output_bytes: output
+            .stdout
+            .total_bytes
+            .saturating_add(output.stderr.total_bytes),
+        failure_artifact,
+    }
+}
+
+fn artifact(
+    task: &TaskRecord,
+    kind: &str,
+    summary: &str,
+    exit_status: Option<i32>,
+) -> FailureArtifact {
+    FailureArtifact {
+        category: FailureCategory::Task,
+        kind: kind.to_owned(),
+        summary: summary.to_owned(),
+        provider: None,
+        model_ref: None,
+        status: None,
+        task_id: Some(task.id.clone()),
+        exit_status,
+        source_chain: Vec::new(),
+        metadata: Default::default(),
+    }
+}
+
+/// The last words of both streams, the complaints after the output.
+struct LastWords {
+    text: String,
+    /// Whether they said nothing before.
+    is_all: bool,
+}
+
+fn last_words(stdout: &CapturedStream, stderr: &CapturedStream) -> LastWords {
+    let both = [("", stdout), ("stderr:\n", stderr)];
+    let printed: Vec<_> = both
+        .iter()
+        .map(|(name, stream)| (*name, last(stream).trim_end()))
+        .filter(|(_, words)| !words.is_empty())
+        .collect();
+    let share = limits::TASK_SUMMARY_BYTES / printed.len().max(1);
+    let parts: Vec<String> = printed
+        .iter()
+        .map(|(name, words)| format!("{name}{}", text::suffix(words, share)))
+        .collect();
+    let captured = |stream: &CapturedStream| stream.total_bytes <= last(stream).len() as u64;
+    LastWords {
+        text: parts.join("\n"),
+        is_all: both.iter().all(|(_, stream)| captured(stream))
+            && printed.iter().all(|(_, words)| words.len() <= share),
+    }
+}
+
+const fn streams(report: &TaskReport) -> (&CapturedStream, &CapturedStream) {
+    match report {
+        TaskReport::Ended(CommandOutput { stdout, stderr, .. })
+        | TaskReport::Lost { stdout, stderr, .. } => (stdout, stderr),
+    }
+}
+
+/// What stands at the end of a capture.
+fn last(stream: &CapturedStream) -> &str {
+    if stream.tail.is_empty() {
+        &stream.head
+    } else {
+        &stream.tail
+    }
+}
+
+/// Queues the message that tells a task's end.
+pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport) {
+    let ingress = Ingress {
+        kind: MessageKind::TaskResult,
+        origin: Origin::Task {
+            task_id: task.id.clone(),
+        },
+        priority: self_caused_priority(&draft.agent, Priority::Next),
+        body: Body::text(words(task, report)),
+        metadata: None,
+        delivery_surface: DeliverySurface::TaskRejoin,
+        admission_context: AdmissionContext::RuntimeOwned,
+        correlation_id: Some(task.id.to_string()),
+        causation_id: task.parent_message_id.as_ref().map(ToString::to_string),
+        max_rounds: None,
+    };
+    let entry = admission::enqueue(draft, ingress, AuthorityClass::RuntimeInstruction);
+    draft.event(Event::TaskResultReceived(TaskResultReceived {
+        task_id: task.id.clone(),
+        status: task.status,
+        message_id: entry.envelope.id,
+        terminal_reentry: task.terminal_reentry,
+    }));
+}
+
+fn words(task: &TaskRecord, report: &TaskReport) -> String {
+    let name = match task.status {
+        TaskStatus::Completed => "completed",
+        TaskStatus::Failed => "failed",
+        TaskStatus::Cancelled => "was cancelled",
+        TaskStatus::Interrupted => "was interrupted",
+        TaskStatus::Queued | TaskStatus::Running | TaskStatus::Cancelling => "goes on",
+    };
+    let mut told = format!("Task {} {name}", task.id);
+    let end = task.end.as_ref();
+    // Writing to a string cannot fail, so the results are of no interest.
+    if let Some(end) = end {
+        write!(told, ": {}", end.result_summary).ok();
+    }
+    if let Some(spec) = task.command() {
+        let cmd = text::preview(&spec.cmd, limits::TASK_SUMMARY_BYTES / 2);
+        write!(told, "\nCommand: {cmd}").ok();
+    }
+    let (stdout, stderr) = streams(report);
+    let LastWords { text: said, is_all } = last_words(stdout, stderr);
+    let bytes = end.map_or(0, |end| end.output_bytes);
+    match (said.is_empty(), is_all) {
+        (true, true) => told.push_str("\nIt printed nothing."),
+        (true, false) => drop(write!(
+            told,
+            "\nTaskOutput reads its {bytes} bytes of output."
+        )),
+        (false, true) => drop(write!(told, "\nOutput:\n{said}")),
+        (false, false) => drop(write!(
+            told,
+            "\nLast output:\n{said}\nTaskOutput reads more of its {bytes} bytes."
+        )),
+    }
+    told
+}

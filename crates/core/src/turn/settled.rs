@@ -1,0 +1,246 @@
+//! Calls the kernel answers itself, in the commit of the round: about the agent, its queue and its tasks. What needs
+//! the world is handed on as an action.
+
+use crate::admission::{self, Ingress};
+use crate::draft::Draft;
+use crate::rest::self_caused_priority;
+use crate::subsystem::TOOL_ENQUEUE;
+use crate::summary;
+use crate::task::{self, StopTaken};
+use holon_domain::block::ToolCall;
+use holon_domain::intent::{HostAction, Intent, TaskInput};
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+};
+use holon_domain::task::TaskListEntry;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::turn::OpenTurn;
+use holon_domain::{TaskId, limits, text};
+use serde_json::json;
+
+/// Where a call stands: the log entry of its round, and its number in it.
+type Position = (u64, usize);
+
+/// What the kernel makes of a call.
+pub(super) enum Taken {
+    /// This is its result.
+    Result(ToolEnvelope),
+    /// The shell does this for it.
+    Act(HostAction),
+}
+
+/// Answers a call, or says what is to be done for it.
+pub(super) fn take(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    intent: &Intent,
+    position: Position,
+) -> Taken {
+    let envelope = match intent {
+        Intent::Enqueue { text, priority } => follow_up(draft, turn, call, text, *priority),
+        Intent::AgentGet => described(draft, turn, call),
+        Intent::TaskList => listed(draft, call),
+        Intent::TaskStatus { task_id } => task_status(draft, call, task_id),
+        Intent::TaskStop { task_id } => task_stop(draft, call, task_id),
+        Intent::Host(HostAction::ExecCommand(_)) if !task::has_room(draft) => {
+            ToolEnvelope::failure(&call.name, no_room_for_task())
+        }
+        // A rest ends the turn and is taken before anything gets here.
+        Intent::Sleep { .. }
+        | Intent::TaskInput { .. }
+        | Intent::TaskOutput(_)
+        | Intent::Host(_) => match action(intent, position) {
+            Some(action) => return Taken::Act(action),
+            None => ToolEnvelope::failure(
+                &call.name,
+                ToolError::new(
+                    ToolErrorKind::ToolExecutionFailed,
+                    "nothing can be done for it",
+                ),
+            ),
+        },
+    };
+    Taken::Result(envelope)
+}
+
+/// What the shell does for an intent. The same intent at the same position is the same action, also after a restart.
+pub(super) fn action(intent: &Intent, (entry, index): Position) -> Option<HostAction> {
+    match intent {
+        Intent::Host(action) => Some(action.clone()),
+        Intent::TaskOutput(query) => Some(HostAction::TaskOutput(query.clone())),
+        Intent::TaskInput {
+            task_id,
+            input,
+            close_input,
+        } => Some(HostAction::TaskInput(TaskInput {
+            task_id: task_id.clone(),
+            // Later calls have greater numbers, whatever came of the ones before.
+            number: entry * limits::CALLS_PER_ROUND as u64 + index as u64,
+            input: input.clone(),
+            close_input: *close_input,
+        })),
+        Intent::Sleep { .. }
+        | Intent::Enqueue { .. }
+        | Intent::AgentGet
+        | Intent::TaskList
+        | Intent::TaskStatus { .. }
+        | Intent::TaskStop { .. } => None,
+    }
+}
+
+fn listed(draft: &Draft<'_>, call: &ToolCall) -> ToolEnvelope {
+    let tasks: Vec<TaskListEntry> = task::active(draft).map(|task| task.list_entry()).collect();
+    let summary = match tasks.len() {
+        0 => "no task runs".to_owned(),
+        1 => "1 task runs".to_owned(),
+        count => format!("{count} tasks run"),
+    };
+    ToolEnvelope::success(&call.name, summary, json!({ "tasks": tasks }))
+}
+
+fn task_status(draft: &Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope {
+    let Some(found) = task::find(draft, id) else {
+        return unknown_task(call, id);
+    };
+    let snapshot = found.status_snapshot();
+    let end = found
+        .end
+        .as_ref()
+        .map(|end| format!(": {}", end.result_summary));
+    let status = json!(snapshot.status);
+    let summary = format!(
+        "{id} is {}{}",
+        status.as_str().unwrap_or_default(),
+        end.unwrap_or_default()
+    );
+    ToolEnvelope::success(&call.name, summary, json!({ "task": snapshot }))
+}
+
+fn task_stop(draft: &mut Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope {
+    let Some(taken) = task::stop(draft, id) else {
+        return unknown_task(call, id);
+    };
+    let seconds = limits::TASK_STOP_GRACE_MS / 1_000;
+    let summary = match taken {
+        StopTaken::Asked => format!(
+            "{id} is asked to end and killed with everything it started after {seconds} s; its end starts no turn"
+        ),
+        StopTaken::Forced => format!("{id} is killed with everything it started"),
+        StopTaken::Over => format!("{id} is over already"),
+    };
+    let snapshot = task::find(draft, id).map(|task| task.status_snapshot());
+    let result = json!({
+        "task": snapshot,
+        "stop_requested": taken != StopTaken::Over,
+        "force_stop_requested": taken == StopTaken::Forced,
+    });
+    ToolEnvelope::success(&call.name, summary, result)
+}
+
+fn unknown_task(call: &ToolCall, id: &TaskId) -> ToolEnvelope {
+    let id = text::preview(id.as_str(), limits::EVENT_PREVIEW_BYTES);
+    let error = ToolError::new(
+        ToolErrorKind::UnknownTask,
+        format!("this agent has no task {id:?}"),
+    )
+    .details(json!({ "task_id": id }))
+    .hint("TaskList shows the tasks that are not over; a task's id stands in the result of the call that started it");
+    ToolEnvelope::failure(&call.name, error)
+}
+
+fn no_room_for_task() -> ToolError {
+    let max = limits::TASKS_PER_AGENT;
+    ToolError::new(
+        ToolErrorKind::LimitReached,
+        format!("not run: {max} tasks of this agent run already, and this command might become one more"),
+    )
+    .hint("wait until one has ended, or stop one: TaskList shows them; ExecCommandBatch runs short commands meanwhile")
+    .retryable()
+}
+
+fn described(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEnvelope {
+    let mut agent = draft.agent.clone();
+    agent.open_turn = Some(turn.clone());
+    let tasks = task::active(draft).map(|task| task.list_entry()).collect();
+    let summary = summary::summarise(&agent, &draft.queue, tasks, draft.host);
+    let text = format!(
+        "{}: {}",
+        summary.agent.id, summary.scheduling_posture.reason
+    );
+    match serde_json::to_value(&summary) {
+        Ok(value) => ToolEnvelope::success(&call.name, text, json!({ "agent": value })),
+        Err(error) => ToolEnvelope::failure(
+            &call.name,
+            ToolError::new(ToolErrorKind::ToolExecutionFailed, error.to_string()),
+        ),
+    }
+}
+
+fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError> {
+    let (message, hint) = if turn.followups >= limits::FOLLOWUPS_PER_TURN {
+        let max = limits::FOLLOWUPS_PER_TURN;
+        (
+            format!("one turn may queue at most {max} follow-ups"),
+            "fold the remaining work into one of them",
+        )
+    } else if draft.queue.pending >= limits::QUEUE_ENTRIES {
+        (
+            "the queue is full".to_owned(),
+            "do the work in this turn, or end the turn so that the queue drains",
+        )
+    } else {
+        return None;
+    };
+    Some(ToolError::new(ToolErrorKind::LimitReached, message).hint(hint))
+}
+
+fn follow_up(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    words: &str,
+    priority: Priority,
+) -> ToolEnvelope {
+    if let Some(error) = no_room_for_follow_up(draft, turn) {
+        return ToolEnvelope::failure(&call.name, error);
+    }
+    turn.followups += 1;
+    // Only the operator interjects; what an agent asks itself stands in line.
+    let wanted = if priority == Priority::Interject {
+        Priority::Next
+    } else {
+        priority
+    };
+    let priority = self_caused_priority(&draft.agent, wanted);
+    let ingress = Ingress {
+        kind: MessageKind::InternalFollowup,
+        origin: Origin::System {
+            subsystem: TOOL_ENQUEUE.to_owned(),
+        },
+        priority,
+        body: Body::text(words),
+        metadata: None,
+        delivery_surface: DeliverySurface::RuntimeSystem,
+        admission_context: AdmissionContext::RuntimeOwned,
+        correlation_id: None,
+        causation_id: Some(turn.message_id.to_string()),
+        max_rounds: None,
+    };
+    // Never more authority than the message whose turn made it, and never the operator's own.
+    let authority = turn
+        .authority
+        .weaker(holon_domain::authority::AuthorityClass::RuntimeInstruction);
+    let entry = admission::enqueue(draft, ingress, authority);
+    let result = json!({
+        "enqueued": true,
+        "message_id": entry.envelope.id,
+        "priority": priority,
+        "follow_up_text": text::preview(words, limits::EVENT_PREVIEW_BYTES),
+    });
+    ToolEnvelope::success(
+        &call.name,
+        format!("queued follow-up {}", entry.envelope.id),
+        result,
+    )
+}

@@ -1,0 +1,204 @@
+//! Commands and tasks: the calls that make and use them, and what is reported of them.
+
+use crate::world::{World, stamp_of};
+use holon_core::{Input, Stamp};
+use holon_domain::block::ToolCall;
+use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
+use holon_domain::effect::Effect;
+use holon_domain::intent::{
+    ApplyPatch, DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent, TaskOutput,
+};
+use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskReport};
+use holon_domain::tool::{ToolEnvelope, ToolError};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{CallId, TaskId};
+use serde_json::json;
+
+/// A call and what it asks for.
+pub(crate) type Planned = (&'static str, Result<Intent, ToolError>);
+
+pub(crate) fn command(cmd: &str) -> ExecCommand {
+    ExecCommand {
+        cmd: cmd.to_owned(),
+        workdir: None,
+        shell: None,
+        login: false,
+        tty: false,
+        accepts_input: false,
+        duplicate_policy: DuplicatePolicy::ReuseRunning,
+        yield_time_ms: 1_000,
+        max_output_tokens: Some(100),
+    }
+}
+
+pub(crate) fn exec(cmd: &str) -> Planned {
+    let action = HostAction::ExecCommand(command(cmd));
+    ("ExecCommand", Ok(Intent::Host(action)))
+}
+
+pub(crate) fn batch(cmds: &[&str]) -> Planned {
+    let action = HostAction::ExecCommandBatch(ExecCommandBatch {
+        items: cmds.iter().map(|cmd| command(cmd)).collect(),
+        stop_on_error: true,
+    });
+    ("ExecCommandBatch", Ok(Intent::Host(action)))
+}
+
+/// A call that is not performed again after a restart.
+pub(crate) fn patch() -> Planned {
+    let patch = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n".to_owned();
+    let action = HostAction::ApplyPatch(ApplyPatch { patch });
+    ("ApplyPatch", Ok(Intent::Host(action)))
+}
+
+pub(crate) fn task_list() -> Planned {
+    ("TaskList", Ok(Intent::TaskList))
+}
+
+pub(crate) fn task_status(task_id: &TaskId) -> Planned {
+    let task_id = task_id.clone();
+    ("TaskStatus", Ok(Intent::TaskStatus { task_id }))
+}
+
+pub(crate) fn task_stop(task_id: &TaskId) -> Planned {
+    let task_id = task_id.clone();
+    ("TaskStop", Ok(Intent::TaskStop { task_id }))
+}
+
+pub(crate) fn task_input(task_id: &TaskId) -> Planned {
+    let intent = Intent::TaskInput {
+        task_id: task_id.clone(),
+        input: "yes\n".to_owned(),
+        close_input: false,
+    };
+    ("TaskInput", Ok(intent))
+}
+
+pub(crate) fn task_output(task_id: &TaskId) -> Planned {
+    let intent = Intent::TaskOutput(TaskOutput {
+        task_id: task_id.clone(),
+        wait_ms: None,
+        after_byte: None,
+        stderr_after_byte: None,
+        tail_lines: None,
+        max_output_tokens: None,
+    });
+    ("TaskOutput", Ok(intent))
+}
+
+/// A task nobody has.
+pub(crate) fn nobody() -> TaskId {
+    TaskId::from_stored("task_nobody")
+}
+
+/// The call that runs, its action and where.
+pub(crate) fn running(world: &World) -> Option<(&ToolCall, &HostAction, &WorkspaceEntry)> {
+    match &world.effect()?.effect {
+        Effect::RunTool {
+            call,
+            action,
+            workspace,
+            ..
+        } => Some((call, action, workspace)),
+        _ => None,
+    }
+}
+
+/// The command of the call that runs, as the shell tells it when the command goes on.
+pub(crate) fn running_spec(world: &World) -> Option<CommandTaskSpec> {
+    let (call, action, workspace) = running(world)?;
+    let HostAction::ExecCommand(command) = action else {
+        return None;
+    };
+    let spec = CommandTaskSpec::of(&call.id, command, workspace);
+    Some(CommandTaskSpec {
+        output_path: Some("/srv/ada/task-output/1.log".to_owned()),
+        promoted_from_exec_command: true,
+        ..spec
+    })
+}
+
+/// A command of a call nobody made.
+pub(crate) fn strange_spec() -> CommandTaskSpec {
+    let call = CallId::from_stored("call_strange");
+    CommandTaskSpec::of(
+        &call,
+        &command("make all"),
+        &WorkspaceEntry::agent_home("/srv/ada"),
+    )
+}
+
+/// The call's command goes on without it.
+pub(crate) fn goes_on(stamp: Stamp, spec: CommandTaskSpec) -> Input {
+    Input::ToolFinished {
+        stamp,
+        envelope: ToolEnvelope::success(
+            "ExecCommand",
+            "still running",
+            json!({ "disposition": "promoted_to_task", "task_id": TaskId::of_call(&spec.call_id) }),
+        ),
+        duration_ms: 1_000,
+        goes_on: Some(Box::new(spec)),
+    }
+}
+
+/// The command of the call that runs goes on without it.
+pub(crate) fn promotion(world: &World) -> Input {
+    let spec = running_spec(world).expect("a command runs");
+    goes_on(world.stamp().expect("a command runs"), spec)
+}
+
+pub(crate) fn printed(text: &str) -> CapturedStream {
+    CapturedStream {
+        head: text.to_owned(),
+        total_bytes: text.len() as u64,
+        ..CapturedStream::default()
+    }
+}
+
+pub(crate) fn ended(end: CommandEnd) -> TaskReport {
+    TaskReport::Ended(CommandOutput {
+        end,
+        stdout: printed("built\n"),
+        stderr: CapturedStream::default(),
+        duration_ms: 1_500,
+        leftovers: 0,
+    })
+}
+
+pub(crate) fn exited(status: i32) -> TaskReport {
+    ended(CommandEnd::Exited { status })
+}
+
+pub(crate) fn lost() -> TaskReport {
+    TaskReport::Lost {
+        reason: "its shim is gone and left no status".to_owned(),
+        stdout: printed("half of it\n"),
+        stderr: CapturedStream::default(),
+    }
+}
+
+/// Every report there is, by name.
+pub(crate) fn reports() -> [(&'static str, TaskReport); 5] {
+    [
+        ("exit 0", exited(0)),
+        ("exit 3", exited(3)),
+        ("signal 9", ended(CommandEnd::Signalled { signal: 9 })),
+        ("timed out", ended(CommandEnd::TimedOut)),
+        ("lost", lost()),
+    ]
+}
+
+pub(crate) fn task_ended(stamp: Stamp, task_id: TaskId, report: TaskReport) -> Input {
+    Input::TaskEnded {
+        stamp,
+        task_id,
+        report: Box::new(report),
+    }
+}
+
+/// What follows the task reports this of it.
+pub(crate) fn reported(world: &World, task: &TaskRecord, report: TaskReport) -> Input {
+    let following = world.following(task).expect("a task that is followed");
+    task_ended(stamp_of(following), task.id.clone(), report)
+}

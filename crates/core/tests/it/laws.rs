@@ -1,0 +1,205 @@
+//! What holds of an agent's rows whatever happened to it.
+
+use crate::world::{Sent, World};
+use holon_core::Reply;
+use holon_core::assess::is_self_caused;
+use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::block::calls_of;
+use holon_domain::decision::Fact;
+use holon_domain::effect::Effect;
+use holon_domain::event::Event;
+use holon_domain::log::LogEntry;
+use holon_domain::message::{MessageKind, Priority};
+use holon_domain::queue::QueueStatus;
+use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_domain::tool::ToolErrorKind;
+use holon_domain::turn::Phase;
+use holon_domain::{TaskId, limits};
+use std::collections::BTreeMap;
+
+/// A stale outcome leaves one event and nothing else.
+pub(crate) fn assert_dropped(before: AgentRecord, after: &World, sent: &Sent) {
+    assert_eq!(sent.reply, Ok(Reply::Unchanged));
+    let [Fact::EventRecorded { event, .. }] = sent.facts.as_slice() else {
+        panic!("a stale outcome led to {:?}", sent.facts);
+    };
+    assert!(matches!(event, Event::EffectOutcomeDropped(_)));
+    let mut expected = before;
+    expected.counters.events += 1;
+    assert_eq!(after.agent, expected);
+}
+
+/// Every operator message has no outcome while it waits or is worked on, and exactly one from then on.
+pub(crate) fn assert_outcomes(world: &World) {
+    let owed: Vec<u64> = world
+        .agent
+        .open_turn
+        .iter()
+        .flat_map(|turn| turn.owes.iter().map(|owed| owed.seq))
+        .collect();
+    for kept in world.messages.values() {
+        let (seq, status) = (kept.entry.seq, kept.entry.status);
+        let open = owed.contains(&seq) || status == QueueStatus::Queued;
+        let expects = kept.entry.envelope.owes_outcome() && !open;
+        assert_eq!(kept.outcome.is_some(), expects, "message {seq}, {status:?}");
+    }
+    let named: usize = world.briefs.iter().map(|brief| brief.settles.len()).sum();
+    let settled = world
+        .messages
+        .values()
+        .filter(|kept| kept.outcome.is_some());
+    assert_eq!(named, settled.count(), "a brief names what it settles");
+}
+
+/// Every call has exactly one result, in its own turn, unless it is still to run.
+fn assert_results(world: &World) {
+    let mut results: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (turn, entry) in &world.log {
+        if let LogEntry::ToolResult { call_id, .. } = entry {
+            results.entry(call_id.as_str()).or_default().push(*turn);
+        }
+    }
+    let in_hand = world.agent.open_turn.as_ref().map(|turn| &turn.phase);
+    for (at, (turn, entry)) in world.log.iter().enumerate() {
+        let LogEntry::AssistantRound { blocks, .. } = entry else {
+            continue;
+        };
+        for (index, call) in calls_of(blocks).enumerate() {
+            let waits = matches!(in_hand, Some(Phase::RunningTool { round_entry, call_index, .. })
+                if *round_entry == at as u64 + 1 && index >= *call_index);
+            let expected: &[u64] = if waits { &[] } else { &[*turn] };
+            let found = results.remove(call.id.as_str()).unwrap_or_default();
+            assert_eq!(
+                found,
+                expected,
+                "results of call {index} of entry {}",
+                at + 1
+            );
+        }
+    }
+    assert!(
+        results.is_empty(),
+        "results of calls nobody made: {results:?}"
+    );
+}
+
+pub(crate) fn assert_rows_agree(world: &World) {
+    assert_eq!(world.violations(), []);
+    assert_outcomes(world);
+    assert_results(world);
+    assert_tasks(world);
+    assert_no_command_is_left(world);
+    assert_interjections(world);
+    if let Some(turn) = &world.agent.open_turn {
+        let in_bounds = turn.rounds < turn.max_rounds;
+        assert!(in_bounds, "an open turn has rounds left");
+    }
+    let own = world.in_status(QueueStatus::Queued).into_iter();
+    let own = own.filter(|entry| is_self_caused(&entry.envelope)).count();
+    assert_eq!(world.agent.self_caused_queued, own as u64);
+    if world.agent.pace.is_some() && world.agent.lifecycle == Lifecycle::Runnable {
+        let head = world.queue().head.expect("what is paced is queued");
+        assert_eq!(head.envelope.priority, Priority::Background);
+    }
+    assert!(world.agent.open_turn.as_ref().is_none_or(|turn| {
+        turn.followups <= limits::FOLLOWUPS_PER_TURN
+            && turn.output_limit_hits <= limits::OUTPUT_LIMIT_RECOVERIES
+    }));
+}
+
+/// Every task begins once and ends once at most; its result is queued when it ended and nobody stopped it, and once.
+fn assert_tasks(world: &World) {
+    let mut told: BTreeMap<String, (u32, u32, u32)> = BTreeMap::new();
+    for event in &world.events {
+        match event {
+            Event::TaskCreated(made) => told.entry(made.task_id.to_string()).or_default().0 += 1,
+            Event::TaskStatusUpdated(moved) if moved.status.is_terminal() => {
+                told.entry(moved.task_id.to_string()).or_default().1 += 1;
+            }
+            Event::TaskResultReceived(result) => {
+                told.entry(result.task_id.to_string()).or_default().2 += 1;
+            }
+            _ => {}
+        }
+    }
+    for task in &world.tasks {
+        let ends = u32::from(task.status.is_terminal());
+        let results = u32::from(task.terminal_reentry) * ends;
+        let found = told.remove(task.id.as_str()).unwrap_or_default();
+        assert_eq!(found, (1, ends, results), "begun, over, told: {task:?}");
+        let queued = world.messages.values().filter(|kept| {
+            kept.entry.envelope.kind == MessageKind::TaskResult
+                && kept.entry.envelope.task_id.as_ref() == Some(&task.id)
+        });
+        assert_eq!(queued.count(), results as usize, "results of {task:?}");
+        let stopped = task.status == TaskStatus::Cancelling || task.status == TaskStatus::Cancelled;
+        assert!(
+            !(stopped && task.terminal_reentry),
+            "told although stopped: {task:?}"
+        );
+        assert_followed(world, task);
+    }
+    assert!(told.is_empty(), "tasks nobody made: {told:?}");
+}
+
+/// A command whose call was called off is a task, so that somebody ends it; and a home is used by none when it goes.
+fn assert_no_command_is_left(world: &World) {
+    for (_, entry) in &world.log {
+        let LogEntry::ToolResult {
+            call_id, envelope, ..
+        } = entry
+        else {
+            continue;
+        };
+        let kind = envelope.error().map(|error| error.kind);
+        let called_off = matches!(
+            kind,
+            Some(ToolErrorKind::RunAborted | ToolErrorKind::OutcomeUnknown)
+        );
+        if called_off && world.begun.contains(call_id) {
+            let id = TaskId::of_call(call_id);
+            assert!(world.tasks.iter().any(|task| task.id == id), "{entry:?}");
+        }
+    }
+    let mut open = world.effects.values();
+    let home_goes = open.any(|open| open.effect == Effect::RemoveHome);
+    assert!(!(home_goes && world.agent.active_tasks > 0), "{world:?}");
+}
+
+/// A task that is not over is watched or stopped as its status says, under the generation whose reports are taken.
+fn assert_followed(world: &World, task: &TaskRecord) {
+    let following = world.following(task);
+    let by = following.map(|open| &open.effect);
+    match task.status {
+        TaskStatus::Queued | TaskStatus::Running => {
+            assert!(matches!(by, Some(Effect::WatchTask { task_id }) if *task_id == task.id));
+        }
+        TaskStatus::Cancelling => {
+            assert!(matches!(by, Some(Effect::StopTask { task_id, .. }) if *task_id == task.id));
+        }
+        TaskStatus::Completed
+        | TaskStatus::Failed
+        | TaskStatus::Cancelled
+        | TaskStatus::Interrupted => assert_eq!(by, None),
+    }
+    if let Some(open) = following {
+        assert_eq!(open.generation, world.agent.generation, "{task:?}");
+    }
+}
+
+/// What entered a turn on its way stands in the log once; nothing that was admitted is dropped.
+fn assert_interjections(world: &World) {
+    let mut entered: BTreeMap<u64, u32> = BTreeMap::new();
+    for (_, entry) in &world.log {
+        if let LogEntry::Interjection { message_seq, .. } = entry {
+            *entered.entry(*message_seq).or_default() += 1;
+        }
+    }
+    for kept in world.messages.values() {
+        let (seq, status) = (kept.entry.seq, kept.entry.status);
+        assert_ne!(status, QueueStatus::Dropped, "message {seq}");
+        let times = u32::from(status == QueueStatus::Interjected);
+        let found = entered.get(&seq).copied().unwrap_or_default();
+        assert_eq!(found, times, "message {seq}, {status:?}");
+    }
+}

@@ -1,0 +1,168 @@
+//! The rows of the model store: each fact as it is written, and what no store could write.
+
+use crate::make;
+use crate::world::{Kept, World};
+use holon_domain::agent::AgentRecord;
+use holon_domain::block::calls_of;
+use holon_domain::decision::Fact;
+use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::intent::{HostAction, Intent};
+use holon_domain::log::LogEntry;
+use holon_domain::queue::QueueStatus;
+use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_domain::tool::ToolError;
+
+impl World {
+    pub(crate) fn write(
+        &mut self,
+        agent: AgentRecord,
+        facts: &[Fact],
+        intents: &[Result<Intent, ToolError>],
+    ) {
+        facts.iter().for_each(|fact| self.write_fact(fact, intents));
+        let counted = agent.counters;
+        assert_eq!(counted.messages, self.messages.len() as u64, "messages");
+        assert_eq!(counted.events, self.events.len() as u64, "events");
+        assert_eq!(counted.log, self.log.len() as u64, "log");
+        assert_eq!(counted.briefs, self.briefs.len() as u64, "briefs");
+        assert!(
+            agent.generation >= self.agent.generation,
+            "generations only rise"
+        );
+        self.agent = agent;
+    }
+
+    fn write_fact(&mut self, fact: &Fact, intents: &[Result<Intent, ToolError>]) {
+        match fact {
+            Fact::MessageAdmitted(entry) => {
+                let next = self.messages.len() as u64 + 1;
+                assert_eq!(entry.seq, next, "messages are dense");
+                let entry = entry.clone();
+                let outcome = None;
+                self.messages.insert(entry.seq, Kept { entry, outcome });
+            }
+            Fact::MessageMoved { seq, from, to } => self.move_message(*seq, *from, *to),
+            Fact::MessageSettled { seq, brief } => self.settle(*seq, *brief),
+            Fact::LogAppended {
+                seq,
+                turn_index,
+                entry,
+                ..
+            } => {
+                assert_eq!(*seq, self.log.len() as u64 + 1, "the log is dense");
+                self.keep_intents(entry, intents);
+                self.log.push((*turn_index, entry.clone()));
+            }
+            Fact::BriefWritten { seq, row } => {
+                assert_eq!(*seq, self.briefs.len() as u64 + 1, "briefs are dense");
+                self.briefs.push(row.clone());
+            }
+            Fact::EventRecorded { seq, event, .. } => {
+                assert_eq!(*seq, self.events.len() as u64 + 1, "events are dense");
+                self.events.push(event.clone());
+            }
+            Fact::EffectOpened {
+                id,
+                generation,
+                at,
+                effect,
+            } => self.open(EffectRecord {
+                agent_id: make::agent_id(),
+                id: *id,
+                generation: *generation,
+                opened_at: *at,
+                effect: effect.clone(),
+            }),
+            Fact::EffectClosed { id } => {
+                let was_open = self.effects.remove(id).is_some();
+                assert!(was_open, "effect {id} was open when it was closed");
+            }
+            Fact::DueSet { id, at, due } => {
+                let before = self.due.insert(*id, (*at, due.clone()));
+                assert!(before.is_none(), "due entry {id} is set once");
+            }
+            Fact::DueCleared { id } => {
+                let was_set = self.due.remove(id).is_some();
+                assert!(was_set, "due entry {id} was set when it was cleared");
+            }
+            Fact::TaskWritten(task) => self.write_task(task),
+            Fact::LimitLearned { model_ref, limits } => {
+                let known = self.learned.entry(model_ref.clone()).or_default();
+                *known = known.and_then(*limits);
+            }
+            Fact::BlobKept { .. } => {}
+        }
+    }
+
+    fn move_message(&mut self, seq: u64, from: QueueStatus, to: QueueStatus) {
+        let kept = self.messages.get_mut(&seq);
+        let entry = &mut kept.expect("a message that moves exists").entry;
+        assert_eq!(entry.status, from, "message {seq} moves from where it is");
+        assert!(!from.is_final(), "message {seq} had come to its end");
+        entry.status = to;
+    }
+
+    fn settle(&mut self, seq: u64, brief: u64) {
+        let newest = self.briefs.len() as u64;
+        assert_eq!(
+            brief, newest,
+            "message {seq} is settled by the newest brief"
+        );
+        let kept = self.messages.get_mut(&seq);
+        let outcome = &mut kept.expect("a settled message exists").outcome;
+        assert_eq!(*outcome, None, "message {seq} is settled once");
+        *outcome = Some(brief);
+    }
+
+    fn open(&mut self, record: EffectRecord) {
+        let id = record.id;
+        if let Effect::RunTool { call, action, .. } = &record.effect
+            && let HostAction::ExecCommand(_) | HostAction::ExecCommandBatch(_) = action
+        {
+            self.begun.insert(call.id.clone());
+        }
+        let before = self.effects.insert(id, record);
+        assert!(before.is_none(), "effect {id} is opened once");
+    }
+
+    fn keep_intents(&mut self, entry: &LogEntry, intents: &[Result<Intent, ToolError>]) {
+        let LogEntry::AssistantRound { blocks, .. } = entry else {
+            return;
+        };
+        let calls = calls_of(blocks).map(|call| call.id.clone());
+        self.intents.extend(calls.zip(intents.iter().cloned()));
+    }
+
+    fn write_task(&mut self, task: &TaskRecord) {
+        let id = &task.id;
+        let over = task.status.is_terminal();
+        assert_eq!(
+            task.effect.is_none(),
+            over,
+            "task {id} is followed to its end"
+        );
+        assert_eq!(task.end.is_some(), over, "task {id} ends with its end");
+        let Some(known) = self.tasks.iter_mut().find(|known| known.id == *id) else {
+            assert!(!over, "task {id} begins before it ends");
+            self.tasks.push(task.clone());
+            return;
+        };
+        assert!(!known.status.is_terminal(), "task {id} was over");
+        let (from, to) = (known.status, task.status);
+        assert!(rank(from) <= rank(to), "task {id} moves {from:?} > {to:?}");
+        known.clone_from(task);
+    }
+}
+
+/// How far a task has come.
+const fn rank(status: TaskStatus) -> u8 {
+    match status {
+        TaskStatus::Queued => 0,
+        TaskStatus::Running => 1,
+        TaskStatus::Cancelling => 2,
+        TaskStatus::Completed
+        | TaskStatus::Failed
+        | TaskStatus::Cancelled
+        | TaskStatus::Interrupted => 3,
+    }
+}

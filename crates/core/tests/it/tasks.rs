@@ -1,0 +1,67 @@
+//! Commands that go on without their call: how they begin and end, how their ends are told, how they are stopped and
+//! what a restart makes of them.
+
+mod beginnings;
+mod ends;
+mod envelopes;
+mod restarts;
+mod results;
+mod stops;
+
+use crate::commands;
+use crate::world::{Sent, World};
+use holon_domain::decision::Fact;
+use holon_domain::effect::Effect;
+use holon_domain::message::MessageKind;
+use holon_domain::queue::QueueEntry;
+use holon_domain::task::{TaskRecord, TaskReport};
+
+/// What follows the task of this number reports this of it.
+fn report(world: &mut World, number: usize, report: TaskReport) -> Sent {
+    let input = commands::reported(world, &world.tasks[number], report);
+    world.send(input)
+}
+
+/// The results that were ever queued.
+fn results(world: &World) -> Vec<&QueueEntry> {
+    let all = world.messages.values().map(|kept| &kept.entry);
+    all.filter(|entry| entry.envelope.kind == MessageKind::TaskResult)
+        .collect()
+}
+
+/// Every task as it was written, in order.
+fn written(facts: &[Fact]) -> Vec<&TaskRecord> {
+    let tasks = facts.iter().filter_map(|fact| match fact {
+        Fact::TaskWritten(task) => Some(task.as_ref()),
+        _ => None,
+    });
+    tasks.collect()
+}
+
+/// How a task is followed: `watched`, `asked` to stop or stopped by `force`.
+fn followed(world: &World, task: &TaskRecord) -> &'static str {
+    let open = world.following(task).expect("it is followed");
+    assert_eq!(
+        open.generation, world.agent.generation,
+        "a report of it would be taken"
+    );
+    match &open.effect {
+        Effect::WatchTask { task_id } if *task_id == task.id => "watched",
+        Effect::StopTask { task_id, force } if *task_id == task.id => {
+            if *force {
+                "force"
+            } else {
+                "asked"
+            }
+        }
+        other => panic!("task {} is followed by {other:?}", task.id),
+    }
+}
+
+/// The same of every task that is not over.
+fn all_followed(world: &World) -> Vec<&'static str> {
+    world
+        .active_tasks()
+        .map(|task| followed(world, task))
+        .collect()
+}

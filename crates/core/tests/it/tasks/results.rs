@@ -1,0 +1,242 @@
+//! Results on their way to a model: they join a turn that runs, start one that does not, and are never lost.
+
+use super::{report, results};
+use crate::commands;
+use crate::make::{self, Said};
+use crate::states;
+use crate::world::World;
+use holon_core::Input;
+use holon_core::assess::{Next, assess};
+use holon_domain::decision::Fact;
+use holon_domain::limits;
+use holon_domain::log::LogEntry;
+use holon_domain::message::{MessageKind, Priority};
+use holon_domain::model::ModelFailureKind;
+use holon_domain::queue::QueueStatus;
+use holon_domain::turn::TerminalReason;
+
+/// The model answers a request that held whatever waited, as far as one request may.
+fn answer(world: &mut World, said: Said) {
+    let held = world.interjections().into_iter();
+    let held = held.take(limits::INTERJECTIONS_PER_ROUND).collect();
+    world.send(said.after(held).to(world));
+}
+
+#[test]
+fn a_result_joins_the_turn_that_runs_with_the_commit_of_the_round_that_held_it() {
+    let mut world = states::calling_model_with_result();
+    assert_eq!(results(&world)[0].status, QueueStatus::Queued);
+    world.send(Said::words("still building").to(&world));
+    assert_eq!(
+        results(&world)[0].status,
+        QueueStatus::Queued,
+        "the first request did not hold it"
+    );
+    assert_eq!(world.ended_as(), None, "so the turn goes on");
+
+    answer(&mut world, Said::words("built"));
+    let result = results(&world)[0];
+    assert_eq!(result.status, QueueStatus::Interjected);
+    let seq = result.seq;
+    let entered = world.log.iter().filter(|(_, entry)| {
+        matches!(entry, LogEntry::Interjection { message_seq, .. } if *message_seq == seq)
+    });
+    assert_eq!(entered.count(), 1);
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+    assert_eq!(
+        world.agent.counters.turns, 1,
+        "and starts no turn of its own"
+    );
+}
+
+#[test]
+fn a_result_that_joins_is_owed_no_brief_and_widens_no_bound() {
+    let mut world = states::calling_model_for(make::bounded_prompt(5));
+    states::run_tasks(&mut world, 1);
+    report(&mut world, 0, commands::exited(0));
+    answer(&mut world, Said::calls(vec![make::agent_get()]));
+    let turn = world.agent.open_turn.clone().expect("a turn");
+    assert_eq!((turn.rounds, turn.max_rounds), (2, 5));
+    assert_eq!(turn.owes.len(), 1, "the operator's prompt only");
+    world.send(Said::words("done").to(&world));
+    assert_eq!(world.briefs[0].settles.len(), 1);
+    let seq = results(&world)[0].seq;
+    assert_eq!(world.messages[&seq].outcome, None);
+}
+
+#[test]
+fn a_result_at_the_bound_gets_a_turn_of_its_own() {
+    let mut world = states::calling_model_for(make::bounded_prompt(2));
+    states::run_tasks(&mut world, 1);
+    report(&mut world, 0, commands::exited(0));
+    world.send(Said::words("done").to(&world));
+    assert_eq!(world.messages[&1].outcome, Some(1));
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.message_kind, MessageKind::TaskResult);
+}
+
+#[test]
+fn a_result_whose_request_failed_is_told_in_a_turn_of_its_own() {
+    let mut world = states::calling_model_with_result();
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
+    assert_eq!(world.messages[&1].outcome, Some(1));
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.message_seq, results(&world)[0].seq);
+}
+
+#[test]
+fn a_result_waits_for_the_calls_in_hand() {
+    let mut world = states::beside_tasks(1);
+    world.send(Said::calls(vec![make::exec(), make::agent_get()]).to(&world));
+    report(&mut world, 0, commands::exited(0));
+    assert!(commands::running(&world).is_some(), "the call runs on");
+    world.send(make::tool_ok(world.stamp().expect("a tool runs")));
+    answer(&mut world, Said::words("built"));
+    let order: Vec<bool> = world
+        .log
+        .iter()
+        .rev()
+        .take(3)
+        .map(|(_, entry)| matches!(entry, LogEntry::Interjection { .. }))
+        .collect();
+    assert_eq!(order, [false, true, false], "result, interjection, round");
+}
+
+#[test]
+fn a_result_that_waits_survives_a_crash_and_a_pause_of_the_provider() {
+    let mut world = states::calling_model_with_result();
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(ModelFailureKind::Timeout, stamp, world.now));
+    world.recover(false);
+    assert_eq!(results(&world)[0].status, QueueStatus::Queued);
+    world.let_due_come();
+    answer(&mut world, Said::words("built"));
+    assert_eq!(results(&world)[0].status, QueueStatus::Interjected);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_result_ends_a_rest_with_or_without_an_end() {
+    for rest in [None, Some(60_000)] {
+        let mut world = states::beside_tasks(1);
+        world.send(Said::calls(vec![make::sleep(rest)]).to(&world));
+        assert!(world.agent.rest.is_some());
+        report(&mut world, 0, commands::exited(0));
+        let turn = world.agent.open_turn.as_ref().expect("a turn");
+        assert_eq!(turn.message_kind, MessageKind::TaskResult);
+        assert!(world.agent.rest.is_none() && world.due.is_empty());
+    }
+}
+
+#[test]
+fn a_result_that_came_while_the_agent_went_to_rest_wakes_it_at_once() {
+    let mut world = states::calling_model_with_result();
+    world.send(Said::calls(vec![make::sleep(Some(60_000))]).to(&world));
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.message_kind, MessageKind::TaskResult);
+    assert!(world.due.is_empty());
+}
+
+#[test]
+fn many_results_at_once_are_taken_into_few_turns_and_none_is_lost() {
+    let count = 40;
+    let mut world = states::with_tasks(count);
+    for number in 0..count {
+        report(&mut world, number, commands::exited(0));
+    }
+    let before = world.agent.counters.turns;
+    assert_eq!(results(&world).len(), count);
+    while world.agent.open_turn.is_some() {
+        answer(&mut world, Said::words("noted"));
+    }
+    assert_eq!(world.agent.counters.turns, before, "one turn told them all");
+    assert_eq!(world.queue().pending, 0);
+    let taken = |status| {
+        let all = results(&world);
+        all.iter().filter(|entry| entry.status == status).count()
+    };
+    assert_eq!(taken(QueueStatus::Processed), 1);
+    assert_eq!(taken(QueueStatus::Interjected), count - 1);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn an_agent_that_lives_on_its_own_tasks_is_slowed_down() {
+    let mut world = states::calling_model();
+    let mut waits = Vec::new();
+    for number in 0..limits::UNPACED_TURNS as usize + 3 {
+        states::run_tasks(&mut world, 1);
+        world.send(Said::words("and again").to(&world));
+        report(&mut world, number, commands::exited(0));
+        match assess(&world.agent, &world.queue()).next {
+            Next::Pace { until } => {
+                waits.push(until.millis_since(world.now));
+                world.let_due_come();
+            }
+            other => {
+                assert_eq!(other, Next::Turn);
+                waits.push(0);
+            }
+        }
+    }
+    assert_eq!(waits, [0, 0, 0, 0, 0, 0, 0, 0, 1_000, 2_000, 4_000]);
+}
+
+#[test]
+fn a_task_that_took_longer_than_the_pause_is_told_at_once() {
+    let mut world = states::calling_model();
+    for number in 0..limits::UNPACED_TURNS as usize * 2 {
+        states::run_tasks(&mut world, 1);
+        world.send(Said::words("and again").to(&world));
+        world.advance(limits::PACE_MAX_MS);
+        report(&mut world, number, commands::exited(0));
+        assert!(world.agent.open_turn.is_some());
+    }
+}
+
+#[test]
+fn whoever_speaks_goes_before_results_that_are_paced_and_takes_them_along() {
+    let mut world = states::with_tasks(3);
+    world.agent.self_caused_turns = limits::UNPACED_TURNS;
+    for number in 0..3 {
+        report(&mut world, number, commands::exited(0));
+    }
+    assert!(world.agent.pace.is_some());
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.message_kind, MessageKind::OperatorPrompt);
+    answer(
+        &mut world,
+        Said::words("here you are, and all three are built"),
+    );
+    assert_eq!(world.queue().pending, 0);
+    assert_eq!(world.agent.self_caused_queued, 0);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_result_is_queued_however_full_the_queue_is() {
+    let world = states::with_task();
+    let input = commands::reported(&world, &world.tasks[0], commands::exited(0));
+    let mut view = world.view();
+    view.queue.pending = limits::QUEUE_ENTRIES;
+    let mut dice = crate::world::Dice::new();
+    let step = holon_core::step(view, input, &world.host, world.now, &mut dice).expect("a step");
+    let admitted = step.decision.facts.iter().filter(|fact| {
+        matches!(fact, Fact::MessageAdmitted(entry)
+            if entry.envelope.kind == MessageKind::TaskResult)
+    });
+    assert_eq!(admitted.count(), 1);
+}
+
+#[test]
+fn a_result_that_was_queued_before_a_stop_is_told_after_the_start() {
+    let mut world = states::calling_model_with_result();
+    world.send(Input::Stop);
+    assert_eq!(results(&world)[0].status, QueueStatus::Queued);
+    world.send(Input::Start);
+    let world = states::ready(world);
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.message_seq, results(&world)[0].seq);
+}

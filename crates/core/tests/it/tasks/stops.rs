@@ -1,0 +1,198 @@
+//! How tasks are stopped: by their agent, with their agent, before their agent goes.
+
+use super::{all_followed, followed, report, results, written};
+use crate::commands;
+use crate::make::{self, Said};
+use crate::states;
+use crate::world::World;
+use holon_core::{Input, Reply};
+use holon_domain::agent::Lifecycle;
+use holon_domain::message::Priority;
+use holon_domain::task::TaskStatus;
+
+/// The turn in hand stops the first task.
+fn stop_first(world: &mut World) {
+    let id = world.tasks[0].id.clone();
+    world.send(Said::calls(vec![commands::task_stop(&id)]).to(world));
+}
+
+#[test]
+fn a_task_is_asked_to_stop_then_forced_and_then_it_is_over() {
+    let mut world = states::beside_tasks(1);
+    stop_first(&mut world);
+    assert_eq!(world.tasks[0].status, TaskStatus::Cancelling);
+    assert_eq!(followed(&world, &world.tasks[0]), "asked");
+    assert_eq!(world.violations(), []);
+
+    stop_first(&mut world);
+    assert_eq!(world.tasks[0].status, TaskStatus::Cancelling);
+    assert_eq!(followed(&world, &world.tasks[0]), "force");
+    assert_eq!(world.violations(), []);
+
+    report(&mut world, 0, commands::exited(0));
+    assert_eq!(world.tasks[0].status, TaskStatus::Cancelled);
+    let over = world.tasks[0].clone();
+    stop_first(&mut world);
+    assert_eq!(world.tasks[0], over);
+    assert_eq!(world.results(), ["ok"; 4]);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn asking_and_forcing_in_one_round_forces() {
+    let mut world = states::beside_tasks(1);
+    let id = world.tasks[0].id.clone();
+    world.send(Said::calls(vec![commands::task_stop(&id); 2]).to(&world));
+    assert_eq!(followed(&world, &world.tasks[0]), "force");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn what_watched_a_task_that_is_being_stopped_is_not_believed_any_more() {
+    let mut world = states::beside_tasks(1);
+    let watched = commands::reported(&world, &world.tasks[0], commands::exited(0));
+    stop_first(&mut world);
+    assert_eq!(world.send(watched).reply, Ok(Reply::Unchanged));
+    assert_eq!(world.tasks[0].status, TaskStatus::Cancelling);
+}
+
+#[test]
+fn a_task_that_was_stopped_starts_no_turn_and_is_not_told() {
+    for (_, reported) in commands::reports() {
+        let mut world = states::with_task_stopping();
+        report(&mut world, 0, reported);
+        assert!(world.tasks[0].status.is_terminal());
+        assert_eq!(results(&world).len(), 0);
+        assert_eq!(world.agent.open_turn, None);
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn a_stop_of_the_agent_stops_every_task_and_a_start_begins_none_again() {
+    let mut world = states::with_tasks_in_all_states();
+    world.send(Input::Stop);
+    let all = |world: &World, status| world.tasks.iter().all(|task| task.status == status);
+    assert!(all(&world, TaskStatus::Cancelling));
+    assert_eq!(all_followed(&world), ["asked"; 3]);
+    assert_eq!(world.violations(), []);
+
+    let generation = world.agent.generation;
+    report(&mut world, 0, commands::exited(0));
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    assert_eq!(
+        world.agent.generation, generation,
+        "so that reports are taken"
+    );
+    assert_eq!(all_followed(&world), ["asked"; 2], "nothing is watched");
+    report(&mut world, 1, commands::exited(0));
+    report(&mut world, 2, commands::lost());
+    assert_eq!((results(&world).len(), world.agent.active_tasks), (0, 0));
+    assert_eq!(world.agent.open_turn, None, "and no turn tells of them");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn an_agent_that_is_started_while_its_tasks_end_works_on() {
+    let mut world = states::stopped_with_task();
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    states::run_tasks(&mut world, 1);
+    assert_eq!(all_followed(&world), ["asked", "watched"]);
+    world.send(Input::Stop);
+    assert_eq!(all_followed(&world), ["asked", "asked"]);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_home_that_cannot_be_made_leaves_tasks_as_they_are() {
+    let mut world = states::stopped_with_task();
+    world.send(Input::Start);
+    let stamp = world.stamp().expect("its home is being made");
+    world.send(make::home_prepared(stamp, Err("disk full")));
+    assert_eq!(world.agent.lifecycle, Lifecycle::Stopped);
+    assert_eq!(all_followed(&world), ["asked"]);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_removal_forces_every_task_and_the_home_goes_with_the_last() {
+    let mut world = states::with_tasks_in_all_states();
+    world.send(Input::Delete);
+    assert_eq!(all_followed(&world), ["force"; 3]);
+    assert_eq!(world.agent.home_effect, None);
+    for number in [1, 0] {
+        report(&mut world, number, commands::exited(0));
+        assert_eq!(world.stamp(), None, "its home is still used");
+        assert_eq!(world.violations(), []);
+    }
+    assert_eq!(world.send(Input::Delete).reply, Ok(Reply::Unchanged));
+    assert_eq!(world.stamp(), None, "also when it is asked twice");
+
+    report(&mut world, 2, commands::lost());
+    let stamp = world.stamp().expect("its home is being removed");
+    assert_eq!(world.violations(), []);
+    assert_eq!(world.send(Input::Delete).reply, Ok(Reply::Unchanged));
+    let sent = world.send(make::home_removed(stamp, Ok(())));
+    assert_eq!(sent.reply, Ok(Reply::RowsMayGo));
+}
+
+#[test]
+fn a_home_that_could_not_be_removed_is_tried_again_when_no_task_is_left() {
+    let mut world = states::deleting_with_task();
+    report(&mut world, 0, commands::exited(0));
+    let stamp = world.stamp().expect("its home is being removed");
+    world.send(make::home_removed(stamp, Err("busy")));
+    assert_eq!(world.send(Input::Delete).reply, Ok(Reply::Done));
+    assert!(world.stamp().is_some());
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn the_removal_of_a_stopped_agent_forces_what_was_only_asked() {
+    let mut world = states::stopped_with_task();
+    world.send(Input::Delete);
+    assert_eq!(all_followed(&world), ["force"]);
+    report(&mut world, 0, commands::exited(0));
+    assert!(world.stamp().is_some(), "its home is being removed");
+}
+
+#[test]
+fn a_turn_the_runtime_gives_up_leaves_its_tasks_followed() {
+    let mut world = states::beside_tasks(2);
+    stop_first(&mut world);
+    world.send(Said::calls(vec![make::exec()]).to(&world));
+    world.send(Input::GiveUp {
+        message: "a rule was broken".to_owned(),
+    });
+    assert_eq!(
+        all_followed(&world),
+        ["asked", "watched", "asked"],
+        "and the command of the call it ran is stopped"
+    );
+    assert_eq!(world.violations(), []);
+    report(&mut world, 1, commands::exited(0));
+    assert_eq!(results(&world).len(), 1);
+    assert!(world.agent.open_turn.is_some());
+}
+
+#[test]
+fn a_stop_writes_each_task_once_and_says_once_that_it_is_being_stopped() {
+    let mut world = states::with_tasks(2);
+    let from = world.events.len();
+    let sent = world.send(Input::Stop);
+    assert_eq!(written(&sent.facts).len(), 2);
+    assert_eq!(
+        world.event_kinds(from),
+        [
+            "control_applied",
+            "task_status_updated",
+            "task_status_updated"
+        ]
+    );
+    let from = world.events.len();
+    world.send(Input::Delete);
+    assert_eq!(world.event_kinds(from), ["control_applied"]);
+}

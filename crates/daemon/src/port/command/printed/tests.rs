@@ -1,0 +1,193 @@
+//! Parts of streams that files keep. Those a shim keeps are read in the tests that have one.
+
+use super::*;
+use holon_domain::TaskId;
+use holon_process::kept_output;
+use std::path::PathBuf;
+
+/// A stream in a file of its own.
+struct Kept {
+    dir: tempfile::TempDir,
+}
+
+impl Kept {
+    fn new(content: &[u8]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("out"), content).unwrap();
+        Self { dir }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("out")
+    }
+
+    fn source(&self) -> Source {
+        Source::Kept(kept_output(&self.path(), None))
+    }
+
+    /// The same file with a head of so many bytes, so many missing, a line of so many, and the rest as the tail.
+    fn with_hole(&self, head: u64, missing: u64, line: u64) -> Source {
+        let bytes = std::fs::metadata(self.path()).unwrap().len();
+        let tail = bytes - head - line;
+        Source::Kept(OutputFacts {
+            output: StreamFacts {
+                path: self.path(),
+                total_bytes: head + missing + tail,
+                head_bytes: head,
+                tail_bytes: tail,
+                tail_at: Some(head + line),
+                error: None,
+            },
+            errors: None,
+        })
+    }
+}
+
+fn query() -> TaskOutput {
+    TaskOutput {
+        task_id: TaskId::from_stored("task_1"),
+        wait_ms: None,
+        after_byte: None,
+        stderr_after_byte: None,
+        tail_lines: None,
+        max_output_tokens: None,
+    }
+}
+
+fn after(offset: u64) -> TaskOutput {
+    TaskOutput {
+        after_byte: Some(offset),
+        ..query()
+    }
+}
+
+fn lines(lines: u32) -> TaskOutput {
+    TaskOutput {
+        tail_lines: Some(lines),
+        ..query()
+    }
+}
+
+async fn part(source: &Source, query: &TaskOutput, max: usize) -> (String, u64, u64) {
+    let part = source.printed(query, max).await.unwrap().output;
+    (part.text, part.at, part.next_offset)
+}
+
+fn is(text: &str, at: u64, next: u64) -> (String, u64, u64) {
+    (text.to_owned(), at, next)
+}
+
+#[tokio::test]
+async fn a_short_stream_is_shown_whole() {
+    let kept = Kept::new(b"one\ntwo\n");
+    let printed = kept.source().printed(&query(), 8).await.unwrap();
+    assert_eq!(printed.stderr, None);
+    let expected = StreamPart {
+        text: "one\ntwo\n".to_owned(),
+        at: 0,
+        next_offset: 8,
+        total_bytes: 8,
+        path: Some(kept.path().to_str().unwrap().to_owned()),
+    };
+    assert_eq!(printed.output, expected);
+}
+
+#[tokio::test]
+async fn following_a_stream_costs_only_what_is_new() {
+    let kept = Kept::new(b"0123456789");
+    let source = kept.source();
+    assert_eq!(part(&source, &after(4), 4).await, is("4567", 4, 8));
+    assert_eq!(part(&source, &after(8), 4).await, is("89", 8, 10));
+    assert_eq!(part(&source, &after(10), 4).await, is("", 10, 10));
+}
+
+#[tokio::test]
+async fn a_part_ends_before_a_character_that_does_not_fit() {
+    let kept = Kept::new("aé漢🦀".as_bytes());
+    let source = kept.source();
+    let (mut said, mut offset) = (String::new(), 0);
+    while offset < 10 {
+        let (text, at, next) = part(&source, &after(offset), 4).await;
+        assert!(at == offset && next > offset, "{at} {next}");
+        said += &text;
+        offset = next;
+    }
+    assert_eq!(said, "aé漢🦀");
+}
+
+#[tokio::test]
+async fn a_long_stream_shows_both_ends_and_says_what_is_between() {
+    let kept = Kept::new("漢".repeat(1_000).as_bytes());
+    let source = kept.source();
+    let (text, at, next) = part(&source, &query(), 108).await;
+    let end = "漢".repeat(10);
+    assert_eq!(text, format!("{end}\n[2940 bytes left out]\n{end}"));
+    assert_eq!((at, next), (0, 3_000));
+    assert!(text.len() <= 108);
+}
+
+#[tokio::test]
+async fn the_last_lines_are_those_at_the_end() {
+    let text: String = (0..10_000).map(|line| format!("line {line}\n")).collect();
+    let kept = Kept::new(text.as_bytes());
+    let (source, total) = (kept.source(), text.len() as u64);
+    let expected = "line 9998\nline 9999\n";
+    let at = total - expected.len() as u64;
+    assert_eq!(
+        part(&source, &lines(2), 1_000).await,
+        is(expected, at, total)
+    );
+    // Of what is new, and of what fits.
+    let new = TaskOutput {
+        after_byte: Some(total - 4),
+        ..lines(2)
+    };
+    assert_eq!(
+        part(&source, &new, 1_000).await,
+        is("999\n", total - 4, total)
+    );
+    assert_eq!(
+        part(&source, &lines(9), 5).await,
+        is("9999\n", total - 5, total)
+    );
+}
+
+#[tokio::test]
+async fn the_last_lines_begin_with_a_whole_character() {
+    let kept = Kept::new("漢字".as_bytes());
+    assert_eq!(part(&kept.source(), &lines(1), 4).await, is("字", 3, 6));
+}
+
+#[tokio::test]
+async fn what_was_not_kept_is_skipped_and_the_offset_says_so() {
+    let kept = Kept::new(b"head--tail");
+    let source = kept.with_hole(4, 100, 2);
+    assert_eq!(part(&source, &after(2), 100).await, is("ad", 2, 4));
+    assert_eq!(part(&source, &after(4), 100).await, is("tail", 104, 108));
+    assert_eq!(part(&source, &lines(1), 106).await, is("tail", 104, 108));
+    let (text, ..) = part(&source, &query(), 60).await;
+    assert_eq!(text, "head\n[100 bytes left out]\ntail");
+}
+
+#[tokio::test]
+async fn a_character_whose_end_was_not_kept_is_not_waited_for() {
+    let kept = Kept::new(b"a\xe6\xbc--z");
+    let source = kept.with_hole(3, 10, 2);
+    assert_eq!(part(&source, &after(0), 100).await, is("a\u{fffd}", 0, 3));
+    assert_eq!(part(&source, &after(3), 100).await, is("z", 13, 14));
+}
+
+#[tokio::test]
+async fn both_streams_have_an_offset_of_their_own() {
+    let kept = Kept::new(b"output");
+    let errors = kept.dir.path().join("err");
+    std::fs::write(&errors, "errors").unwrap();
+    let source = Source::Kept(kept_output(&kept.path(), Some(&errors)));
+    let query = TaskOutput {
+        stderr_after_byte: Some(5),
+        ..after(3)
+    };
+    let printed = source.printed(&query, 100).await.unwrap();
+    assert_eq!(printed.output.text, "put");
+    assert_eq!(printed.stderr.unwrap().text, "s");
+}

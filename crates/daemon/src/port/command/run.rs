@@ -1,0 +1,225 @@
+//! From an order to a command that runs: found again if it was begun, started if not, and waited for.
+
+use super::environment::{Around, Talk, compose};
+use super::place::{Look, Place};
+use super::registry::Slot;
+use super::standing::Standing;
+use super::{Commands, report};
+use crate::port::wall_clock;
+use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning};
+use holon_domain::limits::{COMMAND_OUTPUT_BYTES, COMMAND_STREAM_BYTES};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_engine::ports::{CommandOrder, CommandRun, WhenLate};
+use holon_process::{Confinement, Ended, Leftovers, NICENESS, ShimSpec, Task, VERSION, WindowSize};
+use holon_workspace::ExecutionRoot;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The size of a terminal nobody has looked at yet.
+const WINDOW: WindowSize = WindowSize {
+    rows: 24,
+    columns: 80,
+};
+
+/// A command that was begun, now or before.
+enum Begun {
+    Runs(Arc<Task>),
+    Over(Box<Ended>),
+}
+
+impl Commands {
+    /// Starts or finds the command, and waits for its end or until it is late.
+    pub(super) async fn run_until_late(
+        &self,
+        order: &CommandOrder,
+    ) -> Result<CommandRun, CommandFailure> {
+        let place = Place::of(&order.key);
+        let task = match self.begin(order, &place).await? {
+            Begun::Runs(task) => task,
+            Begun::Over(ended) => return Ok(CommandRun::Ended(whole(&ended).await)),
+        };
+        let ended = match order.when_late {
+            WhenLate::GoesOn => {
+                let left = time_left(&task, order.command.yield_time_ms);
+                tokio::time::timeout(left, task.ended()).await.ok()
+            }
+            // Its shim sees to that, also while we are away.
+            WhenLate::IsStopped => Some(task.ended().await),
+        };
+        match ended {
+            Some(ended) => {
+                self.registry.let_go(&order.key, &task).await;
+                match ended {
+                    Ok(ended) => Ok(CommandRun::Ended(whole(&ended).await)),
+                    Err(error) => Err(report::lost_failure(&place, &error.to_string()).await),
+                }
+            }
+            None => Ok(CommandRun::Running(running(order, &place, &task).await?)),
+        }
+    }
+
+    async fn begin(&self, order: &CommandOrder, place: &Place) -> Result<Begun, CommandFailure> {
+        let entry = self.registry.entry(&order.key);
+        let mut slot = entry.lock().await;
+        if let Some(task) = &*slot {
+            return Ok(Begun::Runs(Arc::clone(task)));
+        }
+        match place.look().await.map_err(|error| unusable(&error))? {
+            Look::Stopped => return Err(CommandFailure::Cancelled),
+            Look::Nothing => return self.start(order, place, &mut slot).await,
+            Look::Begun => {}
+        }
+        match self.standing(&order.key, place, &mut slot).await {
+            Standing::Alive(task) => Ok(Begun::Runs(task)),
+            Standing::Ended(ended) => Ok(Begun::Over(ended)),
+            Standing::NotStarted(failure) => Err(failure),
+            Standing::Lost(reason) => Err(report::lost_failure(place, reason).await),
+            Standing::NeverRan => {
+                place.set_aside().await.map_err(|error| unusable(&error))?;
+                self.start(order, place, &mut slot).await
+            }
+        }
+    }
+
+    async fn start(
+        &self,
+        order: &CommandOrder,
+        place: &Place,
+        slot: &mut Slot,
+    ) -> Result<Begun, CommandFailure> {
+        let spec = self.spec(order, place).await?;
+        place.make().await.map_err(|error| unusable(&error))?;
+        let failure = match holon_process::start(&self.image, spec).await {
+            Ok(task) => {
+                let task = Arc::new(task);
+                *slot = Some(Arc::clone(&task));
+                return Ok(Begun::Runs(task));
+            }
+            Err(failure) => failure,
+        };
+        // Its shim may have died with the command begun, or another that came late may have been faster.
+        match self.standing(&order.key, place, slot).await {
+            Standing::Alive(task) => Ok(Begun::Runs(task)),
+            Standing::Ended(ended) => Ok(Begun::Over(ended)),
+            Standing::NotStarted(_) | Standing::NeverRan => Err(failure),
+            Standing::Lost(reason) => Err(report::lost_failure(place, reason).await),
+        }
+    }
+
+    async fn spec(&self, order: &CommandOrder, place: &Place) -> Result<ShimSpec, CommandFailure> {
+        let (context, command) = (&order.context, &order.command);
+        let cwd = resolve_off_thread(&context.workspace, command.workdir.as_deref()).await?;
+        let talk = if command.tty {
+            Talk::Terminal
+        } else {
+            Talk::Pipes
+        };
+        let kept_from_it = self.kept_from_them().clone();
+        let names: Vec<String> = kept_from_it.iter().cloned().collect();
+        let vars = if command.login {
+            self.login.inherited(&names).await
+        } else {
+            self.login.vars(&names).await
+        };
+        let vars = vars.map_err(|reason| CommandFailure::Spawn {
+            reason: format!("its environment could not be made: {reason}"),
+        })?;
+        let around = Around {
+            agent_id: context.agent_id.as_str(),
+            agent_home: &context.agent_home,
+            cwd: &cwd.to_string_lossy(),
+            talk,
+        };
+        Ok(ShimSpec {
+            version: VERSION,
+            task_id: order.key.name.clone(),
+            nonce: order.key.call.to_string(),
+            cmd: command.cmd.clone(),
+            shell: command.shell.clone().or_else(|| self.shell.clone()),
+            login: command.login,
+            terminal: command.tty.then_some(WINDOW),
+            env: compose(&vars, &kept_from_it, &around),
+            cwd,
+            accepts_input: command.accepts_input,
+            output_path: place.output(),
+            stderr_path: (!command.tty).then(|| place.errors()),
+            output_cap_bytes: COMMAND_OUTPUT_BYTES,
+            state_dir: place.state_dir(),
+            timeout_ms: match order.when_late {
+                WhenLate::GoesOn => None,
+                WhenLate::IsStopped => Some(command.yield_time_ms),
+            },
+            leftovers: Leftovers::Kill,
+            niceness: NICENESS,
+            confinement: Confinement::None,
+        })
+    }
+}
+
+async fn whole(ended: &Ended) -> CommandOutput {
+    report::output(ended, COMMAND_STREAM_BYTES).await
+}
+
+/// How long a call still waits: counted from the command's beginning, so that a restart does not begin it anew.
+fn time_left(task: &Task, yield_time_ms: u64) -> Duration {
+    let until = task.identity().started_at.plus_millis(yield_time_ms);
+    let left = until.millis_since(wall_clock());
+    // A clock that was set back must not make it longer.
+    Duration::from_millis(left.min(yield_time_ms))
+}
+
+async fn running(
+    order: &CommandOrder,
+    place: &Place,
+    task: &Task,
+) -> Result<CommandRunning, CommandFailure> {
+    let workspace = &order.context.workspace;
+    let asked = order.command.workdir.as_deref();
+    let workdir = match resolve_off_thread(workspace, asked).await {
+        Ok(found) => found,
+        // Removed meanwhile; the words say where it was.
+        Err(_) => Path::new(&workspace.cwd).join(asked.unwrap_or_default()),
+    };
+    match report::so_far(task, COMMAND_STREAM_BYTES).await {
+        Ok((stdout, stderr)) => Ok(CommandRunning {
+            workdir: workdir.to_string_lossy().into_owned(),
+            started_at: task.identity().started_at,
+            stdout,
+            stderr,
+        }),
+        Err(error) => Err(report::lost_failure(place, &error.to_string()).await),
+    }
+}
+
+async fn resolve_off_thread(
+    workspace: &WorkspaceEntry,
+    workdir: Option<&str>,
+) -> Result<PathBuf, CommandFailure> {
+    let (workspace, workdir) = (workspace.clone(), workdir.map(str::to_owned));
+    let work = move || resolve(&workspace, workdir.as_deref());
+    match tokio::task::spawn_blocking(work).await {
+        Ok(resolved) => resolved,
+        Err(stopped) => Err(CommandFailure::Spawn {
+            reason: format!("the look at its directory ended early: {stopped}"),
+        }),
+    }
+}
+
+fn resolve(workspace: &WorkspaceEntry, workdir: Option<&str>) -> Result<PathBuf, CommandFailure> {
+    let root = ExecutionRoot::open(Path::new(&workspace.execution_root)).map_err(|error| {
+        CommandFailure::Spawn {
+            reason: error.to_string(),
+        }
+    })?;
+    root.resolve_dir(Path::new(&workspace.cwd), workdir)
+}
+
+fn unusable(error: &io::Error) -> CommandFailure {
+    CommandFailure::Spawn {
+        reason: format!(
+            "its place in the agent's home cannot be used: {error}; check permissions and free space"
+        ),
+    }
+}

@@ -1,0 +1,110 @@
+//! Ends and removes what nobody follows any more.
+
+use super::place::{Place, is_unused, off_thread, remove_dir, tasks};
+use holon_process::{Attached, attach};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How long a command nobody knows has to end by itself.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long a shim may take to answer before the command is left for the next sweep.
+const LOOK: Duration = Duration::from_secs(10);
+/// How the ids of commands and of the calls that asked for them begin.
+const TASK: &str = "task_";
+const CALL: &str = "call_";
+
+/// Ends and removes whatever was begun in this home, except where it `is_spared`. Output stays.
+pub(super) async fn sweep(home: &Path, is_spared: impl Fn(&str) -> bool) {
+    let names = match names(home).await {
+        Ok(names) => names,
+        Err(error) => {
+            tracing::warn!(%error, "commands that nobody follows could not be looked for");
+            return;
+        }
+    };
+    let mut sweeping = JoinSet::new();
+    for name in names.into_iter().filter(|name| !is_spared(name)) {
+        let home = home.to_owned();
+        sweeping.spawn(async move {
+            if is_unused(&name) {
+                let dir = tasks(&home).join(&name);
+                // What is left is tried again by the next sweep.
+                drop(off_thread(move || remove_dir(&dir)).await);
+                return;
+            }
+            let place = Place::named(&home, &name);
+            if end_and_remove(&place, &nonce(&name), LOOK).await {
+                tracing::info!(name, "removed a command that nobody follows");
+            }
+        });
+    }
+    sweeping.join_all().await;
+}
+
+/// Ends a command if it runs, and removes its directory. One whose shim does not answer within `patience` is left
+/// alone, so that somebody can find it later. Says whether it is gone.
+pub(super) async fn end_and_remove(place: &Place, nonce: &str, patience: Duration) -> bool {
+    let dir = place.state_dir();
+    match tokio::time::timeout(patience, attach(&dir, nonce)).await {
+        Ok(Attached::Alive(task)) => {
+            if let Err(error) = task.stop(GRACE).await {
+                tracing::warn!(dir = %dir.display(), %error, "a command that nobody follows ended strangely");
+            }
+        }
+        Ok(Attached::Ended(_) | Attached::NotStarted(_) | Attached::NeverRan | Attached::Gone) => {}
+        Ok(Attached::Silent) | Err(_) => {
+            tracing::warn!(dir = %dir.display(), "a command's supervisor does not answer; it is left alone");
+            return false;
+        }
+    }
+    match place.remove().await {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(dir = %dir.display(), %error, "could not be removed");
+            false
+        }
+    }
+}
+
+/// What the shim of a command answers to: the call that asked for it. Its name is made of that, see `CommandKey`.
+fn nonce(name: &str) -> String {
+    let name = match name.rsplit_once('-') {
+        Some((call, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => call,
+        Some(_) | None => name,
+    };
+    format!("{CALL}{}", name.strip_prefix(TASK).unwrap_or(name))
+}
+
+async fn names(home: &Path) -> io::Result<Vec<String>> {
+    let dir = tasks(home);
+    off_thread(move || {
+        let entries = match std::fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::CallId;
+    use holon_engine::ports::CommandKey;
+
+    #[test]
+    fn the_name_of_a_command_tells_whose_call_it_was() {
+        let call = CallId::from_stored("call_0123456789abcdefghjk");
+        let key = CommandKey::of_call("/agents/scout", &call);
+        assert_eq!(nonce(&key.name), call.as_str());
+        assert_eq!(nonce(&key.item(12).name), call.as_str());
+    }
+}

@@ -1,0 +1,92 @@
+//! What stays of a command once its outcome is on record, and what becomes of those nobody follows.
+
+use crate::runner::tests;
+use crate::world::{World, ends, everything, host};
+use holon_engine::ports::{CommandHost as _, KeptOutput};
+
+tests! {
+    a_command_whose_outcome_is_on_record_leaves_nothing,
+    output_that_somebody_was_told_of_stays,
+    forgetting_what_never_was_is_harmless,
+    a_command_that_runs_is_not_forgotten_but_ended,
+    a_sweep_ends_what_nobody_follows_and_spares_the_rest,
+}
+
+fn tasks(world: &World) -> Vec<String> {
+    let entries = std::fs::read_dir(world.path().join(".holon/state/tasks")).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
+    let (world, host) = (World::new(), host());
+    // With one that has to be put aside first.
+    std::fs::create_dir_all(world.state_dir("one")).unwrap();
+    ends(&host, world.order("one", "echo out; echo err >&2")).await;
+    host.forget(&world.key("one"), KeptOutput::Dropped).await;
+    assert_eq!(tasks(&world), Vec::<String>::new());
+    let left = std::fs::read_dir(world.path().join("task-output")).unwrap();
+    assert_eq!(left.count(), 0);
+    assert!(!host.was_begun(&world.key("one")).await);
+    let gone = host.printed(&world.key("one"), &everything(), 100).await;
+    assert!(gone.unwrap_err().contains("not kept"));
+}
+
+async fn output_that_somebody_was_told_of_stays() {
+    let (world, host) = (World::new(), host());
+    ends(&host, world.order("one", "echo out; echo err >&2")).await;
+    host.forget(&world.key("one"), KeptOutput::Kept).await;
+    assert_eq!(tasks(&world), Vec::<String>::new());
+    let printed = world.printed(&host, "one", &everything()).await;
+    assert_eq!(printed.output.text, "out\n");
+    assert_eq!(printed.stderr.unwrap().text, "err\n");
+}
+
+async fn forgetting_what_never_was_is_harmless() {
+    let (world, host) = (World::new(), host());
+    for output in [KeptOutput::Kept, KeptOutput::Dropped] {
+        host.forget(&world.key("one"), output).await;
+    }
+    host.sweep(world.path().to_str().unwrap(), &[]).await;
+    assert_eq!(std::fs::read_dir(world.path()).unwrap().count(), 0);
+}
+
+async fn a_command_that_runs_is_not_forgotten_but_ended() {
+    let (world, first) = (World::new(), host());
+    world.begin(&first, "one", "exec sleep 3600").await;
+    let second = host();
+    second.forget(&world.key("one"), KeptOutput::Dropped).await;
+    assert!(!first.is_alive(&world.key("one")).await);
+    assert_eq!(tasks(&world), Vec::<String>::new());
+}
+
+async fn a_sweep_ends_what_nobody_follows_and_spares_the_rest() {
+    let (world, first) = (World::new(), host());
+    let home = world.path().to_str().unwrap();
+    for name in ["known", "held", "lost"] {
+        world.begin(&first, name, "echo up; read x; exit 1").await;
+    }
+    let mut item = world.late("batch", "echo up; read x");
+    item.key = item.key.item(3);
+    crate::world::goes_on(&first, item.clone()).await;
+    ends(&first, world.order("over", "echo over")).await;
+    std::fs::create_dir_all(world.state_dir("never")).unwrap();
+    std::fs::create_dir_all(world.state_dir("put.unused")).unwrap();
+    drop(first);
+    let second = host();
+    crate::world::goes_on(&second, world.late("held", "read x")).await;
+    second.sweep(home, &[world.key("known").name]).await;
+    assert_eq!(tasks(&world), ["task_held", "task_known"]);
+    for (name, is_alive) in [("known", true), ("held", true), ("lost", false)] {
+        assert_eq!(second.is_alive(&world.key(name)).await, is_alive, "{name}");
+    }
+    assert!(!second.is_alive(&item.key).await);
+    // Output is no business of a sweep.
+    assert!(world.output_file("over").exists());
+    for name in ["known", "held"] {
+        world.stop(&second, name).await;
+    }
+}

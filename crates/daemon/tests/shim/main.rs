@@ -1,0 +1,26 @@
+//! Commands under live shims, through the port the engine uses. This program is the shim, too.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod ending;
+mod finding;
+mod forgetting;
+mod reading;
+mod runner;
+mod running;
+mod world;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(exit) = holon_process::shim_main(std::env::args_os()) {
+        return exit;
+    }
+    let tests = [
+        running::TESTS,
+        finding::TESTS,
+        ending::TESTS,
+        reading::TESTS,
+        forgetting::TESTS,
+    ];
+    runner::run(&tests.concat())
+}

@@ -1,0 +1,218 @@
+//! What came of a run once its message is settled: who goes on, what it cost, and the response.
+
+use crate::request::Admitted;
+use holon_core::assess::assess;
+use holon_domain::agent::AgentRecord;
+use holon_domain::attempt::{AttemptTimeline, TokenUsage};
+use holon_domain::block::{ToolCall, calls_of, text_of};
+use holon_domain::brief::{BriefKind, BriefRecord};
+use holon_domain::closure::ClosureOutcome;
+use holon_domain::failure::FailureArtifact;
+use holon_domain::log::LogEntry;
+use holon_domain::message::MessageKind;
+use holon_domain::queue::QueueView;
+use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_domain::task::TaskRecord;
+use holon_domain::turn::LogSeq;
+use serde_json::{Value, json};
+
+/// A settled message and what stands around it, as one read saw it.
+pub(super) struct Settled {
+    pub(super) queue: QueueView,
+    /// The brief that settled it.
+    pub(super) brief: BriefRecord,
+    /// The agent's newest brief.
+    pub(super) newest: Option<BriefRecord>,
+    /// The log since the run began.
+    pub(super) entries: Vec<(LogSeq, LogEntry)>,
+    /// Its tasks, newest first; every one that is not over is among them.
+    pub(super) tasks: Vec<TaskRecord>,
+}
+
+impl Settled {
+    /// Whether tasks of the agent run, or the end of one is still to be taken up.
+    pub(super) fn goes_on(&self, agent: &AgentRecord) -> bool {
+        let told =
+            |turn: &holon_domain::turn::OpenTurn| turn.message_kind == MessageKind::TaskResult;
+        let failed = self.brief.kind == BriefKind::Failure;
+        let runs = self
+            .tasks
+            .iter()
+            .any(|task| task.terminal_reentry && !task.status.is_terminal());
+        !failed
+            && (runs || self.queue.interjections > 0 || agent.open_turn.as_ref().is_some_and(told))
+    }
+
+    pub(super) fn respond(self, admitted: &Admitted, agent: &AgentRecord) -> RunOnceResponse {
+        // A temporary agent has nothing but this run, so everything it said and did belongs to it.
+        let whole = agent.identity.temporary;
+        let scope = if whole {
+            Scope::All
+        } else {
+            Scope::Message(admitted.message_seq)
+        };
+        let tally = Tally::of(self.entries.into_iter().map(|(_, entry)| entry), scope);
+        let brief = if whole {
+            self.newest.unwrap_or(self.brief)
+        } else {
+            self.brief
+        };
+        let tasks =
+            self.tasks.iter().rev().filter(|task| {
+                whole || task.parent_message_id.as_ref() == Some(&admitted.message_id)
+            });
+        let tasks = tasks.map(told).collect();
+        respond(admitted, agent, &self.queue, (brief, tasks), tally)
+    }
+}
+
+/// A task as the response tells it.
+fn told(task: &TaskRecord) -> Value {
+    let mut told = json!(task.status_snapshot());
+    if let (Some(fields), Some(end)) = (told.as_object_mut(), &task.end) {
+        fields.insert("output_preview".to_owned(), json!(end.output_summary));
+        fields.insert("failure_artifact".to_owned(), json!(end.failure_artifact));
+    }
+    json!({ "task": told })
+}
+
+/// Which turns count.
+#[derive(Debug, Clone, Copy)]
+enum Scope {
+    /// The one that took this message up.
+    Message(u64),
+    /// Every one.
+    All,
+}
+
+/// What the log says about the turns of a run.
+#[derive(Default)]
+struct Tally {
+    usage: TokenUsage,
+    rounds: u64,
+    calls: u64,
+    commands: u64,
+    batched: u64,
+    words: Option<String>,
+    failure: Option<FailureArtifact>,
+    timeline: AttemptTimeline,
+}
+
+impl Tally {
+    fn of(entries: impl Iterator<Item = LogEntry>, scope: Scope) -> Self {
+        let mut tally = Self::default();
+        let mut in_turn = false;
+        for entry in entries {
+            match entry {
+                LogEntry::IncomingMessage { message_seq: seq } => {
+                    in_turn = match scope {
+                        Scope::Message(of_run) => seq == of_run,
+                        Scope::All => true,
+                    };
+                }
+                LogEntry::AssistantRound {
+                    blocks,
+                    usage,
+                    tries,
+                    ..
+                } if in_turn => {
+                    tally.usage.add(usage);
+                    tally.rounds += 1;
+                    for call in calls_of(&blocks) {
+                        tally.calls += 1;
+                        tally.commands += u64::from(call.name == "ExecCommand");
+                        tally.batched += batched(call);
+                    }
+                    tally.words = Some(text_of(&blocks));
+                    tally.add_timeline(tries.timeline(usage));
+                }
+                LogEntry::RuntimeFailure {
+                    failure_artifact,
+                    timeline,
+                    ..
+                } if in_turn => {
+                    tally.failure = Some(failure_artifact);
+                    timeline
+                        .into_iter()
+                        .for_each(|timeline| tally.add_timeline(timeline));
+                }
+                LogEntry::AssistantRound { .. }
+                | LogEntry::RuntimeFailure { .. }
+                | LogEntry::Frame(_)
+                | LogEntry::Interjection { .. }
+                | LogEntry::ToolResult { .. }
+                | LogEntry::ContinuationPrompt { .. } => {}
+            }
+        }
+        tally
+    }
+
+    fn add_timeline(&mut self, timeline: AttemptTimeline) {
+        let AttemptTimeline {
+            attempts,
+            requested_model_ref,
+            active_model_ref,
+            winning_model_ref,
+            aggregated_token_usage,
+        } = timeline;
+        self.timeline.attempts.extend(attempts);
+        self.timeline.requested_model_ref = requested_model_ref;
+        self.timeline.active_model_ref = active_model_ref;
+        self.timeline.winning_model_ref =
+            winning_model_ref.or_else(|| self.timeline.winning_model_ref.take());
+        if let Some(usage) = aggregated_token_usage {
+            self.timeline
+                .aggregated_token_usage
+                .get_or_insert_default()
+                .add(usage);
+        }
+    }
+}
+
+fn respond(
+    admitted: &Admitted,
+    agent: &AgentRecord,
+    queue: &QueueView,
+    (brief, tasks): (BriefRecord, Vec<Value>),
+    tally: Tally,
+) -> RunOnceResponse {
+    let closure = assess(agent, queue).closure;
+    let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
+    let final_status = match (&tally.failure, brief.kind) {
+        (Some(failure), _) if failure.kind == "max_turns_exceeded" => RunStatus::MaxTurnsExceeded,
+        (Some(_), _) | (None, BriefKind::Failure) => RunStatus::Failed,
+        (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
+        (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
+    };
+    RunOnceResponse {
+        agent_id: admitted.agent_id.clone(),
+        message_id: admitted.message_id.clone(),
+        final_status,
+        waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
+        final_text: brief.text,
+        raw_final_text: tally.words,
+        sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
+        failure_artifact: tally.failure,
+        tasks,
+        message_count: agent.counters.messages,
+        changed_files: Vec::new(),
+        token_usage: tally.usage,
+        input_tokens: tally.usage.input_tokens,
+        output_tokens: tally.usage.output_tokens,
+        model_rounds: tally.rounds,
+        tool_calls: tally.calls,
+        shell_commands: tally.commands + tally.batched,
+        exec_command_items: tally.commands,
+        batched_exec_command_items: tally.batched,
+        provider_attempt_timeline: tally.timeline,
+    }
+}
+
+/// How many commands a call holds.
+fn batched(call: &ToolCall) -> u64 {
+    if call.name != holon_tools::exec_command_batch::NAME {
+        return 0;
+    }
+    let items = call.input.get("items").and_then(Value::as_array);
+    items.map_or(0, |items| items.len() as u64)
+}

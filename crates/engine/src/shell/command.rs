@@ -1,0 +1,207 @@
+//! Commands of calls: started or found, waited for, and told.
+//!
+//! Nothing here ends a command because the host goes down: its shim keeps it, and the next boot finds it.
+
+use super::Shell;
+use super::tool::{Afterwards, Came, Errand};
+use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, KeptOutput, WhenLate};
+use holon_domain::command::{CommandFailure, CommandRunning};
+use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
+use holon_domain::task::{
+    CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus, cmd_digest,
+};
+use holon_domain::tool::ToolEnvelope;
+use holon_domain::{AgentId, TaskId};
+use holon_tools::exec_command;
+use holon_tools::exec_command_batch::{self, ItemOutcome};
+use tokio_util::sync::CancellationToken;
+
+/// A command that is over, and whether its output stays.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) key: CommandKey,
+    pub(super) output: KeptOutput,
+}
+
+impl Shell {
+    pub(super) async fn exec_command(
+        &self,
+        errand: &Errand,
+        context: CommandContext,
+        mut command: ExecCommand,
+        cancel: CancellationToken,
+    ) -> Option<Came> {
+        command.max_output_tokens = Some(self.conduct.tool_output.allow(command.max_output_tokens));
+        let key = CommandKey::of_call(&context.agent_home, &errand.call.id);
+        if let Some(task) = self
+            .running_already(&errand.agent_id, &key, &command, &context)
+            .await
+        {
+            let now = self.ports.clock.now();
+            return Some(Came::to(exec_command::already_running(
+                &command, &task, now,
+            )));
+        }
+        let spec = CommandTaskSpec::of(&errand.call.id, &command, &context.workspace);
+        let order = CommandOrder {
+            key: key.clone(),
+            context,
+            command: command.clone(),
+            when_late: WhenLate::GoesOn,
+        };
+        Some(match self.run_command(order, cancel).await? {
+            Ok(CommandRun::Ended(output)) => {
+                let envelope = exec_command::completed(&command, &output);
+                ended(key, envelope)
+            }
+            Ok(CommandRun::Running(running)) => goes_on(&command, spec, &running),
+            Err(failure) => {
+                let output = kept_after(&failure);
+                Came {
+                    then: Afterwards::Commands(vec![Ran { key, output }]),
+                    ..Came::to(exec_command::failed(&command, &failure))
+                }
+            }
+        })
+    }
+
+    pub(super) async fn exec_batch(
+        &self,
+        errand: &Errand,
+        context: CommandContext,
+        mut batch: ExecCommandBatch,
+        cancel: CancellationToken,
+    ) -> Option<Came> {
+        let key = CommandKey::of_call(&context.agent_home, &errand.call.id);
+        let mut outcomes: Vec<ItemOutcome> = Vec::with_capacity(batch.items.len());
+        for (index, item) in batch.items.iter_mut().enumerate() {
+            item.max_output_tokens = Some(self.conduct.tool_output.allow(item.max_output_tokens));
+            if batch.stop_on_error && outcomes.iter().any(ItemOutcome::failed) {
+                outcomes.push(ItemOutcome::Skipped);
+                continue;
+            }
+            let order = CommandOrder {
+                key: key.item(index + 1),
+                context: context.clone(),
+                command: item.clone(),
+                when_late: WhenLate::IsStopped,
+            };
+            outcomes.push(match self.run_command(order, cancel.clone()).await? {
+                Ok(CommandRun::Ended(output)) => ItemOutcome::Ran(output),
+                // A command that is stopped when it is late does not go on.
+                Ok(CommandRun::Running(_)) => return None,
+                Err(failure) => ItemOutcome::NotRun(failure),
+            });
+        }
+        let envelope = exec_command_batch::completed(&batch, &outcomes);
+        let output = kept(&envelope);
+        let keys = (1..=batch.items.len()).map(|number| key.item(number));
+        let ran = keys.map(|key| Ran { key, output }).collect();
+        Some(Came {
+            then: Afterwards::Commands(ran),
+            ..Came::to(envelope)
+        })
+    }
+
+    /// Runs a command as far as its call waits for it; none when nobody waits any more or the host goes down.
+    async fn run_command(
+        &self,
+        order: CommandOrder,
+        cancel: CancellationToken,
+    ) -> Option<Result<CommandRun, CommandFailure>> {
+        if cancel.is_cancelled() || self.draining.is_cancelled() {
+            return None;
+        }
+        let run = tokio::select! {
+            run = self.ports.command.run(order, cancel) => run,
+            () = self.draining.cancelled() => return None,
+        };
+        match run {
+            Err(CommandFailure::Cancelled) => None,
+            other => Some(other),
+        }
+    }
+
+    /// A task that runs the same command and is proven alive, unless the call wants another or has begun its own.
+    async fn running_already(
+        &self,
+        agent_id: &AgentId,
+        key: &CommandKey,
+        command: &ExecCommand,
+        context: &CommandContext,
+    ) -> Option<TaskRecord> {
+        match command.duplicate_policy {
+            DuplicatePolicy::StartNew => return None,
+            DuplicatePolicy::ReuseRunning => {}
+        }
+        let digest = cmd_digest(command, &context.workspace);
+        let same = |task: &TaskRecord| {
+            let is_same = |spec: &CommandTaskSpec| spec.cmd_digest == digest;
+            task.status == TaskStatus::Running && task.command().is_some_and(is_same)
+        };
+        let tasks = self.active_tasks(agent_id).await;
+        let same: Vec<TaskRecord> = tasks.into_iter().filter(same).collect();
+        if same.is_empty() || self.ports.command.was_begun(key).await {
+            return None;
+        }
+        for task in same {
+            let key = task_key(&context.agent_home, &task)?;
+            if self.ports.command.is_alive(&key).await {
+                return Some(task);
+            }
+        }
+        None
+    }
+}
+
+/// By what a task's command is found.
+pub(super) fn task_key(agent_home: &str, task: &TaskRecord) -> Option<CommandKey> {
+    let spec = task.command()?;
+    Some(CommandKey::of_call(agent_home, &spec.call_id))
+}
+
+fn ended(key: CommandKey, envelope: ToolEnvelope) -> Came {
+    let output = kept(&envelope);
+    Came {
+        then: Afterwards::Commands(vec![Ran { key, output }]),
+        ..Came::to(envelope)
+    }
+}
+
+fn goes_on(command: &ExecCommand, spec: CommandTaskSpec, running: &CommandRunning) -> Came {
+    let spec = CommandTaskSpec {
+        workdir: running.workdir.clone(),
+        output_path: running.stdout.path.clone(),
+        stderr_path: running.stderr.path.clone(),
+        promoted_from_exec_command: true,
+        ..spec
+    };
+    let handle = TaskHandle {
+        task_id: TaskId::of_call(&spec.call_id),
+        task_kind: TaskKind::CommandTask,
+        status: TaskStatus::Running,
+    };
+    Came {
+        goes_on: Some(Box::new(spec)),
+        ..Came::to(exec_command::promoted(command, &handle, running))
+    }
+}
+
+fn kept(envelope: &ToolEnvelope) -> KeptOutput {
+    if holon_tools::refers_to_files(envelope) {
+        KeptOutput::Kept
+    } else {
+        KeptOutput::Dropped
+    }
+}
+
+/// What a command printed that nobody can account for may be the only trace of it.
+const fn kept_after(failure: &CommandFailure) -> KeptOutput {
+    match failure {
+        CommandFailure::Lost { .. } => KeptOutput::Kept,
+        CommandFailure::OutsideRoot { .. }
+        | CommandFailure::MissingWorkdir { .. }
+        | CommandFailure::Spawn { .. }
+        | CommandFailure::Cancelled => KeptOutput::Dropped,
+    }
+}

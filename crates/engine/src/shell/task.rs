@@ -1,0 +1,313 @@
+//! Tasks: watched and stopped as effects, written to and read for calls.
+
+use super::command::task_key;
+use super::tool::{Came, Errand, unreadable};
+use super::{AFTER_A_FAULT_MS, Shell};
+use crate::error::Error;
+use crate::ports::{CommandContext, CommandKey, KeptOutput};
+use crate::run_once::hear_of;
+use holon_core::{Input, Reply, Stamp};
+use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::intent::{TaskInput, TaskOutput};
+use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskReport};
+use holon_domain::{AgentId, TaskId, limits};
+use holon_store::fault;
+use holon_tools::{task_input, task_output};
+use tokio_util::sync::CancellationToken;
+
+impl Shell {
+    /// Watches a task's command to its end, unless somebody else follows it from now on or the host goes down.
+    pub(super) async fn watch_task(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+        stamp: Stamp,
+        cancel: CancellationToken,
+    ) {
+        let Some((task, key)) = self.followed(agent_id, task_id).await else {
+            return;
+        };
+        let report = tokio::select! {
+            report = self.ports.command.watch(&key) => report,
+            () = cancel.cancelled() => return,
+            () = self.draining.cancelled() => return,
+        };
+        self.end_task(&task, &key, stamp, report).await;
+    }
+
+    /// Stops a task's command with everything it started.
+    pub(super) async fn stop_task(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+        force: bool,
+        (stamp, cancel): (Stamp, CancellationToken),
+    ) {
+        let Some((task, key)) = self.followed(agent_id, task_id).await else {
+            return;
+        };
+        let grace_ms = if force { 0 } else { limits::TASK_STOP_GRACE_MS };
+        let report = tokio::select! {
+            report = self.stop_commands(&task, &key, grace_ms) => report,
+            () = cancel.cancelled() => return,
+            () = self.draining.cancelled() => return,
+        };
+        self.end_task(&task, &key, stamp, report).await;
+    }
+
+    /// Puts a task's end on record, and then forgets by what its command was found.
+    async fn end_task(
+        &self,
+        task: &TaskRecord,
+        key: &CommandKey,
+        stamp: Stamp,
+        report: TaskReport,
+    ) {
+        let ended = Input::TaskEnded {
+            stamp,
+            task_id: task.id.clone(),
+            report: Box::new(report),
+        };
+        fault::hit("task.ended");
+        if self.settle(&task.agent_id, ended).await != Some(Reply::Done) {
+            return;
+        }
+        fault::hit("task.recorded");
+        let Some(spec) = task.command() else {
+            return;
+        };
+        // Only of a task that was promoted anybody was told where its output is.
+        let output = if spec.promoted_from_exec_command {
+            KeptOutput::Kept
+        } else {
+            KeptOutput::Dropped
+        };
+        for key in commands_of(key, spec) {
+            self.ports.command.forget(&key, output).await;
+        }
+    }
+
+    /// Stops what a call began: one command, or whichever of several it had come to.
+    async fn stop_commands(
+        &self,
+        task: &TaskRecord,
+        key: &CommandKey,
+        grace_ms: u64,
+    ) -> TaskReport {
+        let mut report = None;
+        let keys = task.command().map(|spec| commands_of(key, spec));
+        for item in keys.unwrap_or_default() {
+            let begun = self.ports.command.was_begun(&item).await;
+            let stopped = self.ports.command.stop(&item, grace_ms).await;
+            if begun || report.is_none() {
+                report = Some(stopped);
+            }
+        }
+        report.unwrap_or_else(|| TaskReport::Lost {
+            reason: "nothing of it was begun".to_owned(),
+            stdout: Default::default(),
+            stderr: Default::default(),
+        })
+    }
+
+    /// A task that is not over and by what its command is found. A row that cannot be read is tried again.
+    async fn followed(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+    ) -> Option<(TaskRecord, CommandKey)> {
+        let home = self.home_of(agent_id).await?;
+        let task = loop {
+            match self.task(agent_id, task_id).await {
+                Ok(found) => break found?,
+                Err(_) if self.halted.is_cancelled() => return None,
+                Err(error) => {
+                    tracing::warn!(%agent_id, %task_id, %error, "a task could not be read yet");
+                    self.pause(AFTER_A_FAULT_MS).await;
+                }
+            }
+        };
+        if task.status.is_terminal() {
+            return None;
+        }
+        let key = task_key(&home, &task)?;
+        Some((task, key))
+    }
+
+    pub(super) async fn task(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+    ) -> Result<Option<TaskRecord>, Error> {
+        let (agent_id, task_id) = (agent_id.clone(), task_id.clone());
+        let read = self
+            .readers
+            .read(move |reader| match reader.agent(&agent_id)? {
+                Some((no, _)) => reader.task(no, &task_id),
+                None => Ok(None),
+            });
+        Ok(read.await?)
+    }
+
+    /// An agent's tasks that are not over; none when they cannot be read.
+    pub(super) async fn active_tasks(&self, agent_id: &AgentId) -> Vec<TaskRecord> {
+        let agent_id = agent_id.clone();
+        let read = self
+            .readers
+            .read(move |reader| match reader.agent(&agent_id)? {
+                Some((no, agent)) if agent.active_tasks > 0 => reader.active_tasks(no),
+                Some(_) | None => Ok(Vec::new()),
+            });
+        read.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the tasks of an agent could not be read");
+            Vec::new()
+        })
+    }
+
+    /// Ends what runs in an agent's home and is in no row: nobody would ever follow it.
+    pub(super) async fn sweep(&self, agent_id: &AgentId, open: &[EffectRecord]) {
+        let Some(home) = self.home_of(agent_id).await else {
+            return;
+        };
+        let id = agent_id.clone();
+        let read = self.readers.read(move |reader| match reader.agent(&id)? {
+            Some((no, _)) => reader.active_tasks(no),
+            None => Ok(Vec::new()),
+        });
+        let Ok(tasks) = read.await else {
+            return;
+        };
+        let mine = open.iter().filter(|record| record.agent_id == *agent_id);
+        let calls = mine.filter_map(|record| match &record.effect {
+            Effect::RunTool { call, .. } => Some(CommandKey::of_call(&home, &call.id)),
+            _ => None,
+        });
+        let tasks = tasks.iter().filter_map(|task| task_key(&home, task));
+        let known: Vec<String> = calls
+            .chain(tasks)
+            .flat_map(|key| {
+                let items = (1..=limits::BATCH_COMMANDS).map(|number| key.item(number).name);
+                items.chain([key.name.clone()]).collect::<Vec<_>>()
+            })
+            .collect();
+        self.ports.command.sweep(&home, &known).await;
+    }
+
+    pub(super) async fn task_input(
+        &self,
+        errand: &Errand,
+        context: &CommandContext,
+        input: TaskInput,
+    ) -> Option<Came> {
+        let task = match self.task(&errand.agent_id, &input.task_id).await {
+            Ok(Some(task)) => task,
+            Ok(None) => return Some(unknown(errand, &input.task_id)),
+            Err(_) => return Some(Came::to(unreadable(&errand.call))),
+        };
+        let refused = |reason: &str| Some(Came::to(task_input::refused(&task, reason)));
+        if task.status.is_terminal() {
+            return refused("the task is over; start the command again if it is still needed");
+        }
+        let Some(spec) = task.command() else {
+            return refused("the task is no command");
+        };
+        if !spec.accepts_input {
+            return refused(
+                "its command was started without an input; start it with accepts_input or tty to write to it",
+            );
+        }
+        let key = task_key(&context.agent_home, &task)?;
+        match self.ports.command.input(&key, &input).await {
+            Ok(bytes) => Some(Came::to(task_input::accepted(&task, &input, bytes))),
+            Err(refusal) => refused(&refusal.reason),
+        }
+    }
+
+    pub(super) async fn task_output(
+        &self,
+        errand: &Errand,
+        context: &CommandContext,
+        mut query: TaskOutput,
+        cancel: CancellationToken,
+    ) -> Option<Came> {
+        let found = self.task(&errand.agent_id, &query.task_id).await;
+        let mut task = match found {
+            Ok(Some(task)) => task,
+            Ok(None) => return Some(unknown(errand, &query.task_id)),
+            Err(_) => return Some(Came::to(unreadable(&errand.call))),
+        };
+        if let Some(wait_ms) = query.wait_ms
+            && !task.status.is_terminal()
+        {
+            let waiting = self.wait_for_end(&errand.agent_id, &task, wait_ms);
+            task = tokio::select! {
+                task = waiting => task,
+                () = cancel.cancelled() => return None,
+                () = self.draining.cancelled() => return None,
+            };
+        }
+        let key = task_key(&context.agent_home, &task)?;
+        query.max_output_tokens = Some(self.conduct.tool_output.allow(query.max_output_tokens));
+        let max_bytes = task_output::shown_bytes(&query);
+        let printed = self.ports.command.printed(&key, &query, max_bytes).await;
+        let printed = printed.as_ref().map_err(String::as_str);
+        let envelope = task_output::envelope(&task, &query, printed, self.ports.clock.now());
+        Some(Came::to(envelope))
+    }
+
+    /// Waits until a task is over, its time is up, or something else wants the turn's attention, and returns its row.
+    async fn wait_for_end(
+        &self,
+        agent_id: &AgentId,
+        task: &TaskRecord,
+        wait_ms: u64,
+    ) -> TaskRecord {
+        let mut news = self.writer.subscribe();
+        let until = self.ports.clock.now().plus_millis(wait_ms);
+        let mut row = task.clone();
+        let late = self.ports.clock.sleep_until(until);
+        tokio::pin!(late);
+        loop {
+            if let Ok(Some(found)) = self.task(agent_id, &task.id).await {
+                row = found;
+            }
+            if row.status.is_terminal() || self.is_interrupted(agent_id).await {
+                return row;
+            }
+            tokio::select! {
+                () = &mut late => return row,
+                heard = hear_of(&mut news, agent_id) => {
+                    if heard.is_err() {
+                        return row;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether something waits to enter the turn that the turn should not keep waiting.
+    async fn is_interrupted(&self, agent_id: &AgentId) -> bool {
+        let agent_id = agent_id.clone();
+        let read = self
+            .readers
+            .read(move |reader| match reader.agent(&agent_id)? {
+                Some((no, _)) => reader.interjections(no, 1),
+                None => Ok(Vec::new()),
+            });
+        read.await.is_ok_and(|waiting| !waiting.is_empty())
+    }
+}
+
+/// Every command of the call a task comes from.
+fn commands_of(key: &CommandKey, spec: &CommandTaskSpec) -> Vec<CommandKey> {
+    match spec.batch_items {
+        Some(items) => (1..=items as usize)
+            .map(|number| key.item(number))
+            .collect(),
+        None => vec![key.clone()],
+    }
+}
+
+fn unknown(errand: &Errand, task_id: &TaskId) -> Came {
+    Came::to(holon_tools::task::unknown(&errand.call.name, task_id))
+}

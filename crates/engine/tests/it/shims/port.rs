@@ -1,0 +1,358 @@
+//! The commands as a host sees them. A process that crashed sees and does nothing more.
+
+use super::{Command, OnInput, OnStop, Shims, Standing, State};
+use async_trait::async_trait;
+use holon_domain::command::{CommandEnd, CommandFailure, CommandRunning, StreamPart, TaskPrinted};
+use holon_domain::intent::{TaskInput, TaskOutput};
+use holon_domain::task::TaskReport;
+use holon_engine::ports::{
+    Clock, CommandHost, CommandKey, CommandOrder, CommandRun, InputRefused, KeptOutput, WhenLate,
+};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// One host's way to the commands.
+#[derive(Debug, Clone)]
+pub(crate) struct Process {
+    pub(crate) shims: Arc<Shims>,
+    /// Cancelled when the process crashes.
+    pub(crate) gone: CancellationToken,
+}
+
+/// Somebody waits for a command, as long as this lives.
+struct Waiting {
+    shims: Arc<Shims>,
+    name: String,
+    count: fn(&mut Command) -> &mut usize,
+}
+
+impl Waiting {
+    fn new(shims: &Arc<Shims>, name: &str, count: fn(&mut Command) -> &mut usize) -> Self {
+        let waiting = Self {
+            shims: Arc::clone(shims),
+            name: name.to_owned(),
+            count,
+        };
+        waiting.add(1);
+        waiting
+    }
+
+    fn add(&self, by: isize) {
+        self.shims.change(|state| {
+            if let Some(command) = state.commands.get_mut(&self.name) {
+                let count = (self.count)(command);
+                *count = count.saturating_add_signed(by);
+            }
+        });
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.add(-1);
+    }
+}
+
+impl State {
+    /// A command, if a host can still find it.
+    fn found(&self, name: &str) -> Option<&Command> {
+        let command = self.commands.get(name);
+        command.filter(|command| command.forgotten.is_none())
+    }
+
+    /// Finds a command or begins it.
+    fn claim(&mut self, order: &CommandOrder, clock: &dyn Clock) -> Result<(), CommandFailure> {
+        let name = &order.key.name;
+        if self.barred.contains(name) {
+            return Err(CommandFailure::Cancelled);
+        }
+        if let Some(known) = self.commands.get(name) {
+            let same = known.order.key == order.key
+                && known.order.command.cmd == order.command.cmd
+                && known.order.when_late == order.when_late;
+            if !same {
+                self.told
+                    .wrong
+                    .push(format!("{name} is another: {order:?}"));
+            }
+            if known.forgotten.is_some() {
+                self.told.wrong.push(format!("{name} was begun twice"));
+            }
+            return Ok(());
+        }
+        self.unseen.push_back(name.clone());
+        let command = Command::new(order.clone(), clock.now());
+        self.commands.insert(name.clone(), command);
+        Ok(())
+    }
+}
+
+impl Shims {
+    async fn over(&self, name: &str) -> Standing {
+        self.until(|state| match state.found(name) {
+            Some(command) => match &command.standing {
+                Standing::Runs => None,
+                over => Some(over.clone()),
+            },
+            None => Some(Standing::Lost("it was never started".to_owned())),
+        })
+        .await
+    }
+
+    /// A command whose call has waited long enough.
+    fn late(&self, order: &CommandOrder) -> Result<CommandRun, CommandFailure> {
+        let now = self.clock.now();
+        self.change(|state| {
+            let command = state.commands.get_mut(&order.key.name);
+            let command = command.expect("it was begun");
+            match order.when_late {
+                WhenLate::GoesOn => Ok(CommandRun::Running(CommandRunning {
+                    workdir: order.context.workspace.cwd.clone(),
+                    started_at: command.began,
+                    stdout: command.captured(&command.stdout, "log"),
+                    stderr: command.captured(&command.stderr, "stderr.log"),
+                })),
+                WhenLate::IsStopped => {
+                    command.end(CommandEnd::TimedOut, now);
+                    run_of(command.standing.clone())
+                }
+            }
+        })
+    }
+
+    async fn report(&self, name: &str) -> TaskReport {
+        let lost = |reason: String| TaskReport::Lost {
+            reason,
+            stdout: self.look(|state| {
+                let command = state.commands.get(name);
+                command.map_or_else(Default::default, |command| {
+                    command.captured(&command.stdout, "log")
+                })
+            }),
+            stderr: Default::default(),
+        };
+        match self.over(name).await {
+            Standing::Ended(output) => TaskReport::Ended(output),
+            Standing::NotStarted(failure) => lost(failure.to_string()),
+            Standing::Lost(reason) => lost(reason),
+            Standing::Runs => lost("it runs and is over".to_owned()),
+        }
+    }
+
+    fn kill(&self, name: &str, signal: i32) {
+        let now = self.clock.now();
+        self.change(|state| {
+            if let Some(command) = state.commands.get_mut(name)
+                && matches!(command.standing, Standing::Runs)
+            {
+                command.end(CommandEnd::Signalled { signal }, now);
+            }
+        });
+    }
+
+    /// Asks a command to end; one that was not begun never will be.
+    async fn end(&self, name: &str, grace_ms: u64) {
+        let on_stop = self.change(|state| {
+            state.told.stops.push((name.to_owned(), grace_ms));
+            let command = state.found(name);
+            let on_stop = command.map(|command| command.on_stop);
+            if !state.commands.contains_key(name) {
+                state.barred.insert(name.to_owned());
+            }
+            on_stop
+        });
+        match on_stop {
+            Some(OnStop::Ends) => self.kill(name, 15),
+            Some(OnStop::OutlivesItsGrace) => {
+                let killed_at = self.clock.now().plus_millis(grace_ms);
+                tokio::select! {
+                    _ = self.over(name) => {}
+                    () = self.clock.sleep_until(killed_at) => self.kill(name, 9),
+                }
+            }
+            Some(OnStop::Clings) | None => {}
+        }
+    }
+}
+
+fn run_of(standing: Standing) -> Result<CommandRun, CommandFailure> {
+    match standing {
+        Standing::Ended(output) => Ok(CommandRun::Ended(output)),
+        Standing::NotStarted(failure) => Err(failure),
+        Standing::Lost(reason) => Err(CommandFailure::Lost {
+            reason,
+            output_tail: String::new(),
+        }),
+        Standing::Runs => Err(CommandFailure::Cancelled),
+    }
+}
+
+fn part(command: &Command, text: &str, ending: &str, after: Option<u64>) -> StreamPart {
+    let at = usize::try_from(after.unwrap_or(0)).expect("a small offset");
+    StreamPart {
+        text: text.get(at..).unwrap_or_default().to_owned(),
+        at: at as u64,
+        next_offset: text.len() as u64,
+        total_bytes: text.len() as u64,
+        path: Some(command.path(ending)),
+    }
+}
+
+impl Process {
+    /// Does something, unless the process is gone: then nothing more comes of it.
+    async fn living<T>(&self, work: impl Future<Output = T>) -> T {
+        tokio::select! {
+            biased;
+            () = self.gone.cancelled() => std::future::pending().await,
+            done = work => done,
+        }
+    }
+}
+
+#[async_trait]
+impl CommandHost for Process {
+    async fn was_begun(&self, key: &CommandKey) -> bool {
+        let begun = async { self.shims.look(|state| state.found(&key.name).is_some()) };
+        self.living(begun).await
+    }
+
+    async fn run(
+        &self,
+        order: CommandOrder,
+        cancel: CancellationToken,
+    ) -> Result<CommandRun, CommandFailure> {
+        let (shims, name) = (&self.shims, &order.key.name);
+        let run = async {
+            shims.change(|state| state.claim(&order, shims.clock.as_ref()))?;
+            let _waiting = Waiting::new(shims, name, |command| &mut command.callers);
+            let began = shims.look(|state| state.commands.get(name).map(|found| found.began));
+            let began = began.expect("it was begun");
+            tokio::select! {
+                biased;
+                over = shims.over(name) => run_of(over),
+                () = cancel.cancelled() => {
+                    let now = shims.clock.now();
+                    shims.change(|state| {
+                        let command = state.commands.get_mut(name).expect("it was begun");
+                        if command.outruns {
+                            command.end(CommandEnd::Exited { status: 0 }, now);
+                        }
+                        run_of(command.standing.clone())
+                    })
+                }
+                () = shims.clock.sleep_until(began.plus_millis(order.command.yield_time_ms)) => {
+                    shims.late(&order)
+                }
+            }
+        };
+        self.living(run).await
+    }
+
+    async fn is_alive(&self, key: &CommandKey) -> bool {
+        let alive = async {
+            self.shims.look(|state| {
+                state.found(&key.name).is_some_and(|command| {
+                    matches!(command.standing, Standing::Runs) && !command.silent
+                })
+            })
+        };
+        self.living(alive).await
+    }
+
+    async fn watch(&self, key: &CommandKey) -> TaskReport {
+        let _waiting = Waiting::new(&self.shims, &key.name, |command| &mut command.watchers);
+        self.living(self.shims.report(&key.name)).await
+    }
+
+    async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport {
+        let stopped = async {
+            self.shims.end(&key.name, grace_ms).await;
+            self.shims.report(&key.name).await
+        };
+        self.living(stopped).await
+    }
+
+    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
+        let refused = |reason: &str| InputRefused {
+            reason: reason.to_owned(),
+        };
+        let taken = async {
+            let on_input = self.shims.change(|state| {
+                let command = state.commands.get_mut(&key.name)?;
+                command.asked.push(input.number);
+                let given = &mut command.given;
+                let again = given.iter().any(|known| known.number == input.number);
+                if !again && !matches!(command.on_input, OnInput::Refuses(_)) {
+                    given.push(input.clone());
+                }
+                Some(command.on_input.clone())
+            });
+            match on_input {
+                Some(OnInput::Takes) => Ok(input.input.len() as u64),
+                Some(OnInput::TakesInSilence) => std::future::pending().await,
+                Some(OnInput::Refuses(reason)) => Err(refused(&reason)),
+                None => Err(refused("it was never started")),
+            }
+        };
+        self.living(taken).await
+    }
+
+    async fn printed(
+        &self,
+        key: &CommandKey,
+        query: &TaskOutput,
+        _max_bytes: usize,
+    ) -> Result<TaskPrinted, String> {
+        let printed = async {
+            self.shims.change(|state| {
+                let command = state.commands.get_mut(&key.name);
+                let kept = command.filter(|found| found.forgotten != Some(KeptOutput::Dropped));
+                let command = kept.ok_or_else(|| "its output is not kept".to_owned())?;
+                command.looks.push(query.clone());
+                let stderr = part(
+                    command,
+                    &command.stderr,
+                    "stderr.log",
+                    query.stderr_after_byte,
+                );
+                Ok(TaskPrinted {
+                    output: part(command, &command.stdout, "log", query.after_byte),
+                    stderr: Some(stderr),
+                })
+            })
+        };
+        self.living(printed).await
+    }
+
+    async fn forget(&self, key: &CommandKey, output: KeptOutput) {
+        let forgotten = async {
+            let told = (key.name.clone(), output);
+            self.shims.change(|state| state.told.forgets.push(told));
+            let free = |state: &mut State| (!state.holds_forgets).then_some(());
+            self.shims.until(free).await;
+            self.shims.change(|state| {
+                if let Some(command) = state.commands.get_mut(&key.name) {
+                    command.forgotten = Some(output);
+                }
+            });
+        };
+        self.living(forgotten).await;
+    }
+
+    async fn sweep(&self, agent_home: &str, known: &[String]) {
+        let swept = async {
+            self.shims.change(|state| {
+                let told = (agent_home.to_owned(), known.to_vec());
+                state.told.sweeps.push(told);
+                for (name, command) in &mut state.commands {
+                    let here = command.order.key.agent_home == agent_home;
+                    if here && command.forgotten.is_none() && !known.contains(name) {
+                        command.forgotten = Some(KeptOutput::Kept);
+                        state.told.swept.push(name.clone());
+                    }
+                }
+            });
+        };
+        self.living(swept).await;
+    }
+}

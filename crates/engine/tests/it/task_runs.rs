@@ -1,0 +1,248 @@
+//! One-shot runs whose commands go on as tasks: what belongs to the answer, and what ends with the run.
+
+use crate::house::{House, agent, briefs};
+use crate::ports::{calls, failure, says};
+use crate::runs::{request, run};
+use crate::talk::{current, interjected};
+use holon_domain::limits::{CALLS_PER_ROUND, TASKS_PER_AGENT};
+use holon_domain::model::ModelFailureKind;
+use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_engine::request::RunRequest;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+type Outcome = Result<RunOnceResponse, holon_engine::Error>;
+
+/// What a run came to, in short.
+fn words(outcome: Result<Outcome, tokio::task::JoinError>) -> String {
+    outcome.expect("runs").expect("a response").final_text
+}
+
+fn background(cmd: &str) -> (&str, serde_json::Value) {
+    ("ExecCommand", json!({ "cmd": cmd, "yield_time_ms": 0 }))
+}
+
+#[tokio::test]
+async fn a_temporary_run_is_answered_once_the_end_of_its_task_was_told() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[background("make")]));
+    let task = house.commands.next().await;
+    house.model.next().await.answer(says("it is being built"));
+    task.watched().await;
+    house.clock.advance(90_000);
+    task.ends("all built");
+    let asked = house.model.next().await;
+    assert!(!waiting.is_finished(), "the end is not told yet");
+    assert!(current(&asked.request).contains("all built"));
+    asked.answer(says("it is built"));
+    let response = waiting.await.expect("runs").expect("a response");
+    assert_eq!(response.final_status, RunStatus::Completed);
+    assert_eq!(response.final_text, "it is built", "the last brief");
+    assert_eq!((response.model_rounds, response.shell_commands), (3, 1));
+    let [told] = response.tasks.try_into().expect("one task");
+    assert_eq!(told["task"]["task_id"], task.name());
+    assert_eq!(told["task"]["status"], "completed");
+    assert_eq!(told["task"]["output_preview"], "all built");
+    host.shut_down().await.expect("goes down");
+    assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
+    assert!(house.commands.told().stops.is_empty(), "it had ended");
+}
+
+#[tokio::test]
+async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let mut waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[background("server")]));
+    let server = house.commands.next().await;
+    let names: Vec<String> = (0..=TASKS_PER_AGENT).map(|n| format!("job-{n}.")).collect();
+    for names in names.chunks(CALLS_PER_ROUND) {
+        let round: Vec<_> = names.iter().map(|name| background(name)).collect();
+        house.model.next().await.answer(calls(&round));
+        for _ in names {
+            let job = house.commands.next().await;
+            job.watched().await;
+            job.ends("");
+        }
+    }
+    let mut untold: BTreeSet<String> = names.into_iter().collect();
+    loop {
+        let asked = tokio::select! {
+            asked = house.model.next() => asked,
+            early = &mut waiting => panic!("its server still runs: {}", words(early)),
+        };
+        let told = interjected(&asked.request).join("\n");
+        untold.retain(|name| !told.contains(name.as_str()));
+        if untold.is_empty() {
+            let mut news = host.reads().subscribe();
+            asked.answer(says("noted"));
+            news.recv().await.expect("the turn ends");
+            break;
+        }
+        asked.answer(says("noted"));
+    }
+    for _ in 0..8 {
+        // Each look takes a thread that reads, so whoever would answer too early gets its turn.
+        host.reads().agents().await.expect("a list");
+    }
+    server.exits(0);
+    let asked = tokio::select! {
+        asked = house.model.next() => asked,
+        early = &mut waiting => panic!("its server still ran: {}", words(early)),
+    };
+    assert!(current(&asked.request).contains("Command: server"));
+    asked.answer(says("all of it is done"));
+    let response = waiting.await.expect("runs").expect("a response");
+    assert_eq!(response.final_text, "all of it is done");
+}
+
+#[tokio::test]
+async fn a_temporary_run_does_not_wait_for_a_task_it_stopped_itself() {
+    let house = House::new();
+    let host = house.start().await;
+    let outcome = run(&host, request("try it"), async {
+        house
+            .model
+            .next()
+            .await
+            .answer(calls(&[background("npm start")]));
+        let task = house.commands.next().await;
+        task.clings();
+        let stop = calls(&[("TaskStop", json!({ "task_id": task.name() }))]);
+        house.model.next().await.answer(stop);
+        house.model.next().await.answer(says("tried"));
+        house.commands.stops(1).await;
+    });
+    let response = outcome.await.expect("a response");
+    assert_eq!(response.final_text, "tried");
+    assert_eq!(response.tasks[0]["task"]["status"], "cancelling");
+}
+
+#[tokio::test]
+async fn a_temporary_run_that_fails_is_answered_at_once_and_ends_its_task_before_its_home_goes() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[background("make")]));
+    let task = house.commands.next().await;
+    task.clings();
+    let refused = Err(failure(ModelFailureKind::Auth));
+    house.model.next().await.answer(refused);
+    let response = waiting.await.expect("runs").expect("a response");
+    assert_eq!(response.final_status, RunStatus::Failed);
+    assert_eq!(response.tasks[0]["task"]["status"], "running");
+    let stops = house.commands.stops(1).await;
+    assert_eq!(stops, [(task.name().to_owned(), 0)], "by force");
+    let removed = || house.homes.removed.load(Ordering::Relaxed);
+    let (down, before) = tokio::join!(host.shut_down(), async {
+        let before = removed();
+        task.exits(1);
+        before
+    });
+    down.expect("goes down");
+    assert_eq!(
+        (before, removed()),
+        (0, 1),
+        "a drain waits for the removal, and the home goes last"
+    );
+}
+
+#[tokio::test]
+async fn a_temporary_run_nobody_waits_for_any_more_ends_its_command_and_its_tasks_by_force() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let round = calls(&[
+        background("npm start"),
+        ("ExecCommand", json!({ "cmd": "make" })),
+    ]);
+    house.model.next().await.answer(round);
+    let task = house.commands.next().await;
+    let command = house.commands.next().await;
+    waiting.abort();
+    let mut stops = house.commands.stops(2).await;
+    stops.sort();
+    let mut expected = vec![(task.name().to_owned(), 0), (command.name().to_owned(), 0)];
+    expected.sort();
+    assert_eq!(stops, expected);
+    host.shut_down().await.expect("goes down");
+    assert!(task.is_over() && command.is_over());
+    assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
+    assert!(house.model.is_quiet().await);
+}
+
+#[tokio::test]
+async fn what_a_crash_left_of_a_temporary_run_is_ended_and_removed_by_the_next_host() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let _waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let round = calls(&[
+        background("npm start"),
+        ("ExecCommand", json!({ "cmd": "make" })),
+    ]);
+    house.model.next().await.answer(round);
+    let task = house.commands.next().await;
+    let command = house.commands.next().await;
+    task.watched().await;
+    task.clings();
+    let after = house.after_crash();
+    let host = after.start().await;
+    after.commands.stops(2).await;
+    command.let_go().await;
+    let removed = || after.homes.removed.load(Ordering::Relaxed);
+    assert_eq!(removed(), 0, "a task still runs in it");
+    task.exits(1);
+    while removed() == 0 {
+        host.reads().agents().await.expect("a list");
+    }
+    assert!(command.is_over());
+    host.shut_down().await.expect("goes down");
+}
+
+#[tokio::test]
+async fn a_named_agents_run_is_answered_at_once_and_its_task_goes_on() {
+    let house = House::new();
+    let host = house.start().await;
+    let named = RunRequest {
+        agent_id: Some(agent("helper")),
+        create_agent: true,
+        ..request("build it")
+    };
+    let outcome = run(&host, named, async {
+        house
+            .model
+            .next()
+            .await
+            .answer(calls(&[background("make")]));
+        house.model.next().await.answer(says("it is being built"));
+    });
+    let response = outcome.await.expect("a response");
+    assert_eq!(response.final_text, "it is being built");
+    assert_eq!(response.tasks[0]["task"]["status"], "running");
+    let task = house.commands.next().await;
+    task.watched().await;
+    task.ends("built");
+    house.model.next().await.answer(says("it is built"));
+    assert_eq!(briefs(&host, "helper", 2).await[1].text, "it is built");
+    assert!(house.commands.told().stops.is_empty());
+}

@@ -1,0 +1,77 @@
+//! Calls about commands and tasks that a simulated model makes: long ones, several in a row, and what it does with
+//! tasks, its own and those of others.
+
+use crate::provider::call;
+use crate::rng::Rng;
+use holon_domain::TaskId;
+use holon_domain::model::ReplyBlock;
+use serde_json::json;
+
+/// A command that may take long, or something about a task.
+pub(crate) fn about_tasks(tasks: &[TaskId], dice: &mut Rng) -> ReplyBlock {
+    match dice.below(14) {
+        _ if tasks.is_empty() && dice.percent(80) => long_command(dice),
+        0..=3 => long_command(dice),
+        4 => call("TaskList", json!({})),
+        5 => call("TaskStatus", json!({ "task_id": named(tasks, dice) })),
+        6..=8 => call("TaskStop", json!({ "task_id": named(tasks, dice) })),
+        9..=11 => {
+            let closes = dice.percent(20);
+            let input = json!({
+                "task_id": named(tasks, dice),
+                "input": "yes\n",
+                "close_input": closes,
+            });
+            call("TaskInput", input)
+        }
+        _ => {
+            let wait = dice.percent(60).then(|| 1 + dice.below(60_000));
+            let look = json!({ "task_id": named(tasks, dice), "wait_ms": wait });
+            call("TaskOutput", look)
+        }
+    }
+}
+
+/// Several commands one after the other.
+pub(crate) fn batch(dice: &mut Rng) -> ReplyBlock {
+    let items: Vec<_> = (0..=dice.below(4))
+        .map(|number| {
+            let timeout = 100 + dice.below(5_000);
+            json!({ "cmd": format!("look {number}"), "timeout_ms": timeout })
+        })
+        .collect();
+    let stops = dice.percent(50);
+    call(
+        "ExecCommandBatch",
+        json!({ "items": items, "stop_on_error": stops }),
+    )
+}
+
+fn long_command(dice: &mut Rng) -> ReplyBlock {
+    let patience = dice.pick(&[0_u64, 0, 500, 3_000]);
+    let twice = dice.pick(&["reuse_running", "start_new"]);
+    call(
+        "ExecCommand",
+        json!({
+            "cmd": format!("serve {}", dice.below(4)),
+            "yield_time_ms": patience,
+            "accepts_input": dice.percent(80),
+            "duplicate_policy": twice,
+        }),
+    )
+}
+
+/// A task, mostly one of those that began last; sometimes one there is not.
+fn named(tasks: &[TaskId], dice: &mut Rng) -> String {
+    let none = "task_nowhere".to_owned();
+    if dice.percent(8) {
+        return none;
+    }
+    let among = if dice.percent(85) {
+        tasks.len().min(3)
+    } else {
+        tasks.len()
+    };
+    let found = tasks.get(dice.index(among));
+    found.map_or(none, ToString::to_string)
+}

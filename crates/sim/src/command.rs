@@ -1,0 +1,215 @@
+//! One command of the simulated world: what was drawn for it, where it stands, and what it tells of itself.
+//!
+//! It knows nothing of hosts and rows: like a real one under its shim, it goes on whoever dies.
+
+use holon_domain::CallId;
+use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput, StreamPart, TaskPrinted};
+use holon_domain::task::TaskReport;
+use std::collections::BTreeMap;
+
+/// A line is printed this often, up to so many.
+const LINE_EVERY_MS: u64 = 700;
+const LINES: u64 = 5;
+
+/// What the dice hold for a command that is started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fate {
+    /// How long it runs; none means until somebody stops it.
+    pub(crate) runs_for: Option<u64>,
+    /// How it ends when nobody interferes.
+    pub(crate) end: CommandEnd,
+    /// Whether it takes no notice of being asked to end.
+    pub(crate) stubborn: bool,
+    /// Whether it can be started at all.
+    pub(crate) starts: bool,
+    /// How long its shim lets it run.
+    pub(crate) limit: Option<u64>,
+    pub(crate) takes_input: bool,
+}
+
+/// Where a command stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Runs,
+    Over {
+        end: CommandEnd,
+        at: u64,
+    },
+    /// Its program could not be started.
+    NotStarted,
+    /// Its shim is dead and left no word.
+    Lost,
+    /// It was stopped before it was begun, and never will be.
+    Barred,
+}
+
+/// A command.
+#[derive(Debug)]
+pub(crate) struct Command {
+    pub(crate) home: String,
+    pub(crate) call: CallId,
+    pub(crate) state: State,
+    began: u64,
+    fate: Option<Fate>,
+    /// Input by its number, and the call that gave it.
+    given: BTreeMap<u64, CallId>,
+    input_closed: bool,
+}
+
+impl Command {
+    /// One that is started now.
+    pub(crate) fn started(home: &str, call: &CallId, fate: Fate, now: u64) -> Self {
+        let state = if fate.starts {
+            State::Runs
+        } else {
+            State::NotStarted
+        };
+        Self {
+            state,
+            began: now,
+            fate: Some(fate),
+            ..Self::barred(home, call)
+        }
+    }
+
+    /// One that was stopped before anybody began it.
+    pub(crate) fn barred(home: &str, call: &CallId) -> Self {
+        Self {
+            home: home.to_owned(),
+            call: call.clone(),
+            state: State::Barred,
+            began: 0,
+            fate: None,
+            given: BTreeMap::new(),
+            input_closed: false,
+        }
+    }
+
+    pub(crate) const fn began(&self) -> u64 {
+        self.began
+    }
+
+    pub(crate) fn runs(&self) -> bool {
+        self.state == State::Runs
+    }
+
+    /// When it will end if nobody interferes, and how.
+    pub(crate) fn will_end(&self) -> Option<(u64, CommandEnd)> {
+        let fate = self.fate?;
+        let by_itself = fate.runs_for.map(|ms| (self.began + ms, fate.end));
+        let by_its_shim = fate.limit.map(|ms| (self.began + ms, CommandEnd::TimedOut));
+        match (by_itself, by_its_shim) {
+            (Some(own), Some(limit)) if limit.0 < own.0 => Some(limit),
+            (Some(own), _) => Some(own),
+            (None, limit) => limit,
+        }
+    }
+
+    /// Time has passed.
+    pub(crate) fn age(&mut self, now: u64) {
+        if let (State::Runs, Some((at, end))) = (self.state, self.will_end())
+            && at <= now
+        {
+            self.state = State::Over { end, at };
+        }
+    }
+
+    /// It is asked to end.
+    pub(crate) fn ask_to_end(&mut self, now: u64) {
+        if self.runs() && !self.fate.is_some_and(|fate| fate.stubborn) {
+            let end = CommandEnd::Signalled { signal: 15 };
+            self.state = State::Over { end, at: now };
+        }
+    }
+
+    /// It is killed.
+    pub(crate) fn kill(&mut self, now: u64) {
+        if self.runs() {
+            let end = CommandEnd::Signalled { signal: 9 };
+            self.state = State::Over { end, at: now };
+        }
+    }
+
+    /// Takes input of this number; a number that was given before changes nothing. The error is why it takes none.
+    pub(crate) fn take(&mut self, number: u64, call: &CallId, closes: bool) -> Result<(), String> {
+        let open = !self.input_closed && self.fate.is_some_and(|fate| fate.takes_input);
+        if self.given.contains_key(&number) && self.runs() {
+            return Ok(());
+        }
+        if !self.runs() || !open {
+            return Err("it does not listen".to_owned());
+        }
+        self.given.insert(number, call.clone());
+        self.input_closed |= closes;
+        Ok(())
+    }
+
+    /// Input it was given, by number, with the call each came from.
+    pub(crate) const fn given(&self) -> &BTreeMap<u64, CallId> {
+        &self.given
+    }
+
+    /// What came of it; none while it runs.
+    pub(crate) fn report(&self, now: u64) -> Option<TaskReport> {
+        let lost = |reason: &str| TaskReport::Lost {
+            reason: reason.to_owned(),
+            stdout: self.captured(now),
+            stderr: CapturedStream::default(),
+        };
+        match self.state {
+            State::Runs => None,
+            State::Over { .. } => self.output().map(TaskReport::Ended),
+            State::NotStarted => Some(lost("it could not be started")),
+            State::Lost => Some(lost("its shim left no word")),
+            State::Barred => Some(lost("it was never started")),
+        }
+    }
+
+    /// Its end, once it has one.
+    pub(crate) fn output(&self) -> Option<CommandOutput> {
+        let State::Over { end, at } = self.state else {
+            return None;
+        };
+        Some(CommandOutput {
+            end,
+            stdout: self.captured(at),
+            stderr: CapturedStream::default(),
+            duration_ms: at.saturating_sub(self.began),
+            leftovers: 0,
+        })
+    }
+
+    /// What it has printed so far.
+    pub(crate) fn captured(&self, now: u64) -> CapturedStream {
+        let text = self.text(now);
+        CapturedStream {
+            total_bytes: text.len() as u64,
+            head: text,
+            ..CapturedStream::default()
+        }
+    }
+
+    pub(crate) fn printed(&self, now: u64) -> TaskPrinted {
+        let text = self.text(now);
+        let bytes = text.len() as u64;
+        TaskPrinted {
+            output: StreamPart {
+                text,
+                next_offset: bytes,
+                total_bytes: bytes,
+                ..StreamPart::default()
+            },
+            stderr: None,
+        }
+    }
+
+    fn text(&self, now: u64) -> String {
+        let until = match self.state {
+            State::Over { at, .. } => at,
+            State::Runs | State::Lost => now,
+            State::NotStarted | State::Barred => self.began,
+        };
+        let lines = (until.saturating_sub(self.began) / LINE_EVERY_MS).min(LINES);
+        (0..lines).map(|line| format!("line {line}\n")).collect()
+    }
+}

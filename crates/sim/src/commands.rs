@@ -1,0 +1,209 @@
+//! The world of commands: it outlives every host, as shims do, and remembers what was started even when those who
+//! asked for it are told to forget it.
+//!
+//! Its rules: a command is started at most once ever, never in a home that is gone, and input is given once.
+
+use crate::command::{Command, Fate, State};
+use crate::violation::{Verdict, ensure};
+use holon_domain::CallId;
+use holon_domain::command::TaskPrinted;
+use holon_domain::intent::TaskInput;
+use holon_domain::task::TaskReport;
+use holon_engine::ports::CommandKey;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Every command there is, by its name.
+#[derive(Debug, Default)]
+pub(crate) struct Commands {
+    /// Time since the beginning, by a clock that never jumps.
+    clock: u64,
+    found: BTreeMap<String, Command>,
+    /// How often each was ever started.
+    starts: BTreeMap<String, u32>,
+    /// Homes that are gone.
+    gone: BTreeSet<String>,
+}
+
+impl Commands {
+    pub(crate) const fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// Time passes; what has run for long enough ends.
+    pub(crate) fn pass(&mut self, millis: u64) {
+        self.clock += millis;
+        for command in self.found.values_mut() {
+            command.age(self.clock);
+        }
+    }
+
+    /// A command that was begun or barred and is not forgotten.
+    pub(crate) fn get(&self, key: &CommandKey) -> Option<&Command> {
+        self.found.get(&key.name)
+    }
+
+    /// Starts a command, or finds it if it was begun.
+    pub(crate) fn begin(&mut self, key: &CommandKey, fate: Fate) -> Verdict<()> {
+        if self.found.contains_key(&key.name) {
+            return Ok(());
+        }
+        ensure(
+            !self.gone.contains(&key.agent_home),
+            "no command is started in a home that is gone",
+            || key.name.clone(),
+        )?;
+        let times = self.starts.entry(key.name.clone()).or_default();
+        *times += 1;
+        ensure(*times == 1, "a command is started at most once", || {
+            format!("{} was started {times} times", key.name)
+        })?;
+        let command = Command::started(&key.agent_home, &key.call, fate, self.clock);
+        self.found.insert(key.name.clone(), command);
+        Ok(())
+    }
+
+    /// What was never begun never will be.
+    pub(crate) fn bar(&mut self, key: &CommandKey) {
+        self.found
+            .entry(key.name.clone())
+            .or_insert_with(|| Command::barred(&key.agent_home, &key.call));
+    }
+
+    pub(crate) fn ask_to_end(&mut self, key: &CommandKey) {
+        if let Some(command) = self.found.get_mut(&key.name) {
+            command.ask_to_end(self.clock);
+        }
+    }
+
+    pub(crate) fn kill(&mut self, key: &CommandKey) {
+        if let Some(command) = self.found.get_mut(&key.name) {
+            command.kill(self.clock);
+        }
+    }
+
+    /// What came of a command; none while it runs. Nobody can tell of one that is not there.
+    pub(crate) fn report(&self, key: &CommandKey) -> Option<TaskReport> {
+        match self.found.get(&key.name) {
+            Some(command) => command.report(self.clock),
+            None => Some(TaskReport::Lost {
+                reason: "nothing is known of it".to_owned(),
+                stdout: Default::default(),
+                stderr: Default::default(),
+            }),
+        }
+    }
+
+    /// Gives input on behalf of a call. The inner error is why the command took none.
+    pub(crate) fn input(
+        &mut self,
+        key: &CommandKey,
+        call: &CallId,
+        input: &TaskInput,
+    ) -> Verdict<Result<u64, String>> {
+        let Some(command) = self.found.get_mut(&key.name) else {
+            return Ok(Err("nothing is known of it".to_owned()));
+        };
+        let before = command.given().get(&input.number).cloned();
+        let taken = command.take(input.number, call, input.close_input);
+        let known = command.given();
+        ensure(
+            before.is_none_or(|before| before == *call),
+            "two inputs never have the same number",
+            || format!("{} of {call} at {}", input.number, key.name),
+        )?;
+        let times = known.values().filter(|given| *given == call).count();
+        ensure(times <= 1, "the input of a call is given once", || {
+            format!("{call} wrote {times} times to {}", key.name)
+        })?;
+        let last = known.keys().next_back().copied();
+        ensure(
+            taken.is_err() || last == Some(input.number),
+            "later input has a greater number",
+            || format!("{} after {last:?} at {}", input.number, key.name),
+        )?;
+        Ok(taken.map(|()| input.input.len() as u64))
+    }
+
+    pub(crate) fn printed(&self, key: &CommandKey) -> Result<TaskPrinted, &'static str> {
+        match self.found.get(&key.name) {
+            Some(command) => Ok(command.printed(self.clock)),
+            None => Err("its output is not kept"),
+        }
+    }
+
+    /// Whoever asked for a command needs it no more.
+    pub(crate) fn forget(&mut self, key: &CommandKey) -> Verdict<()> {
+        let runs = self.found.remove(&key.name).is_some_and(|one| one.runs());
+        ensure(!runs, "what is forgotten is over", || key.name.clone())
+    }
+
+    /// Forgets what is in no row, at a boot. Nothing of it may run: a crash leaves no command that nobody follows.
+    pub(crate) fn sweep(&mut self, home: &str, known: &BTreeSet<String>) -> Verdict<u64> {
+        let swept: Vec<String> = self
+            .found
+            .iter()
+            .filter(|(name, command)| command.home == home && !known.contains(*name))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in &swept {
+            let runs = self.found.remove(name).is_some_and(|one| one.runs());
+            ensure(!runs, "every command that runs is in a row", || {
+                name.clone()
+            })?;
+        }
+        Ok(swept.len() as u64)
+    }
+
+    /// A home goes, with everything that was kept in it.
+    pub(crate) fn remove_home(&mut self, home: &str) -> Verdict<()> {
+        let left = self.running_in(home).map(|command| command.call.as_str());
+        let left: Vec<&str> = left.collect();
+        ensure(
+            left.is_empty(),
+            "a home goes only after its last command",
+            || format!("{left:?} in {home}"),
+        )?;
+        self.found.retain(|_, command| command.home != home);
+        self.gone.insert(home.to_owned());
+        Ok(())
+    }
+
+    /// Commands that run.
+    pub(crate) fn running(&self) -> impl Iterator<Item = (&String, &Command)> {
+        self.found.iter().filter(|(_, command)| command.runs())
+    }
+
+    /// Those of one agent.
+    pub(crate) fn running_in(&self, home: &str) -> impl Iterator<Item = &Command> {
+        let all = self.running().map(|(_, command)| command);
+        all.filter(move |command| command.home == home)
+    }
+
+    /// Commands of a call that are not forgotten.
+    pub(crate) fn of_call(&self, call: &CallId) -> impl Iterator<Item = &Command> {
+        let all = self.found.values();
+        all.filter(move |command| command.call == *call)
+    }
+
+    /// How many commands of a call were ever started.
+    pub(crate) fn started_by(&self, key: &CommandKey) -> usize {
+        let of_batch = format!("{}-", key.name);
+        let is_its = |name: &&String| **name == key.name || name.starts_with(&of_batch);
+        self.starts.keys().filter(is_its).count()
+    }
+
+    /// The shim of a command dies without a word; the command goes with it.
+    pub(crate) fn lose(&mut self, name: &str) {
+        if let Some(command) = self.found.get_mut(name).filter(|command| command.runs()) {
+            command.state = State::Lost;
+        }
+    }
+
+    /// The machine goes down with everything that runs.
+    pub(crate) fn lose_all(&mut self) {
+        let names: Vec<String> = self.running().map(|(name, _)| name.clone()).collect();
+        for name in names {
+            self.lose(&name);
+        }
+    }
+}

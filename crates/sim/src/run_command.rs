@@ -1,0 +1,194 @@
+//! Running the commands of calls: started or found, waited for, and let go on as tasks; several of one call in a row.
+
+use crate::command::{Command, Fate, State};
+use crate::errand::{Came, Errand};
+use crate::plan::Fault;
+use crate::violation::{Verdict, stored};
+use crate::world::World;
+use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning};
+use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
+use holon_domain::task::{
+    CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus, cmd_digest,
+};
+use holon_domain::{AgentId, TaskId, Timestamp};
+use holon_engine::ports::CommandKey;
+use holon_tools::exec_command_batch::ItemOutcome;
+use holon_tools::{exec_command, exec_command_batch};
+
+impl World {
+    /// Starts the command of a call, or finds it; unless a task runs an equal one and that will do.
+    pub(crate) fn begin_command(
+        &mut self,
+        agent_id: &AgentId,
+        errand: &Errand<'_>,
+        command: &ExecCommand,
+    ) -> Verdict<Came> {
+        if command.duplicate_policy == DuplicatePolicy::ReuseRunning
+            && self.bench.commands.get(&errand.key).is_none()
+            && let Some(task) = self.running_already(agent_id, errand, command)?
+        {
+            self.model.coverage.count("command:reused");
+            let envelope = exec_command::already_running(command, &task, self.now);
+            return Ok(Came::To(envelope, None));
+        }
+        self.begin_or_find(&errand.key, command, None)?;
+        Ok(Came::Waits(Vec::new()))
+    }
+
+    fn running_already(
+        &self,
+        agent_id: &AgentId,
+        errand: &Errand<'_>,
+        command: &ExecCommand,
+    ) -> Verdict<Option<TaskRecord>> {
+        let reader = self.db.reader();
+        let Some((no, _)) = stored(reader.agent(agent_id))? else {
+            return Ok(None);
+        };
+        let digest = cmd_digest(command, errand.workspace);
+        let is_same = |task: &TaskRecord| {
+            let spec = task.command().filter(|spec| spec.cmd_digest == digest);
+            let key = spec.map(|spec| CommandKey::of_call(&errand.key.agent_home, &spec.call_id));
+            let alive = key.and_then(|key| self.bench.commands.get(&key).map(Command::runs));
+            task.status == TaskStatus::Running && alive == Some(true)
+        };
+        let tasks = stored(reader.active_tasks(no))?;
+        Ok(tasks.into_iter().find(is_same))
+    }
+
+    fn begin_or_find(
+        &mut self,
+        key: &CommandKey,
+        command: &ExecCommand,
+        limit: Option<u64>,
+    ) -> Verdict<()> {
+        let fate = self.draw(command, limit);
+        if self.bench.commands.get(key).is_some() {
+            self.model.coverage.count("command:found_again");
+        }
+        self.trace
+            .note(|| format!("  begins or finds {}", key.name));
+        self.bench.commands.begin(key, fate)
+    }
+
+    fn draw(&mut self, command: &ExecCommand, limit: Option<u64>) -> Fate {
+        let fails = self.plan.has(Fault::Tool) && self.dice.percent(25);
+        let long = self.plan.has(Fault::Long) && self.dice.percent(60);
+        let runs_for = match self.dice.below(5) {
+            _ if !long => Some(self.dice.below(500)),
+            0 => Some(self.dice.below(5_000)),
+            1 => Some(self.dice.below(60_000)),
+            2 => Some(self.dice.below(3_600_000)),
+            _ => None,
+        };
+        let end = match self.dice.below(3) {
+            0 if fails => CommandEnd::Signalled { signal: 11 },
+            _ => CommandEnd::Exited {
+                status: i32::from(fails),
+            },
+        };
+        Fate {
+            runs_for,
+            end,
+            stubborn: self.dice.percent(40),
+            starts: !(fails && self.dice.percent(30)),
+            limit,
+            takes_input: command.accepts_input,
+        }
+    }
+
+    pub(crate) fn wait_for_command(&mut self, errand: &Errand<'_>, command: &ExecCommand) -> Came {
+        let clock = self.bench.commands.clock();
+        let Some(found) = self.bench.commands.get(&errand.key) else {
+            return Came::Nothing;
+        };
+        let envelope = match found.state {
+            State::Barred => return Came::Nothing,
+            State::Over { .. } => match found.output() {
+                Some(output) => exec_command::completed(command, &output),
+                None => return Came::Nothing,
+            },
+            State::NotStarted | State::Lost => exec_command::failed(command, &failure(found)),
+            State::Runs => {
+                let late = found.began() + command.yield_time_ms;
+                if clock >= late {
+                    return promoted(errand, command, found, (clock, self.now));
+                }
+                let until = found.will_end().map_or(late, |(at, _)| at.min(late));
+                self.wait(Some(until));
+                return Came::Waits(Vec::new());
+            }
+        };
+        Came::To(envelope, None)
+    }
+
+    /// Takes the commands of a batch one step further.
+    pub(crate) fn run_next(
+        &mut self,
+        errand: &Errand<'_>,
+        batch: &ExecCommandBatch,
+        mut done: Vec<ItemOutcome>,
+    ) -> Verdict<Came> {
+        let Some(item) = batch.items.get(done.len()) else {
+            return Ok(Came::To(exec_command_batch::completed(batch, &done), None));
+        };
+        if batch.stop_on_error && done.iter().any(ItemOutcome::failed) {
+            done.push(ItemOutcome::Skipped);
+            return Ok(Came::Waits(done));
+        }
+        let key = errand.key.item(done.len() + 1);
+        let Some(found) = self.bench.commands.get(&key) else {
+            self.begin_or_find(&key, item, Some(item.yield_time_ms))?;
+            return Ok(Came::Waits(done));
+        };
+        match found.state {
+            State::Barred => return Ok(Came::Nothing),
+            State::Over { .. } => done.extend(found.output().map(ItemOutcome::Ran)),
+            State::NotStarted | State::Lost => done.push(ItemOutcome::NotRun(failure(found))),
+            State::Runs => {
+                let until = found.will_end().map(|(at, _)| at);
+                self.wait(until);
+            }
+        }
+        Ok(Came::Waits(done))
+    }
+}
+
+fn failure(command: &Command) -> CommandFailure {
+    match command.state {
+        State::Lost => CommandFailure::Lost {
+            reason: "its shim left no word".to_owned(),
+            output_tail: String::new(),
+        },
+        State::Runs | State::Over { .. } | State::NotStarted | State::Barred => {
+            CommandFailure::Spawn {
+                reason: "no such shell".to_owned(),
+            }
+        }
+    }
+}
+
+fn promoted(
+    errand: &Errand<'_>,
+    command: &ExecCommand,
+    found: &Command,
+    (clock, now): (u64, Timestamp),
+) -> Came {
+    let spec = CommandTaskSpec {
+        promoted_from_exec_command: true,
+        ..CommandTaskSpec::of(&errand.call.id, command, errand.workspace)
+    };
+    let handle = TaskHandle {
+        task_id: TaskId::of_call(&errand.call.id),
+        task_kind: TaskKind::CommandTask,
+        status: TaskStatus::Running,
+    };
+    let running = CommandRunning {
+        workdir: spec.workdir.clone(),
+        started_at: now,
+        stdout: found.captured(clock),
+        stderr: CapturedStream::default(),
+    };
+    let envelope = exec_command::promoted(command, &handle, &running);
+    Came::To(envelope, Some(Box::new(spec)))
+}

@@ -1,0 +1,380 @@
+//! The oracle's book of tasks: how rows may come, move and end, what is told of an end, and whether that is true.
+//!
+//! Written from the contract: a row begins as a promoted command or as one whose call was called off; it moves forward
+//! only and ends once; its end is told by one message, in the same commit, unless somebody stopped it on purpose.
+
+use crate::command::{Command, State};
+use crate::coverage::Coverage;
+use crate::errand::key_of;
+use crate::follow::keys_of;
+use crate::tools::Bench;
+use crate::violation::{Verdict, ensure, violation};
+use holon_domain::authority::AuthorityClass;
+use holon_domain::block::ToolCall;
+use holon_domain::command::CommandEnd;
+use holon_domain::event::Event;
+use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_domain::tool::{ToolEnvelope, ToolErrorKind, ToolOutcome};
+use holon_domain::{CallId, MessageId, TaskId};
+use std::collections::BTreeMap;
+
+/// The task that runtimes of old tell of; it has no row.
+pub(crate) const OUTSIDE: &str = "task_sim";
+
+/// Everything known of an agent's tasks.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    rows: BTreeMap<TaskId, TaskRecord>,
+    /// In the order they were first seen.
+    order: Vec<TaskId>,
+    /// How often each was recorded to have ended.
+    ends: BTreeMap<TaskId, u32>,
+    /// The message each end was told by.
+    told: BTreeMap<TaskId, MessageId>,
+    fresh: Fresh,
+}
+
+/// What was seen since the rows were last compared.
+#[derive(Debug, Default)]
+struct Fresh {
+    promoted: Vec<TaskId>,
+    stopped: Vec<TaskId>,
+    results: Vec<(TaskId, MessageId)>,
+}
+
+impl Ledger {
+    /// Rows, in the order of their ids.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &TaskRecord> {
+        self.rows.values()
+    }
+
+    /// Rows that are not over.
+    pub(crate) fn active(&self) -> impl Iterator<Item = &TaskRecord> {
+        self.rows().filter(|row| !row.status.is_terminal())
+    }
+
+    /// Their ids: first those that are not over, and of each kind the newest first.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &TaskId> {
+        let is_over = |id: &&TaskId| {
+            self.rows
+                .get(*id)
+                .is_some_and(|row| row.status.is_terminal())
+        };
+        let active = self.order.iter().rev().filter(move |id| !is_over(id));
+        active.chain(self.order.iter().rev().filter(is_over))
+    }
+
+    /// Whether a row that is not over stands for the commands of a call.
+    pub(crate) fn follows(&self, call: &CallId) -> bool {
+        let row = self.rows.get(&TaskId::of_call(call));
+        row.is_some_and(|row| !row.status.is_terminal())
+    }
+
+    /// Whether a message tells the end of one of these tasks.
+    pub(crate) fn is_told_by(&self, id: &MessageId) -> bool {
+        self.told.values().any(|told| told == id)
+    }
+
+    /// A message was queued.
+    pub(crate) fn hear_message(&mut self, envelope: &MessageEnvelope) -> Verdict<()> {
+        let (MessageKind::TaskResult, Origin::Task { task_id }) = (envelope.kind, &envelope.origin)
+        else {
+            return Ok(());
+        };
+        if task_id.as_str() == OUTSIDE {
+            return Ok(());
+        }
+        let before = self.told.insert(task_id.clone(), envelope.id.clone());
+        ensure(before.is_none(), "the end of a task is told once", || {
+            format!("{task_id} by {before:?} and {}", envelope.id)
+        })?;
+        ensure(
+            envelope.authority_class == AuthorityClass::RuntimeInstruction,
+            "the end of a task is told by the runtime",
+            || format!("{task_id} with {:?}", envelope.authority_class),
+        )?;
+        let result = (task_id.clone(), envelope.id.clone());
+        self.fresh.results.push(result);
+        Ok(())
+    }
+
+    /// A call got its result.
+    pub(crate) fn hear_result(&mut self, call: &ToolCall, envelope: &ToolEnvelope) -> Verdict<()> {
+        let named = call.input.get("task_id").and_then(|id| id.as_str());
+        let about_task = matches!(
+            call.name.as_str(),
+            "TaskStatus" | "TaskStop" | "TaskInput" | "TaskOutput"
+        );
+        if let (true, Some(named)) = (about_task, named) {
+            self.judge_named(&TaskId::from_stored(named), call, envelope)?;
+        }
+        if says(envelope, "disposition") == Some("promoted_to_task") {
+            self.fresh.promoted.push(TaskId::of_call(&call.id));
+        }
+        Ok(())
+    }
+
+    /// A call about a task finds its agent's own, and no other.
+    fn judge_named(
+        &mut self,
+        id: &TaskId,
+        call: &ToolCall,
+        envelope: &ToolEnvelope,
+    ) -> Verdict<()> {
+        let kind = envelope.error().map(|error| error.kind);
+        let known = self.rows.contains_key(id);
+        let found = match kind {
+            Some(ToolErrorKind::UnknownTask) => Some(false),
+            None => Some(true),
+            Some(_) => None,
+        };
+        ensure(
+            found.is_none_or(|found| found == known),
+            "a call about a task finds exactly its agent's own",
+            || format!("{} of {id}: {kind:?}, row: {known}", call.name),
+        )?;
+        if call.name == "TaskStop" && asked_to_stop(envelope) {
+            self.fresh.stopped.push(id.clone());
+        }
+        Ok(())
+    }
+
+    /// An event was recorded.
+    pub(crate) fn hear_event(&mut self, event: &Event) -> Verdict<()> {
+        match event {
+            Event::TaskStatusUpdated(moved) if moved.status.is_terminal() => {
+                let times = self.ends.entry(moved.task_id.clone()).or_default();
+                *times += 1;
+                ensure(*times == 1, "a task comes to one end", || {
+                    format!("{} came to {times}", moved.task_id)
+                })
+            }
+            Event::TaskResultReceived(result) => {
+                let told = self.told.get(&result.task_id);
+                ensure(
+                    told == Some(&result.message_id),
+                    "a recorded result names the message that tells it",
+                    || format!("{} by {told:?}", result.task_id),
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares the rows with those of the last look, and with the world.
+    pub(crate) fn compare(
+        &mut self,
+        rows: Vec<TaskRecord>,
+        bench: &Bench,
+        home: &str,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        let fresh = std::mem::take(&mut self.fresh);
+        let gone = rows.len() < self.rows.len();
+        ensure(!gone, "no row of a task is lost", || {
+            format!("{} of {}", rows.len(), self.rows.len())
+        })?;
+        for row in rows {
+            match self.rows.get(&row.id) {
+                None => {
+                    begins(&row, &fresh, coverage)?;
+                    self.order.push(row.id.clone());
+                }
+                Some(before) => moves(before, &row)?,
+            }
+            let before = self.rows.insert(row.id.clone(), row.clone());
+            let was_over = before.as_ref().is_some_and(|row| row.status.is_terminal());
+            let results = fresh.results.iter().filter(|(id, _)| *id == row.id).count();
+            if row.status.is_terminal() && !was_over {
+                self.judge_end(before.as_ref(), &row, results)?;
+                is_true(&row, bench, home)?;
+                coverage.count(format!("task_ended:{:?}", row.status));
+            } else {
+                ensure(
+                    results == 0,
+                    "the end of a task is told in the commit of its end",
+                    || format!("{} is {:?}", row.id, row.status),
+                )?;
+            }
+        }
+        self.judge_fresh(&fresh)
+    }
+
+    fn judge_end(
+        &self,
+        before: Option<&TaskRecord>,
+        row: &TaskRecord,
+        results: usize,
+    ) -> Verdict<()> {
+        let from = before.map(|before| before.status);
+        let (fits, told) = match (from, row.status) {
+            (Some(TaskStatus::Cancelling), TaskStatus::Cancelled | TaskStatus::Interrupted) => {
+                (true, 0)
+            }
+            (
+                Some(TaskStatus::Running),
+                TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Interrupted,
+            ) => (true, 1),
+            (Some(_) | None, _) => (false, 0),
+        };
+        ensure(fits, "a task ends as it was on its way to", || {
+            format!("{} from {from:?} to {:?}", row.id, row.status)
+        })?;
+        ensure(
+            results == told,
+            "the end of a task is told in the commit of its end, unless it was stopped on purpose",
+            || format!("{} from {from:?} was told {results} times", row.id),
+        )?;
+        let recorded = self.ends.get(&row.id).copied();
+        ensure(recorded == Some(1), "the end of a task is recorded", || {
+            format!("{} {recorded:?} times", row.id)
+        })
+    }
+
+    fn judge_fresh(&self, fresh: &Fresh) -> Verdict<()> {
+        for id in &fresh.promoted {
+            let known = self.rows.contains_key(id);
+            ensure(known, "a promoted command has its row at once", || {
+                id.to_string()
+            })?;
+        }
+        for (id, _) in &fresh.results {
+            let known = self.rows.contains_key(id);
+            ensure(known, "what is told to have ended has a row", || {
+                id.to_string()
+            })?;
+        }
+        for id in &fresh.stopped {
+            let status = self.rows.get(id).map(|row| row.status);
+            ensure(
+                status == Some(TaskStatus::Cancelling),
+                "a task that is said to be stopped is being stopped",
+                || format!("{id} is {status:?}"),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Counts what a host that starts finds of tasks.
+    pub(crate) fn count_restart(&self, bench: &Bench, home: &str, coverage: &mut Coverage) {
+        for row in self.active() {
+            let command = bench.commands.get(&key_of(home, row));
+            let runs = command.is_some_and(Command::runs);
+            coverage.count(match row.status {
+                TaskStatus::Cancelling => "restart:cancelling_task",
+                _ if runs => "restart:running_task",
+                _ => "restart:unreported_end",
+            });
+        }
+    }
+
+    /// When nothing is left to do, a task is over or its command runs.
+    pub(crate) fn at_rest(&self, bench: &Bench, home: &str) -> Verdict<()> {
+        for row in self.active() {
+            let command = bench.commands.get(&key_of(home, row));
+            let runs = command.is_some_and(Command::runs);
+            ensure(
+                row.status == TaskStatus::Running && runs,
+                "in the end a task is over or its command runs",
+                || format!("{} is {:?}, runs: {runs}", row.id, row.status),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A row begins as a promoted command, or as one that is being stopped because its call was called off.
+fn begins(row: &TaskRecord, fresh: &Fresh, coverage: &mut Coverage) -> Verdict<()> {
+    let promoted = fresh.promoted.contains(&row.id);
+    let expected = if promoted {
+        (TaskStatus::Running, true)
+    } else {
+        (TaskStatus::Cancelling, false)
+    };
+    coverage.count(if promoted {
+        "task:promoted"
+    } else {
+        "task:taken_over"
+    });
+    ensure(
+        (row.status, row.terminal_reentry) == expected,
+        "a task begins as a promoted command, or being stopped",
+        || format!("{row:?}"),
+    )
+}
+
+/// A row that is over never changes, and another only moves forward.
+fn moves(before: &TaskRecord, row: &TaskRecord) -> Verdict<()> {
+    if before.status.is_terminal() {
+        return ensure(before == row, "a task that is over never changes", || {
+            format!("{before:?} became {row:?}")
+        });
+    }
+    let back = before.status == TaskStatus::Cancelling && row.status == TaskStatus::Running;
+    let same = before.recovery == row.recovery && before.created_at == row.created_at;
+    ensure(!back && same, "a task moves forward only", || {
+        format!("{before:?} became {row:?}")
+    })
+}
+
+/// What a row says of its end is what the world saw.
+fn is_true(row: &TaskRecord, bench: &Bench, home: &str) -> Verdict<()> {
+    let key = key_of(home, row);
+    let keys = keys_of(row, &key);
+    let states: Vec<Option<State>> = keys
+        .iter()
+        .map(|key| bench.commands.get(key).map(|command| command.state))
+        .collect();
+    let runs = states.contains(&Some(State::Runs));
+    ensure(
+        !runs,
+        "a task that is over has no command that runs",
+        || row.id.to_string(),
+    )?;
+    let [state] = states.as_slice() else {
+        return Ok(());
+    };
+    let seen = match (row.status, state) {
+        (TaskStatus::Completed, Some(State::Over { end, .. })) => {
+            *end == CommandEnd::Exited { status: 0 }
+        }
+        (TaskStatus::Failed, Some(State::Over { end, .. })) => {
+            *end != CommandEnd::Exited { status: 0 }
+        }
+        (TaskStatus::Cancelled, Some(State::Over { .. }))
+        | (TaskStatus::Interrupted, None | Some(State::Lost | State::NotStarted | State::Barred)) => {
+            true
+        }
+        (_, _) => false,
+    };
+    if !seen {
+        return violation(
+            "what is said of a task's end is what the world saw",
+            format!("{} is {:?}, seen {state:?}", row.id, row.status),
+        );
+    }
+    Ok(())
+}
+
+/// A word of a result.
+pub(crate) fn says<'a>(envelope: &'a ToolEnvelope, field: &str) -> Option<&'a str> {
+    match &envelope.outcome {
+        ToolOutcome::Success { result } => result.get(field)?.as_str(),
+        ToolOutcome::Error { .. } => None,
+    }
+}
+
+fn asked_to_stop(envelope: &ToolEnvelope) -> bool {
+    flag(envelope, "stop_requested")
+}
+
+/// A flag of a result.
+pub(crate) fn flag(envelope: &ToolEnvelope, field: &str) -> bool {
+    match &envelope.outcome {
+        ToolOutcome::Success { result } => {
+            result.get(field).and_then(serde_json::Value::as_bool) == Some(true)
+        }
+        ToolOutcome::Error { .. } => false,
+    }
+}

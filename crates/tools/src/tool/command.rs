@@ -1,0 +1,186 @@
+//! What the tools that run commands share: rules for their arguments, how an end and a failure are told, which files
+//! keep the whole output.
+//!
+//! Does not know which tool asks: errors are about a `Subject`. Invariant: what is repeated of a command here is short.
+
+use crate::input::Subject;
+use crate::preview::{Previews, Shown};
+use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
+use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES, TASK_SUMMARY_BYTES};
+use holon_domain::task::ArtifactRef;
+use holon_domain::text;
+use holon_domain::tool::{ToolError, ToolErrorKind, ToolOutputBudget};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Shells report a death by signal as this plus the signal's number.
+const SIGNAL_BASE: i32 = 128;
+/// And a command that was stopped because its time was up as this.
+const TIMED_OUT_STATUS: i32 = 124;
+/// The detail of a lost command that holds its last output.
+pub(crate) const OUTPUT_TAIL: &str = "output_tail";
+/// The detail of a lost command that holds it as it was given.
+pub(crate) const RUN_AGAIN: &str = "run_again";
+
+/// The command text; an empty one runs nothing.
+pub(crate) fn cmd(subject: Subject<'_>, value: String) -> Result<String, ToolError> {
+    if value.trim().is_empty() {
+        return Err(subject
+            .invalid(Some("cmd"), "the command is empty")
+            .hint("give the command to run"));
+    }
+    without_nul(subject, "cmd", value)
+}
+
+/// An optional text; models write an empty one for "none".
+pub(crate) fn given(
+    subject: Subject<'_>,
+    field: &str,
+    value: Option<String>,
+) -> Result<Option<String>, ToolError> {
+    value
+        .filter(|value| !value.trim().is_empty())
+        .map(|value| without_nul(subject, field, value))
+        .transpose()
+}
+
+/// No operating system takes a NUL inside an argument or a path; said here, the model learns which one it was.
+fn without_nul(subject: Subject<'_>, field: &str, value: String) -> Result<String, ToolError> {
+    if value.contains('\0') {
+        return Err(subject
+            .invalid(Some(field), "it contains a NUL character")
+            .hint("remove the NUL character"));
+    }
+    Ok(value)
+}
+
+/// How much of the output is asked for; the host has the last word on how much that is.
+pub(crate) fn output_tokens(
+    subject: Subject<'_>,
+    asked: Option<u64>,
+) -> Result<Option<u32>, ToolError> {
+    if asked == Some(0) {
+        let hint = "leave max_output_tokens out for the usual amount, or give at least 1";
+        return Err(subject
+            .invalid(Some("max_output_tokens"), "it must be at least 1")
+            .hint(hint));
+    }
+    Ok(asked.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX)))
+}
+
+/// How much of the output is shown: what the host allowed, or the usual amount.
+pub(crate) fn shown_tokens(allowed: Option<u32>) -> u32 {
+    ToolOutputBudget::default().allow(allowed)
+}
+
+/// The command on one line, short.
+pub(crate) fn cmd_preview(cmd: &str) -> String {
+    // A look at the beginning is enough, also of a very long command.
+    let beginning = text::prefix(cmd, EVENT_PREVIEW_BYTES * 4);
+    let line: Vec<&str> = beginning.split_whitespace().collect();
+    text::preview(&line.join(" "), EVENT_PREVIEW_BYTES)
+}
+
+/// The exit status as shells tell it, and the signal, if it was one.
+pub(crate) const fn exit(end: CommandEnd) -> (i32, Option<i32>) {
+    match end {
+        CommandEnd::Exited { status } => (status, None),
+        CommandEnd::Signalled { signal } => (SIGNAL_BASE.saturating_add(signal), Some(signal)),
+        CommandEnd::TimedOut => (TIMED_OUT_STATUS, None),
+    }
+}
+
+/// Files that hold what was cut out of a command's output, and which of them is which stream.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Files {
+    artifacts: Vec<ArtifactRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stdout_artifact: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stderr_artifact: Option<usize>,
+}
+
+impl Files {
+    /// Those of a finished command. A stream that is shown whole needs no file.
+    pub(crate) fn of(output: &CommandOutput, previews: &Previews) -> Self {
+        let mut files = Self::default();
+        files.stdout_artifact = files.add(&output.stdout, &previews.stdout);
+        files.stderr_artifact = files.add(&output.stderr, &previews.stderr);
+        files
+    }
+
+    fn add(&mut self, stream: &CapturedStream, shown: &Shown) -> Option<usize> {
+        let path = stream.path.clone().filter(|_| shown.cut)?;
+        self.artifacts.push(ArtifactRef { path });
+        Some(self.artifacts.len() - 1)
+    }
+
+    /// One line for each stream that was cut.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        [
+            ("stdout", self.stdout_artifact),
+            ("stderr", self.stderr_artifact),
+        ]
+        .into_iter()
+        .filter_map(|(name, index)| {
+            let file = self.artifacts.get(index?)?;
+            Some(format!("{name} is cut here; all of it: {}", file.path))
+        })
+    }
+}
+
+/// A command that was not run to its end, as a model reads it.
+pub(crate) fn explain(cmd: &str, workdir: Option<&str>, failure: &CommandFailure) -> ToolError {
+    let (kind, details, hint) = match failure {
+        CommandFailure::OutsideRoot {
+            workdir,
+            execution_root,
+        } => (
+            ToolErrorKind::ExecutionRootViolation,
+            json!({"field": "workdir", "workdir": brief(workdir), "execution_root": brief(execution_root)}),
+            "omit workdir or give a path inside the execution root",
+        ),
+        CommandFailure::MissingWorkdir { workdir } => (
+            ToolErrorKind::CommandSpawnFailed,
+            json!({"field": "workdir", "workdir": brief(workdir)}),
+            "omit workdir, give a directory that exists, or make it first",
+        ),
+        CommandFailure::Spawn { reason } => (
+            ToolErrorKind::CommandSpawnFailed,
+            json!({"reason": brief(reason), "cmd_preview": cmd_preview(cmd)}),
+            "nothing was run; omit shell to use the user's own, or check that the one you named exists",
+        ),
+        CommandFailure::Cancelled => (
+            ToolErrorKind::RunAborted,
+            json!({"cmd_preview": cmd_preview(cmd)}),
+            "it may have done part of its work: look before you repeat it",
+        ),
+        CommandFailure::Lost { output_tail, .. } => (
+            ToolErrorKind::OutcomeUnknown,
+            lost(cmd, workdir, output_tail),
+            "it may have done all, part or nothing of its work: look before you run it again",
+        ),
+    };
+    let message = text::preview(&failure.to_string(), FAILURE_SUMMARY_BYTES);
+    ToolError::new(kind, message).details(details).hint(hint)
+}
+
+/// What is left of a lost command: the way to run it again, and its last words.
+fn lost(cmd: &str, workdir: Option<&str>, output_tail: &str) -> Value {
+    let mut details = json!({ OUTPUT_TAIL: text::suffix(output_tail, TASK_SUMMARY_BYTES) });
+    let again = if cmd.len() <= TASK_SUMMARY_BYTES {
+        cmd.to_owned()
+    } else {
+        // Too long to be said twice; the call has it.
+        format!("{} (as in the call)", cmd_preview(cmd))
+    };
+    details[RUN_AGAIN] = json!(again);
+    if let Some(workdir) = workdir {
+        details["workdir"] = json!(brief(workdir));
+    }
+    details
+}
+
+fn brief(text: &str) -> String {
+    text::preview(text, EVENT_PREVIEW_BYTES)
+}

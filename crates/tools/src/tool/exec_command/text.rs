@@ -1,0 +1,131 @@
+//! What a model reads of a command: the outcome first, so that it survives any later cut, then what was printed.
+//!
+//! Rendered from the stored result alone.
+
+use super::envelope::{AlreadyRunning, Completed, Disposition, Promoted};
+use crate::lines::{line, section, span};
+use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN, cmd_preview};
+use holon_domain::tool::ToolError;
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// A result as a shell would show it.
+pub(crate) fn text(result: &Disposition) -> String {
+    match result {
+        Disposition::Completed(completed) => ended(completed),
+        Disposition::PromotedToTask(promoted) => goes_on(promoted),
+        Disposition::AlreadyRunning(running) => runs_already(running),
+    }
+}
+
+fn ended(completed: &Completed) -> String {
+    let mut text = format!("exit {}", completed.exit_status);
+    // Writing to a string cannot fail, so the results are of no interest.
+    if let Some(signal) = completed.signal {
+        write!(text, ", ended by signal {signal}").ok();
+    }
+    write!(text, " ({} ms)", completed.duration_ms).ok();
+    if completed.leftover_processes > 0 {
+        let count = completed.leftover_processes;
+        line(
+            &mut text,
+            &format!("processes it left running were stopped: {count}"),
+        );
+    }
+    for file in completed.files.lines() {
+        line(&mut text, &file);
+    }
+    section(&mut text, "stdout", &completed.stdout_preview);
+    section(&mut text, "stderr", &completed.stderr_preview);
+    if completed.stdout_preview.is_empty() && completed.stderr_preview.is_empty() {
+        line(&mut text, "(no output)");
+    }
+    text
+}
+
+fn goes_on(promoted: &Promoted) -> String {
+    let handle = &promoted.task_handle;
+    let status = crate::tool::task::spelled(handle.status);
+    let mut text = match promoted.waited_ms {
+        0 => format!("started as task {} ({status})", handle.task_id),
+        millis => format!(
+            "still running after {} as task {} ({status})",
+            span(millis),
+            handle.task_id
+        ),
+    };
+    let complaints = promoted.initial_stderr_preview.as_deref();
+    let names = match complaints {
+        Some(_) => ("stdout so far", "stderr so far"),
+        None => ("output so far", ""),
+    };
+    section(&mut text, names.0, &promoted.initial_output_preview);
+    section(&mut text, names.1, complaints.unwrap_or_default());
+    if promoted.initial_output_preview.is_empty() && complaints.is_none_or(str::is_empty) {
+        line(&mut text, "(no output yet)");
+    }
+    line(&mut text, &how_to_go_on(promoted));
+    text
+}
+
+fn how_to_go_on(promoted: &Promoted) -> String {
+    let mut cursor = format!("after_byte={}", promoted.next_offset);
+    if let Some(offset) = promoted.next_stderr_offset {
+        write!(cursor, " stderr_after_byte={offset}").ok();
+    }
+    let writes = if promoted.accepts_input {
+        "TaskInput writes to it, "
+    } else {
+        ""
+    };
+    format!(
+        "its result arrives as a message by itself: do other work or end the turn. TaskOutput with {cursor} reads what \
+         is new, {writes}TaskStop ends it."
+    )
+}
+
+fn runs_already(running: &AlreadyRunning) -> String {
+    let handle = &running.task_handle;
+    let mut text = format!(
+        "already running as task {} ({}) for {}: nothing was started; duplicate_policy=start_new starts another",
+        handle.task_id,
+        crate::tool::task::spelled(handle.status),
+        span(running.running_for_ms)
+    );
+    if let Some(command) = &running.command {
+        let cmd = cmd_preview(&command.cmd);
+        line(
+            &mut text,
+            &format!("command: {cmd} (in {})", command.workdir),
+        );
+    }
+    line(&mut text, &running.instructions);
+    text
+}
+
+/// The error without the last words of a lost command, and those words with the way to run it again as text: they are
+/// what the next step depends on, so they are shown whole and not as a clipped detail.
+pub(crate) fn split_lost(error: &ToolError) -> (ToolError, Option<String>) {
+    let mut rest = error.clone();
+    let mut take = |name: &str| {
+        let fields = rest.details.as_mut().and_then(Value::as_object_mut)?;
+        match fields.remove(name)? {
+            Value::String(text) => Some(text),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => None,
+        }
+    };
+    let Some(command) = take(RUN_AGAIN) else {
+        return (rest, None);
+    };
+    let mut text = format!("to run it again: {command}");
+    section(
+        &mut text,
+        "the last it printed",
+        &take(OUTPUT_TAIL).unwrap_or_default(),
+    );
+    (rest, Some(text))
+}

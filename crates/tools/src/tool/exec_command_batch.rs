@@ -1,0 +1,176 @@
+//! `ExecCommandBatch`: several commands one after the other in one call, none of which becomes a task.
+//!
+//! Owns the arguments and their rules; the result shape stands in `envelope`, what a model reads of it in `text`.
+
+mod envelope;
+mod text;
+
+pub use envelope::{ItemOutcome, completed};
+pub(crate) use text::text;
+
+use crate::input::{Subject, members, typed};
+use crate::tool::command;
+use crate::{input, schema};
+use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent};
+use holon_domain::limits::{BATCH_COMMAND_MS, BATCH_COMMANDS, YIELD_MAX_MS};
+use holon_domain::tool::{ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The tool's name.
+pub const NAME: &str = "ExecCommandBatch";
+/// Arguments of a command that make no sense when nobody can talk to it.
+const INTERACTIVE: [&str; 2] = ["tty", "accepts_input"];
+/// The time limit of an item, and what it was called before.
+const TIMEOUT: &str = "timeout_ms";
+const OLDER_TIMEOUT: &str = "yield_time_ms";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The commands, 1 to 12 of them, run in this order.
+    #[schemars(with = "Vec<Item>", length(min = 1, max = BATCH_COMMANDS))]
+    items: Vec<Value>,
+    /// Whether to skip the rest once an item fails. The default is false: all are run.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    stop_on_error: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Item {
+    /// The command, as you would type it into a shell.
+    #[schemars(length(min = 1))]
+    cmd: String,
+    /// The directory to run in, relative to the current directory of the active workspace and inside the execution
+    /// root.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    workdir: Option<String>,
+    /// The shell to run it with, by path or by name. Leave it out for the user's own shell.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    shell: Option<String>,
+    /// Whether to start the shell as a login shell. The default is false.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    login: Option<bool>,
+    /// How long it may run, in milliseconds: 120000 when left out, 600000 at most. Then it is stopped.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = YIELD_MAX_MS))]
+    timeout_ms: Option<u64>,
+    /// How much of its output you read at most, in estimated tokens: 8000 when left out. The whole batch shows at most
+    /// twice what its largest item may.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1))]
+    max_output_tokens: Option<u64>,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Run several short shell commands one after the other and read all their results at once: the \
+                      cheap way to look at many things. Each runs to its end or is stopped at its timeout_ms; none \
+                      becomes a task and none takes input: for that there is ExecCommand. An item fails when its exit \
+                      status is not 0, its time is up or it cannot be started."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::LocalEnvironment,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    if !(1..=BATCH_COMMANDS).contains(&args.items.len()) {
+        let problem = format!(
+            "{} commands are not between 1 and {BATCH_COMMANDS}",
+            args.items.len()
+        );
+        return Err(input::invalid(NAME, Some("items"), &problem)
+            .hint("give at least one command, and what is over the limit in a further call"));
+    }
+    let schema = spec.input_schema.pointer("/properties/items/items");
+    let items = args
+        .items
+        .iter()
+        .enumerate()
+        .map(|(place, item)| {
+            let subject = Subject::item(NAME, place + 1);
+            command_of(subject, schema.unwrap_or(&Value::Null), item)
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Intent::Host(HostAction::ExecCommandBatch(
+        ExecCommandBatch {
+            items,
+            stop_on_error: args.stop_on_error.unwrap_or(false),
+        },
+    )))
+}
+
+fn command_of(
+    subject: Subject<'_>,
+    schema: &Value,
+    item: &Value,
+) -> Result<ExecCommand, ToolError> {
+    // Models like to give the bare command.
+    let as_object = r#"give each item as a JSON object, like {"cmd": "ls"}"#;
+    let mut members = members(subject, item).map_err(|error| error.hint(as_object))?;
+    refuse_interactive(subject, &members)?;
+    rename_timeout(subject, &mut members)?;
+    let item: Item = typed(subject, schema, &Value::Object(members))?;
+    Ok(ExecCommand {
+        cmd: command::cmd(subject, item.cmd)?,
+        workdir: command::given(subject, "workdir", item.workdir)?,
+        shell: command::given(subject, "shell", item.shell)?,
+        login: item.login.unwrap_or(false),
+        tty: false,
+        accepts_input: false,
+        duplicate_policy: DuplicatePolicy::default(),
+        yield_time_ms: timeout(subject, item.timeout_ms)?,
+        max_output_tokens: command::output_tokens(subject, item.max_output_tokens)?,
+    })
+}
+
+fn refuse_interactive(subject: Subject<'_>, members: &Map<String, Value>) -> Result<(), ToolError> {
+    let Some(field) = INTERACTIVE
+        .into_iter()
+        .find(|name| members.contains_key(*name))
+    else {
+        return Ok(());
+    };
+    let message = format!("{subject} has `{field}`, which a command of a batch does not take");
+    let error = ToolError::new(ToolErrorKind::UnsupportedBatchCommandField, message)
+        .details(Value::Object(subject.details(Some(field))));
+    Err(error.hint(format!(
+        "leave {field} out, or run that command with ExecCommand"
+    )))
+}
+
+fn rename_timeout(subject: Subject<'_>, members: &mut Map<String, Value>) -> Result<(), ToolError> {
+    let Some(millis) = members.remove(OLDER_TIMEOUT) else {
+        return Ok(());
+    };
+    if members.contains_key(TIMEOUT) {
+        let problem = format!("it is the older name of `{TIMEOUT}`, and both are given");
+        return Err(subject
+            .invalid(Some(OLDER_TIMEOUT), &problem)
+            .hint(format!("give {TIMEOUT} only")));
+    }
+    members.insert(TIMEOUT.into(), millis);
+    Ok(())
+}
+
+fn timeout(subject: Subject<'_>, asked: Option<u64>) -> Result<u64, ToolError> {
+    let millis = asked.unwrap_or(BATCH_COMMAND_MS);
+    if (1..=YIELD_MAX_MS).contains(&millis) {
+        return Ok(millis);
+    }
+    let problem = format!("{millis} is not between 1 and {YIELD_MAX_MS}");
+    let hint = "leave timeout_ms out for the usual time, or run what takes longer with ExecCommand: it goes on as a task";
+    Err(subject.invalid(Some(TIMEOUT), &problem).hint(hint))
+}

@@ -1,0 +1,230 @@
+//! What a batch came to, in the shape that is stored: one entry for each command, whatever became of it.
+//!
+//! The call itself succeeds also when items fail. Invariant: what is shown of all items together is bounded. An item
+//! shows at most its own budget, and the batch at most twice the largest of these budgets, and never more than any call
+//! may show; what quiet items do not need goes to the loud ones.
+
+use super::NAME;
+use crate::preview::{self, Previews};
+use crate::tool::command::{self, Files, shown_tokens};
+use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput};
+use holon_domain::intent::{ExecCommand, ExecCommandBatch};
+use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_OUTPUT_TOKENS_MAX};
+use holon_domain::text;
+use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// How much more a batch may show than the largest of its items: it stands for several calls, but is read as one.
+const SHARED_BUDGETS: usize = 2;
+
+/// What became of one command of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemOutcome {
+    /// It was run to its end, or stopped because its time was up.
+    Ran(CommandOutput),
+    /// It was not run, or nobody knows.
+    NotRun(CommandFailure),
+    /// It was not begun, because an earlier one failed or the call was called off.
+    Skipped,
+}
+
+impl ItemOutcome {
+    /// Whether the item failed: with `stop_on_error` the rest is then skipped.
+    #[must_use]
+    pub const fn failed(&self) -> bool {
+        match self {
+            Self::Ran(output) => match output.end {
+                CommandEnd::Exited { status } => status != 0,
+                CommandEnd::Signalled { .. } | CommandEnd::TimedOut => true,
+            },
+            Self::NotRun(_) => true,
+            Self::Skipped => false,
+        }
+    }
+
+    /// Bytes at hand to be shown.
+    fn held(&self) -> usize {
+        match self {
+            Self::Ran(output) => preview::held(&output.stdout) + preview::held(&output.stderr),
+            Self::NotRun(CommandFailure::Lost { output_tail, .. }) => output_tail.len(),
+            Self::NotRun(
+                CommandFailure::OutsideRoot { .. }
+                | CommandFailure::MissingWorkdir { .. }
+                | CommandFailure::Spawn { .. }
+                | CommandFailure::Cancelled,
+            )
+            | Self::Skipped => 0,
+        }
+    }
+
+    const fn status(&self) -> Status {
+        match self {
+            Self::Skipped => Status::Skipped,
+            Self::Ran(_) | Self::NotRun(_) if self.failed() => Status::Failed,
+            Self::Ran(_) | Self::NotRun(_) => Status::Completed,
+        }
+    }
+}
+
+/// The result of a call, as it is stored and as its receipt is rendered from.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Batch {
+    pub(crate) item_count: usize,
+    pub(crate) completed_count: usize,
+    pub(crate) failed_count: usize,
+    /// Always none: a command that is not accepted fails the call before anything is run.
+    rejected_count: usize,
+    pub(crate) skipped_count: usize,
+    stop_on_error: bool,
+    pub(crate) items: Vec<Item>,
+}
+
+/// Where an item stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    Completed,
+    Failed,
+    Skipped,
+}
+
+/// One command of the batch.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Item {
+    /// Counted from 1.
+    pub(crate) index: usize,
+    pub(crate) cmd: String,
+    pub(crate) status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) exit_status: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signal: Option<i32>,
+    pub(crate) stdout_preview: String,
+    pub(crate) stderr_preview: String,
+    truncated: bool,
+    #[serde(flatten)]
+    pub(crate) files: Files,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) leftover_processes: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error_kind: Option<ToolErrorKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error_message: Option<String>,
+}
+
+/// The envelope of a batch. Items without an outcome count as skipped.
+#[must_use]
+pub fn completed(batch: &ExecCommandBatch, outcomes: &[ItemOutcome]) -> ToolEnvelope {
+    let outcomes = outcomes
+        .iter()
+        .chain(std::iter::repeat(&ItemOutcome::Skipped));
+    let pairs: Vec<(&ExecCommand, &ItemOutcome)> = batch.items.iter().zip(outcomes).collect();
+    let items: Vec<Item> = pairs
+        .iter()
+        .zip(budgets(&pairs))
+        .enumerate()
+        .map(|(place, ((command, outcome), budget))| item(place + 1, command, outcome, budget))
+        .collect();
+    let count = |status: Status| items.iter().filter(|item| item.status == status).count();
+    let result = Batch {
+        item_count: items.len(),
+        completed_count: count(Status::Completed),
+        failed_count: count(Status::Failed),
+        rejected_count: 0,
+        skipped_count: count(Status::Skipped),
+        stop_on_error: batch.stop_on_error,
+        items,
+    };
+    ToolEnvelope::success(NAME, super::text::header(&result), json!(result))
+}
+
+/// What each item may show, in bytes.
+fn budgets(pairs: &[(&ExecCommand, &ItemOutcome)]) -> Vec<usize> {
+    let own = |command: &ExecCommand| preview::budget(shown_tokens(command.max_output_tokens));
+    let largest = pairs.iter().map(|(command, _)| own(command)).max();
+    let most = preview::budget(TOOL_OUTPUT_TOKENS_MAX);
+    let shared = largest
+        .unwrap_or_default()
+        .saturating_mul(SHARED_BUDGETS)
+        .min(most);
+    let needs: Vec<usize> = pairs
+        .iter()
+        .map(|(command, outcome)| outcome.held().min(own(command)))
+        .collect();
+    preview::fair(&needs, shared)
+}
+
+fn item(index: usize, command: &ExecCommand, outcome: &ItemOutcome, budget: usize) -> Item {
+    let bare = Item {
+        index,
+        cmd: text::preview(&command.cmd, FAILURE_SUMMARY_BYTES),
+        status: outcome.status(),
+        exit_status: None,
+        signal: None,
+        stdout_preview: String::new(),
+        stderr_preview: String::new(),
+        truncated: false,
+        files: Files::default(),
+        duration_ms: None,
+        leftover_processes: None,
+        error_kind: None,
+        error_message: None,
+    };
+    match outcome {
+        ItemOutcome::Ran(output) => ran(bare, command, output, budget),
+        ItemOutcome::NotRun(failure) => not_run(bare, command, failure, budget),
+        ItemOutcome::Skipped => bare,
+    }
+}
+
+fn ran(bare: Item, command: &ExecCommand, output: &CommandOutput, budget: usize) -> Item {
+    let previews: Previews = preview::streams(&output.stdout, &output.stderr, budget);
+    let (exit_status, signal) = command::exit(output.end);
+    let (error_kind, error_message) = match output.end {
+        CommandEnd::TimedOut => (
+            Some(ToolErrorKind::CommandTimedOut),
+            Some(format!(
+                "stopped after {} ms, its time limit",
+                command.yield_time_ms
+            )),
+        ),
+        CommandEnd::Exited { .. } | CommandEnd::Signalled { .. } => (None, None),
+    };
+    Item {
+        exit_status: Some(exit_status),
+        signal,
+        truncated: previews.truncated(),
+        files: Files::of(output, &previews),
+        stdout_preview: previews.stdout.text,
+        stderr_preview: previews.stderr.text,
+        duration_ms: Some(output.duration_ms),
+        leftover_processes: Some(output.leftovers).filter(|count| *count > 0),
+        error_kind,
+        error_message,
+        ..bare
+    }
+}
+
+fn not_run(bare: Item, command: &ExecCommand, failure: &CommandFailure, budget: usize) -> Item {
+    let error = command::explain(&command.cmd, command.workdir.as_deref(), failure);
+    let last = match failure {
+        CommandFailure::Lost { output_tail, .. } => text::suffix(output_tail, budget),
+        CommandFailure::OutsideRoot { .. }
+        | CommandFailure::MissingWorkdir { .. }
+        | CommandFailure::Spawn { .. }
+        | CommandFailure::Cancelled => "",
+    };
+    let message = match error.recovery_hint {
+        Some(hint) => format!("{}; {hint}", error.message),
+        None => error.message,
+    };
+    Item {
+        stdout_preview: last.to_owned(),
+        error_kind: Some(error.kind),
+        error_message: Some(message),
+        ..bare
+    }
+}

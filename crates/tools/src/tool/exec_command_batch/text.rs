@@ -1,0 +1,70 @@
+//! What a model reads of a batch: a count, then each command under its number, however much of its output was cut.
+
+use super::envelope::{Batch, Item, Status};
+use crate::lines::{line, section};
+use crate::tool::command::cmd_preview;
+use std::fmt::Write as _;
+
+/// The grouped receipt.
+pub(crate) fn text(batch: &Batch) -> String {
+    let mut text = header(batch);
+    for item in &batch.items {
+        add(&mut text, item);
+    }
+    text
+}
+
+/// How many items came to what.
+pub(crate) fn header(batch: &Batch) -> String {
+    let mut text = format!(
+        "{}/{} items completed",
+        batch.completed_count, batch.item_count
+    );
+    for (count, what) in [
+        (batch.failed_count, "failed"),
+        (batch.skipped_count, "skipped"),
+    ] {
+        if count > 0 {
+            // Writing to a string cannot fail, here and below.
+            write!(text, ", {count} {what}").ok();
+        }
+    }
+    text
+}
+
+fn add(text: &mut String, item: &Item) {
+    line(
+        text,
+        &format!("[{}] {}", item.index, cmd_preview(&item.cmd)),
+    );
+    line(text, &outcome(item));
+    if let Some(count) = item.leftover_processes {
+        line(
+            text,
+            &format!("processes it left running were stopped: {count}"),
+        );
+    }
+    for file in item.files.lines() {
+        line(text, &file);
+    }
+    section(text, "stdout", &item.stdout_preview);
+    section(text, "stderr", &item.stderr_preview);
+}
+
+fn outcome(item: &Item) -> String {
+    let mut text = match (item.exit_status, item.status) {
+        (Some(status), _) => format!("exit={status}"),
+        (None, Status::Completed | Status::Failed) => "not run to its end".to_owned(),
+        (None, Status::Skipped) => "skipped: not begun".to_owned(),
+    };
+    if let Some(signal) = item.signal {
+        write!(text, ", ended by signal {signal}").ok();
+    }
+    if let Some(millis) = item.duration_ms {
+        write!(text, " ({millis} ms)").ok();
+    }
+    if let (Some(kind), Some(message)) = (item.error_kind, &item.error_message) {
+        write!(text, ", {kind}: {message}").ok();
+    }
+    text
+}

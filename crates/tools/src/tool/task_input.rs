@@ -1,0 +1,135 @@
+//! `TaskInput`: write to a task, and the envelope of what it took.
+//!
+//! That a task takes no input is an answer and not an error: the call found its task.
+
+use crate::input::Subject;
+use crate::lines::line;
+use crate::tool::task;
+use crate::{input, schema};
+use holon_domain::intent::{Intent, TaskInput};
+use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TASK_INPUT_BYTES};
+use holon_domain::task::{CommandTaskSpec, InputTarget, TaskRecord, TaskStatusSnapshot};
+use holon_domain::text;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The tool's name.
+pub const NAME: &str = "TaskInput";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The task, by the id that the call which started it was answered with.
+    #[schemars(length(min = 1))]
+    task_id: String,
+    /// What to write, exactly as it is: end a line with a newline yourself. At most 65536 bytes. On a terminal, control
+    /// characters act as keys: "\u0003" is Ctrl-C, "\u0004" is Ctrl-D.
+    input: String,
+    /// Whether to end the input after this, so that the program reads its end. The default is false.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    close_input: Option<bool>,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Write to a task that was started with accepts_input or tty: to its terminal, or to its standard \
+                      input. Read its answer with TaskOutput, giving the offsets you have read up to."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    let close_input = args.close_input.unwrap_or(false);
+    if args.input.is_empty() && !close_input {
+        return Err(
+            input::invalid(NAME, Some("input"), "there is nothing to write")
+                .hint("give the text to write, or close_input=true to end the input"),
+        );
+    }
+    if args.input.len() > TASK_INPUT_BYTES {
+        let problem = format!(
+            "the input has {} bytes, over the limit of {TASK_INPUT_BYTES}",
+            args.input.len()
+        );
+        return Err(input::invalid(NAME, Some("input"), &problem)
+            .hint("write it in several calls, or to a file that the program reads"));
+    }
+    Ok(Intent::TaskInput {
+        task_id: task::task_id(Subject::call(NAME), &args.task_id)?,
+        input: args.input,
+        close_input,
+    })
+}
+
+/// What came of it; what the receipt is rendered from.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Taken {
+    task: TaskStatusSnapshot,
+    accepted_input: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input_target: Option<InputTarget>,
+    bytes_written: u64,
+    summary_text: String,
+}
+
+/// The envelope of input that the task was given: `bytes` of it.
+#[must_use]
+pub fn accepted(task: &TaskRecord, input: &TaskInput, bytes: u64) -> ToolEnvelope {
+    let place = match target(task) {
+        Some(InputTarget::Stdin) => "the standard input",
+        Some(InputTarget::Tty) => "the terminal",
+        Some(InputTarget::ChildFollowup) | None => "the input",
+    };
+    let closed = if input.close_input {
+        ", which is closed now"
+    } else {
+        ""
+    };
+    let summary = format!("wrote {bytes} bytes to {place} of task {}{closed}", task.id);
+    envelope(task, Some(bytes), summary)
+}
+
+/// The envelope of input that the task did not take.
+#[must_use]
+pub fn refused(task: &TaskRecord, reason: &str) -> ToolEnvelope {
+    let summary = format!(
+        "task {} ({}) took no input: {}",
+        task.id,
+        task::spelled(task.status),
+        text::preview(reason, FAILURE_SUMMARY_BYTES / 2)
+    );
+    envelope(task, None, summary)
+}
+
+fn envelope(task: &TaskRecord, written: Option<u64>, summary_text: String) -> ToolEnvelope {
+    let taken = Taken {
+        task: task.status_snapshot(),
+        accepted_input: written.is_some(),
+        input_target: target(task),
+        bytes_written: written.unwrap_or_default(),
+        summary_text: summary_text.clone(),
+    };
+    ToolEnvelope::success(NAME, summary_text, json!(taken))
+}
+
+fn target(task: &TaskRecord) -> Option<InputTarget> {
+    task.command().and_then(CommandTaskSpec::input_target)
+}
+
+/// What a model reads of it: what the task is, it knows.
+pub(crate) fn receipt(taken: &Taken) -> String {
+    let mut text = taken.summary_text.clone();
+    if taken.accepted_input {
+        line(&mut text, "TaskOutput reads what it answers.");
+    }
+    text
+}

@@ -1,0 +1,124 @@
+//! `TaskOutput`: read what a task printed: its two ends, its last lines, or only what is new.
+//!
+//! Owns the arguments and their rules; how much is shown stands in `part`, the result shape in `envelope`, what a model
+//! reads of it in `text`. Does not read files.
+
+mod envelope;
+mod part;
+mod text;
+
+pub use envelope::{envelope, shown_bytes};
+pub(crate) use text::text;
+
+use crate::input::Subject;
+use crate::tool::{command, task};
+use crate::{input, schema};
+use holon_domain::intent::{Intent, TaskOutput};
+use holon_domain::limits::{TASK_WAIT_MAX_MS, TASK_WAIT_MS};
+use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The tool's name.
+pub const NAME: &str = "TaskOutput";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The task, by the id that the call which started it was answered with.
+    #[schemars(length(min = 1))]
+    task_id: String,
+    /// Whether to wait for the task's end first. The default is true, and false when you give after_byte,
+    /// stderr_after_byte or tail_lines.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    block: Option<bool>,
+    /// How long to wait at most, when it waits, in milliseconds: 30000 when left out, 600000 at most.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 0, max = TASK_WAIT_MAX_MS))]
+    timeout_ms: Option<u64>,
+    /// Read on: only the output (of a terminal: the transcript) from this offset on. An earlier answer names it.
+    #[serde(default)]
+    #[schemars(with = "u64")]
+    after_byte: Option<u64>,
+    /// The same for standard error, which is kept apart unless the task runs on a terminal.
+    #[serde(default)]
+    #[schemars(with = "u64")]
+    stderr_after_byte: Option<u64>,
+    /// Only the last lines of each stream, this many. Not together with offsets.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1))]
+    tail_lines: Option<u64>,
+    /// How much you read, in estimated tokens: 8000 when left out, never more than 64000.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1))]
+    max_output_tokens: Option<u64>,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Read what a task printed and how it stands. By default it waits a while for the task's end and \
+                      shows the beginning and the end of the output. To follow a task, give the offsets that the last \
+                      answer named: that shows only what is new and does not wait. The end of a task arrives as a \
+                      message by itself: do not call this again and again to learn of it."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    let subject = Subject::call(NAME);
+    let wait_ms = wait(&args)?;
+    Ok(Intent::TaskOutput(TaskOutput {
+        tail_lines: tail_lines(&args)?,
+        task_id: task::task_id(subject, &args.task_id)?,
+        wait_ms,
+        after_byte: args.after_byte,
+        stderr_after_byte: args.stderr_after_byte,
+        max_output_tokens: command::output_tokens(subject, args.max_output_tokens)?,
+    }))
+}
+
+/// How long to wait. Whoever asks for a part wants it now, unless a time to wait is named.
+fn wait(args: &Args) -> Result<Option<u64>, ToolError> {
+    let millis = args.timeout_ms.unwrap_or(TASK_WAIT_MS);
+    if millis > TASK_WAIT_MAX_MS {
+        let problem = format!("{millis} is not between 0 and {TASK_WAIT_MAX_MS}");
+        let hint = "wait less, or not at all: the end of a task arrives as a message by itself";
+        return Err(input::invalid(NAME, Some("timeout_ms"), &problem).hint(hint));
+    }
+    let part_only =
+        args.after_byte.is_some() || args.stderr_after_byte.is_some() || args.tail_lines.is_some();
+    let block = args
+        .block
+        .unwrap_or_else(|| args.timeout_ms.is_some() || !part_only);
+    Ok(Some(millis).filter(|millis| block && *millis > 0))
+}
+
+fn tail_lines(args: &Args) -> Result<Option<u32>, ToolError> {
+    let Some(lines) = args.tail_lines else {
+        return Ok(None);
+    };
+    if lines == 0 {
+        return Err(
+            input::invalid(NAME, Some("tail_lines"), "it must be at least 1")
+                .hint("leave tail_lines out to see the beginning and the end"),
+        );
+    }
+    let offset = [
+        ("after_byte", args.after_byte),
+        ("stderr_after_byte", args.stderr_after_byte),
+    ];
+    if let Some((name, _)) = offset.into_iter().find(|(_, offset)| offset.is_some()) {
+        let problem = format!("`{name}` is given too");
+        let hint = "give offsets to read on, or tail_lines to see the last lines, not both";
+        return Err(input::invalid(NAME, Some("tail_lines"), &problem).hint(hint));
+    }
+    Ok(Some(u32::try_from(lines).unwrap_or(u32::MAX)))
+}

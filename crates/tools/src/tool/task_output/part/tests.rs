@@ -1,0 +1,189 @@
+//! Reading on: every byte once, whatever the budget, and no end to it only when there is none.
+#![allow(clippy::expect_used, reason = "tests")]
+
+use super::*;
+use proptest::prelude::*;
+
+/// At most `max` bytes of a stream from an offset on, as a host hands them out: a character that does not fit, or is not
+/// complete, is left for the next time.
+fn part_of(stream: &[u8], offset: u64, max: usize) -> StreamPart {
+    let from = usize::try_from(offset).expect("small").min(stream.len());
+    let to = stream.len().min(from + max);
+    let bytes = &stream[from..to];
+    let whole = match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() && error.valid_up_to() > 0 => error.valid_up_to(),
+        Ok(_) | Err(_) => bytes.len(),
+    };
+    StreamPart {
+        text: String::from_utf8_lossy(&bytes[..whole]).into_owned(),
+        at: from as u64,
+        next_offset: (from + whole) as u64,
+        total_bytes: stream.len() as u64,
+        path: None,
+    }
+}
+
+fn part(text: &str) -> StreamPart {
+    part_of(text.as_bytes(), 0, text.len())
+}
+
+#[test]
+fn what_does_not_fit_is_left_for_the_next_look() {
+    let looked = look(&part("one\ntwo\n"), Wanted::From(0), 5);
+    assert_eq!(
+        looked,
+        Looked {
+            shown: Shown {
+                text: "one\nt".into(),
+                cut: true
+            },
+            next_offset: 5,
+        }
+    );
+    let rest = look(&part_of(b"one\ntwo\n", 5, 100), Wanted::From(5), 5);
+    assert_eq!(
+        (rest.shown.text.as_str(), rest.shown.cut, rest.next_offset),
+        ("wo\n", false, 8)
+    );
+}
+
+#[test]
+fn a_character_of_several_bytes_is_shown_whole_or_next_time() {
+    let crab = "aé🦀z";
+    for (budget, shown, next) in [
+        (0, "a", 1),
+        (2, "a", 1),
+        (3, "aé", 3),
+        (6, "aé", 3),
+        (7, "aé🦀", 7),
+    ] {
+        let looked = look(&part(crab), Wanted::From(0), budget);
+        assert_eq!(
+            (looked.shown.text.as_str(), looked.next_offset),
+            (shown, next),
+            "{budget}"
+        );
+    }
+    let alone = look(&part_of(crab.as_bytes(), 3, 100), Wanted::From(3), 1);
+    assert_eq!(
+        (alone.shown.text.as_str(), alone.next_offset),
+        ("🦀", 7),
+        "one character is always shown"
+    );
+}
+
+#[test]
+fn bytes_that_were_not_kept_are_counted() {
+    let late = StreamPart {
+        at: 100,
+        next_offset: 104,
+        total_bytes: 104,
+        ..part("tail")
+    };
+    let looked = look(&late, Wanted::From(40), 100);
+    assert_eq!(looked.shown.text, "[60 bytes were not kept]\ntail");
+    assert!(looked.shown.cut);
+    let whole = look(&late, Wanted::Whole, 100);
+    assert_eq!(whole.shown.text, "[100 bytes before this left out]\ntail");
+}
+
+#[test]
+fn the_last_lines_lack_nothing_when_they_are_as_many_as_asked_for() {
+    let last = part_of(b"one\ntwo\nthree\n", 4, 100);
+    let looked = |lines| look(&last, Wanted::Last(lines), 100);
+    assert_eq!(
+        (looked(2).shown.text.as_str(), looked(2).shown.cut),
+        ("two\nthree\n", false)
+    );
+    assert!(looked(3).shown.cut && looked(3).shown.text.starts_with("[4 bytes before"));
+    assert_eq!(looked(3).next_offset, 14);
+}
+
+#[test]
+fn an_offset_beyond_the_end_finds_nothing_and_says_where_the_end_is() {
+    let looked = look(&part_of(b"abc", 50, 100), Wanted::From(50), 100);
+    assert_eq!(
+        (
+            looked.shown.text.as_str(),
+            looked.shown.cut,
+            looked.next_offset
+        ),
+        ("", false, 3)
+    );
+}
+
+/// Reads a stream to its end and returns the looks.
+fn read_on(stream: &[u8], max: usize, budget: usize) -> Vec<(StreamPart, Looked)> {
+    let (mut looks, mut offset) = (Vec::new(), 0);
+    while offset < stream.len() as u64 {
+        let part = part_of(stream, offset, max);
+        let looked = look(&part, Wanted::From(offset), budget);
+        assert!(
+            looked.next_offset > offset,
+            "stuck at {offset} of {}",
+            stream.len()
+        );
+        offset = looked.next_offset;
+        looks.push((part, looked));
+    }
+    looks
+}
+
+/// The offset right after the first `shown` bytes of the text that these bytes read as.
+fn place_after(bytes: &[u8], shown: usize) -> usize {
+    let (mut text, mut raw) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if text >= shown {
+                return raw;
+            }
+            text += character.len_utf8();
+            raw += character.len_utf8();
+        }
+        if text >= shown {
+            return raw;
+        }
+        text += char::REPLACEMENT_CHARACTER.len_utf8();
+        raw += chunk.invalid().len();
+    }
+    raw
+}
+
+proptest! {
+    #[test]
+    fn reading_on_shows_every_character_of_a_text_once(
+        text in "(?s)[a-zé漢🦀\n]{0,80}", max in 4usize..40, budget in 0usize..40,
+    ) {
+        let shown: String = read_on(text.as_bytes(), max, budget)
+            .into_iter()
+            .map(|(_, looked)| looked.shown.text)
+            .collect();
+        prop_assert_eq!(shown, text);
+    }
+
+    #[test]
+    fn reading_on_skips_nothing_also_where_bytes_are_no_text(
+        stream in prop::collection::vec(prop_oneof![any::<u8>(), 97u8..123], 0..80),
+        max in 4usize..40, budget in 0usize..40,
+    ) {
+        for (part, looked) in read_on(&stream, max, budget) {
+            let begin = usize::try_from(part.at).expect("small");
+            let end = usize::try_from(part.next_offset).expect("small");
+            let seen = begin + place_after(&stream[begin..end], looked.shown.text.len());
+            prop_assert!(looked.next_offset <= seen as u64, "{part:?} was shown as {looked:?}");
+            prop_assert!(looked.shown.text.len() <= budget.max(4));
+        }
+    }
+
+    #[test]
+    fn every_look_stays_within_its_budget_and_its_text(
+        text in "(?s).{0,80}", budget in 0usize..100, lines in 1u32..5,
+    ) {
+        for wanted in [Wanted::From(0), Wanted::Last(lines), Wanted::Whole] {
+            let looked = look(&part(&text), wanted, budget);
+            let kept: usize = looked.shown.text.lines().filter(|line| !line.contains("left out]")).map(str::len).sum();
+            prop_assert!(kept <= budget.max(4), "{kept} of {budget}");
+            prop_assert_eq!(looked.shown.cut, looked.shown.text != text);
+        }
+    }
+}

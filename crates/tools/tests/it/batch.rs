@@ -1,0 +1,220 @@
+//! Batches: what a call means, what is kept of it, and what a model reads.
+
+use crate::command::{output, result, stream};
+use holon_domain::agent::ProfilePreset::PublicNamed;
+use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure};
+use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent};
+use holon_domain::limits::{BATCH_COMMAND_MS, TOOL_OUTPUT_TOKENS};
+use holon_tools::exec_command_batch::{ItemOutcome, completed};
+use holon_tools::{interpret, receipt, refers_to_files};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn command(cmd: &str) -> ExecCommand {
+    ExecCommand {
+        cmd: cmd.into(),
+        workdir: None,
+        shell: None,
+        login: false,
+        tty: false,
+        accepts_input: false,
+        duplicate_policy: DuplicatePolicy::default(),
+        yield_time_ms: BATCH_COMMAND_MS,
+        max_output_tokens: None,
+    }
+}
+
+fn batch(cmds: &[&str]) -> ExecCommandBatch {
+    ExecCommandBatch {
+        items: cmds.iter().map(|cmd| command(cmd)).collect(),
+        stop_on_error: true,
+    }
+}
+
+fn meant(input: &Value) -> ExecCommandBatch {
+    match interpret("ExecCommandBatch", input, PublicNamed).expect("understood") {
+        Intent::Host(HostAction::ExecCommandBatch(batch)) => batch,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ran(end: CommandEnd, stdout: &str, stderr: &str) -> ItemOutcome {
+    ItemOutcome::Ran(output(end, stdout, stderr))
+}
+
+const OK: CommandEnd = CommandEnd::Exited { status: 0 };
+
+#[test]
+fn each_command_of_a_batch_has_its_own_place_and_time() {
+    let asked = json!({
+        "items": [
+            {"cmd": "ls"},
+            {"cmd": "make", "workdir": "sub", "shell": "bash", "login": true, "timeout_ms": 5, "max_output_tokens": 9},
+            {"cmd": "older", "yield_time_ms": 7, "tty": null, "timeout_ms": null},
+        ],
+        "stop_on_error": true,
+    });
+    assert_eq!(
+        meant(&asked),
+        ExecCommandBatch {
+            items: vec![
+                command("ls"),
+                ExecCommand {
+                    workdir: Some("sub".into()),
+                    shell: Some("bash".into()),
+                    login: true,
+                    yield_time_ms: 5,
+                    max_output_tokens: Some(9),
+                    ..command("make")
+                },
+                ExecCommand {
+                    yield_time_ms: 7,
+                    ..command("older")
+                },
+            ],
+            stop_on_error: true,
+        }
+    );
+    assert!(!meant(&json!({"items": [{"cmd": "ls"}]})).stop_on_error);
+}
+
+#[test]
+fn an_item_fails_when_it_did_not_end_well_by_itself() {
+    let failures = [
+        ran(CommandEnd::Exited { status: 1 }, "", ""),
+        ran(CommandEnd::Signalled { signal: 9 }, "", ""),
+        ran(CommandEnd::TimedOut, "", ""),
+        ItemOutcome::NotRun(CommandFailure::Cancelled),
+    ];
+    assert!(failures.iter().all(ItemOutcome::failed));
+    assert!(!ran(OK, "", "").failed() && !ItemOutcome::Skipped.failed());
+}
+
+/// A batch in which everything happened that can.
+fn eventful() -> (ExecCommandBatch, Vec<ItemOutcome>) {
+    let cmds = [
+        "echo hi\n  there",
+        "false",
+        "sleep 200",
+        "crash",
+        "cd gone",
+        "deploy",
+        "true",
+        "never",
+    ];
+    let mut left = output(OK, "hi\n", "");
+    left.leftovers = 2;
+    let outcomes = vec![
+        ItemOutcome::Ran(left),
+        ran(CommandEnd::Exited { status: 1 }, "", "no\n"),
+        ran(CommandEnd::TimedOut, "step 1\n", ""),
+        ran(CommandEnd::Signalled { signal: 11 }, "", ""),
+        ItemOutcome::NotRun(CommandFailure::MissingWorkdir {
+            workdir: "gone".into(),
+        }),
+        ItemOutcome::NotRun(CommandFailure::Lost {
+            reason: "nobody answers for it".into(),
+            output_tail: "uploading\n".into(),
+        }),
+        ItemOutcome::Skipped,
+    ];
+    (batch(&cmds), outcomes)
+}
+
+#[test]
+fn a_batch_is_kept_item_by_item_whatever_became_of_each() {
+    let (batch, outcomes) = eventful();
+    insta::assert_json_snapshot!(completed(&batch, &outcomes));
+}
+
+#[test]
+fn a_batch_reads_as_a_count_and_numbered_items() {
+    let (batch, outcomes) = eventful();
+    insta::assert_snapshot!(receipt(&completed(&batch, &outcomes)));
+}
+
+#[test]
+fn a_batch_in_which_all_went_well_says_so_first() {
+    let text = receipt(&completed(
+        &batch(&["a", "b"]),
+        &[ran(OK, "", ""), ran(OK, "x\n", "")],
+    ));
+    assert_eq!(
+        text,
+        "2/2 items completed\n[1] a\nexit=0 (12 ms)\n[2] b\nexit=0 (12 ms)\nstdout:\nx"
+    );
+}
+
+#[test]
+fn a_loud_item_gets_what_the_quiet_ones_leave_but_no_more_than_its_own_budget() {
+    let loud = "x".repeat(200_000);
+    let shown = |index: usize, outcomes: &[ItemOutcome]| {
+        let cmds = vec!["c"; outcomes.len()];
+        let envelope = completed(&batch(&cmds), outcomes);
+        let preview = result(&envelope)["items"][index]["stdout_preview"].clone();
+        preview.as_str().expect("text").matches('x').count()
+    };
+    let budget = TOOL_OUTPUT_TOKENS as usize * 4;
+    assert_eq!(
+        shown(0, &[ran(OK, &loud, ""), ran(OK, "quiet", "")]),
+        budget
+    );
+    let all_loud = vec![ran(OK, &loud, ""); 8];
+    assert_eq!(shown(7, &all_loud), 2 * budget / 8);
+}
+
+#[test]
+fn an_item_that_was_cut_names_its_file() {
+    let small = ExecCommandBatch {
+        items: vec![ExecCommand {
+            max_output_tokens: Some(2),
+            ..command("seq 9")
+        }],
+        stop_on_error: false,
+    };
+    let mut long = output(OK, "", "");
+    long.stdout = CapturedStream {
+        path: Some("/o/task_1-1.log".into()),
+        ..stream("123456789abcdef")
+    };
+    let envelope = completed(&small, &[ItemOutcome::Ran(long)]);
+    let item = &result(&envelope)["items"][0];
+    assert_eq!(
+        (
+            &item["truncated"],
+            &item["artifacts"],
+            &item["stdout_artifact"]
+        ),
+        (
+            &json!(true),
+            &json!([{"path": "/o/task_1-1.log"}]),
+            &json!(0)
+        )
+    );
+    assert!(refers_to_files(&envelope));
+    assert!(receipt(&envelope).contains("stdout is cut here; all of it: /o/task_1-1.log"));
+}
+
+proptest! {
+    #[test]
+    fn the_boundaries_of_a_batch_survive_any_cut(
+        outputs in prop::collection::vec(("(?s)[a-zé漢🦀\n]{0,300}", 1u32..60), 1..=12),
+    ) {
+        let items = outputs.iter().enumerate().map(|(n, (_, tokens))| ExecCommand {
+            max_output_tokens: Some(*tokens),
+            ..command(&format!("step {n}"))
+        });
+        let asked = ExecCommandBatch { items: items.collect(), stop_on_error: false };
+        let outcomes: Vec<_> = outputs.iter().map(|(text, _)| ran(OK, text, text)).collect();
+        let text = receipt(&completed(&asked, &outcomes));
+        let mut rest = text.as_str();
+        for n in 0..outputs.len() {
+            let boundary = format!("\n[{}] step {n}\nexit=0 (12 ms)", n + 1);
+            let (_, after) = rest.split_once(&boundary).expect("each item has its place");
+            rest = after;
+        }
+        let largest = outputs.iter().map(|(_, tokens)| *tokens as usize * 4).max().expect("some");
+        // Beside what is shown: a header, and for each item its lines, names of streams and markers.
+        prop_assert!(text.len() <= largest * 2 + 40 + outputs.len() * 160, "{}", text.len());
+    }
+}

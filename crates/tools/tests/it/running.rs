@@ -1,0 +1,212 @@
+//! Commands that go on, that run already, whose output is in files, or that were lost.
+
+use crate::command::{command, output, result, stream};
+use crate::task::running;
+use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning};
+use holon_domain::intent::ExecCommand;
+use holon_domain::task::{TaskHandle, TaskKind, TaskStatus};
+use holon_domain::tool::ToolEnvelope;
+use holon_domain::{TaskId, Timestamp};
+use holon_tools::exec_command::{already_running, completed, failed, promoted};
+use holon_tools::{receipt, refers_to_files};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn handle() -> TaskHandle {
+    TaskHandle {
+        task_id: TaskId::from_stored("task_1"),
+        task_kind: TaskKind::CommandTask,
+        status: TaskStatus::Running,
+    }
+}
+
+fn so_far(stdout: &str, stderr: &str) -> CommandRunning {
+    CommandRunning {
+        workdir: "/w".into(),
+        started_at: Timestamp::from_millis(5),
+        stdout: stream(stdout),
+        stderr: stream(stderr),
+    }
+}
+
+fn filed(text: &str, path: &str) -> CapturedStream {
+    CapturedStream {
+        path: Some(path.into()),
+        ..stream(text)
+    }
+}
+
+fn small() -> ExecCommand {
+    ExecCommand {
+        max_output_tokens: Some(4),
+        ..command()
+    }
+}
+
+#[test]
+fn a_command_that_goes_on_is_kept_as_a_task_with_what_it_printed_so_far() {
+    let envelope = promoted(&command(), &handle(), &so_far("building\n", ""));
+    insta::assert_json_snapshot!(envelope);
+    for absent in ["exit_status", "truncated", "artifacts", "stdout_preview"] {
+        assert_eq!(result(&envelope).get(absent), None, "{absent} is of an end");
+    }
+    assert!(!refers_to_files(&envelope));
+}
+
+#[test]
+fn a_command_that_goes_on_reads_as_a_task_and_how_to_go_on() {
+    let piped = promoted(&command(), &handle(), &so_far("building\n", "warning: x\n"));
+    let terminal = ExecCommand {
+        tty: true,
+        accepts_input: true,
+        ..command()
+    };
+    let talks = promoted(&terminal, &handle(), &so_far(">>> ", ""));
+    let at_once = ExecCommand {
+        yield_time_ms: 0,
+        ..command()
+    };
+    let silent = promoted(&at_once, &handle(), &so_far("", ""));
+    let cut = promoted(&small(), &handle(), &so_far("0123456789abcdefghij", ""));
+    let texts = [piped, talks, silent, cut].map(|envelope| receipt(&envelope));
+    insta::assert_snapshot!(texts.join("\n---\n"));
+}
+
+#[test]
+fn an_equal_command_that_runs_is_named_with_its_age_and_the_way_around_it() {
+    let now = running().created_at.plus_millis(303_000);
+    let envelope = already_running(&command(), &running(), now);
+    insta::assert_json_snapshot!(envelope);
+    insta::assert_snapshot!(receipt(&envelope));
+    let first = receipt(&envelope)
+        .lines()
+        .next()
+        .map(str::to_owned)
+        .expect("a line");
+    for said in ["task_1", "5 min 3 s", "nothing was started", "start_new"] {
+        assert!(first.contains(said), "{first}");
+    }
+}
+
+#[test]
+fn only_a_stream_that_was_cut_names_its_file() {
+    let mut long = output(CommandEnd::Exited { status: 0 }, "", "");
+    long.stdout = filed("0123456789abcdefghij", "/o/task_1.log");
+    long.stderr = filed("e", "/o/task_1.stderr.log");
+    let cut = completed(&small(), &long);
+    assert_eq!(
+        (
+            &result(&cut)["artifacts"],
+            &result(&cut)["stdout_artifact"],
+            result(&cut).get("stderr_artifact"),
+        ),
+        (&json!([{"path": "/o/task_1.log"}]), &json!(0), None)
+    );
+    assert!(refers_to_files(&cut));
+    assert_eq!(
+        receipt(&cut),
+        "exit 0 (12 ms)\nstdout is cut here; all of it: /o/task_1.log\nstdout:\n0123456\n\
+         [5 bytes, 1 line left out]\ncdefghij\nstderr:\ne"
+    );
+    let whole = completed(&command(), &long);
+    assert_eq!(result(&whole)["artifacts"], json!([]));
+    assert!(!refers_to_files(&whole));
+
+    long.stderr = filed(&"e".repeat(40), "/o/task_1.stderr.log");
+    let both = completed(&small(), &long);
+    assert_eq!(
+        (
+            &result(&both)["stdout_artifact"],
+            &result(&both)["stderr_artifact"]
+        ),
+        (&json!(0), &json!(1))
+    );
+    long.stdout.path = None;
+    let one = completed(&small(), &long);
+    assert_eq!(
+        (
+            result(&one).get("stdout_artifact"),
+            &result(&one)["stderr_artifact"]
+        ),
+        (None, &json!(0))
+    );
+}
+
+#[test]
+fn of_a_lost_command_the_last_words_and_the_way_to_run_it_again_are_read_whole() {
+    let lost = |tail: &str| CommandFailure::Lost {
+        reason: "nobody answers for it".into(),
+        output_tail: tail.into(),
+    };
+    let there = ExecCommand {
+        workdir: Some("sub".into()),
+        ..command()
+    };
+    insta::assert_snapshot!(receipt(&failed(&there, &lost("step 1\nstep 2\n"))));
+    let long: String = (0..1_000).map(|n| format!("out {n}\n")).collect();
+    let text = receipt(&failed(&command(), &lost(&long)));
+    assert!(
+        text.ends_with("out 999") && text.len() < 6_000,
+        "{}",
+        text.len()
+    );
+    let huge = ExecCommand {
+        cmd: "echo é".repeat(100_000),
+        ..command()
+    };
+    let text = receipt(&failed(&huge, &lost("")));
+    assert!(
+        text.contains("(as in the call)") && text.len() < 2_000,
+        "{text}"
+    );
+}
+
+#[test]
+fn an_error_or_a_small_result_refers_to_no_files() {
+    assert!(!refers_to_files(&failed(
+        &command(),
+        &CommandFailure::Cancelled
+    )));
+    for result in [
+        json!({}),
+        json!([]),
+        json!({"items": [{"artifacts": []}], "task": null}),
+    ] {
+        assert!(!refers_to_files(&ToolEnvelope::success("X", "x", result)));
+    }
+    for result in [
+        json!({"artifacts": [{"path": "/a"}]}),
+        json!({"items": [{}, {"artifacts": [{"path": "/a"}]}]}),
+        json!({"task": {"artifacts": [{"path": "/a"}]}}),
+    ] {
+        assert!(refers_to_files(&ToolEnvelope::success("X", "x", result)));
+    }
+}
+
+fn loaded(envelope: &ToolEnvelope) -> ToolEnvelope {
+    let stored = serde_json::to_string(envelope).expect("serialises");
+    serde_json::from_str(&stored).expect("loads")
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_of_a_command_is_bounded_and_the_same_after_a_restart(
+        stdout in "(?s)[a-zé漢🦀\n]{0,400}", stderr in "(?s)[a-zé漢🦀\n]{0,400}",
+        cmd in "[ -~é\n]{1,600}", tokens in 1u32..100,
+    ) {
+        let asked = ExecCommand { cmd, max_output_tokens: Some(tokens), ..command() };
+        let end = CommandEnd::Exited { status: 0 };
+        for envelope in [
+            completed(&asked, &output(end, &stdout, &stderr)),
+            promoted(&asked, &handle(), &so_far(&stdout, &stderr)),
+        ] {
+            let text = receipt(&envelope);
+            prop_assert_eq!(&receipt(&loaded(&envelope)), &text);
+            prop_assert!(text.len() <= tokens as usize * 4 + 500, "{} for {tokens}", text.len());
+            let kept = result(&envelope);
+            let cut = kept.get("truncated").or_else(|| kept.get("initial_output_truncated"));
+            let over = stdout.len() + stderr.len() > tokens as usize * 4;
+            prop_assert_eq!(cut, Some(&Value::from(over)));
+        }
+    }
+}

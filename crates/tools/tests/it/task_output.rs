@@ -1,0 +1,305 @@
+//! Looks at a task's output: what is kept of one, what a model reads, and where it reads on.
+
+use crate::command::result;
+use crate::task::{running, with_spec};
+use holon_domain::Timestamp;
+use holon_domain::command::{StreamPart, TaskPrinted};
+use holon_domain::intent::TaskOutput;
+use holon_domain::task::{TaskEnd, TaskRecord, TaskStatus};
+use holon_domain::tool::ToolEnvelope;
+use holon_tools::task_output::{envelope, shown_bytes};
+use holon_tools::{receipt, refers_to_files};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn now() -> Timestamp {
+    running().created_at.plus_millis(12_300)
+}
+
+fn query() -> TaskOutput {
+    TaskOutput {
+        task_id: running().id,
+        wait_ms: None,
+        after_byte: None,
+        stderr_after_byte: None,
+        tail_lines: None,
+        max_output_tokens: None,
+    }
+}
+
+fn part(text: &str, path: &str) -> StreamPart {
+    StreamPart {
+        text: text.into(),
+        at: 0,
+        next_offset: text.len() as u64,
+        total_bytes: text.len() as u64,
+        path: Some(path.into()),
+    }
+}
+
+fn printed(output: &str, stderr: &str) -> TaskPrinted {
+    TaskPrinted {
+        output: part(output, "/o/task_1.log"),
+        stderr: Some(part(stderr, "/o/task_1.stderr.log")),
+    }
+}
+
+fn ended(status: TaskStatus, result_summary: &str) -> TaskRecord {
+    TaskRecord {
+        status,
+        effect: None,
+        end: Some(TaskEnd {
+            ended_at: now(),
+            exit_status: Some(0),
+            signal: None,
+            duration_ms: Some(12_300),
+            result_summary: result_summary.into(),
+            output_summary: "…the last words".into(),
+            output_bytes: 500,
+            failure_artifact: None,
+        }),
+        ..running()
+    }
+}
+
+fn look(task: &TaskRecord, query: &TaskOutput, printed: &TaskPrinted) -> ToolEnvelope {
+    envelope(task, query, Ok(printed), now())
+}
+
+#[test]
+fn a_look_at_a_task_that_is_over_is_kept_with_its_end() {
+    let over = ended(TaskStatus::Completed, "exit 0 after 12300 ms");
+    let envelope = look(&over, &query(), &printed("done\n", ""));
+    insta::assert_json_snapshot!(envelope);
+    assert!(refers_to_files(&envelope));
+}
+
+#[test]
+fn whether_a_look_found_the_end_follows_from_the_row_and_from_the_wait() {
+    let waited = TaskOutput {
+        wait_ms: Some(5),
+        ..query()
+    };
+    let status = |task: &TaskRecord, query: &TaskOutput| {
+        result(&look(task, query, &printed("", "")))["retrieval_status"].clone()
+    };
+    for over in [
+        TaskStatus::Completed,
+        TaskStatus::Failed,
+        TaskStatus::Cancelled,
+        TaskStatus::Interrupted,
+    ] {
+        assert_eq!(status(&ended(over, "over"), &waited), "success", "{over:?}");
+        assert_eq!(
+            status(&ended(over, "over"), &query()),
+            "success",
+            "{over:?}"
+        );
+    }
+    for status_now in [
+        TaskStatus::Queued,
+        TaskStatus::Running,
+        TaskStatus::Cancelling,
+    ] {
+        let task = TaskRecord {
+            status: status_now,
+            ..running()
+        };
+        assert_eq!(status(&task, &waited), "timeout", "{status_now:?}");
+        assert_eq!(status(&task, &query()), "not_ready", "{status_now:?}");
+    }
+}
+
+#[test]
+fn looks_read_with_the_outcome_first_and_the_way_on_last() {
+    let over = ended(TaskStatus::Completed, "exit 0 after 12300 ms");
+    let lost = ended(TaskStatus::Interrupted, "interrupted: the host went down");
+    let waited = TaskOutput {
+        wait_ms: Some(5),
+        ..query()
+    };
+    let narrow = |query: TaskOutput| TaskOutput {
+        max_output_tokens: Some(4),
+        ..query
+    };
+    let on = TaskOutput {
+        after_byte: Some(10),
+        stderr_after_byte: Some(0),
+        ..query()
+    };
+    let at_the_end = TaskOutput {
+        after_byte: Some(30),
+        ..query()
+    };
+    let new = TaskPrinted {
+        output: StreamPart {
+            at: 10,
+            next_offset: 30,
+            total_bytes: 30,
+            ..part("0123456789abcdefghij", "/o/task_1.log")
+        },
+        stderr: Some(part("", "/o/task_1.stderr.log")),
+    };
+    let nothing = TaskPrinted {
+        output: StreamPart {
+            at: 30,
+            next_offset: 30,
+            total_bytes: 30,
+            ..part("", "/o/task_1.log")
+        },
+        stderr: None,
+    };
+    let terminal = with_spec(|spec| spec.tty = true);
+    let texts = [
+        (
+            "over",
+            look(&over, &query(), &printed("done\n", "warned\n")),
+        ),
+        (
+            "over, cut",
+            look(
+                &over,
+                &narrow(query()),
+                &printed("0123456789abcdefghij", ""),
+            ),
+        ),
+        (
+            "still running",
+            look(&running(), &waited, &printed("step 1\n", "")),
+        ),
+        ("read on", look(&running(), &on, &new)),
+        ("read on, cut", look(&running(), &narrow(on.clone()), &new)),
+        ("nothing new", look(&terminal, &at_the_end, &nothing)),
+        ("not kept", look(&terminal, &on, &nothing)),
+        ("silent", look(&running(), &query(), &printed("", ""))),
+        (
+            "files gone",
+            envelope(&lost, &query(), Err("no such file"), now()),
+        ),
+        (
+            "not readable yet",
+            envelope(&running(), &query(), Err("no such file"), now()),
+        ),
+    ]
+    .map(|(name, envelope)| format!("== {name}\n{}", receipt(&envelope)));
+    insta::assert_snapshot!(texts.join("\n\n"));
+}
+
+#[test]
+fn the_last_words_stand_in_for_files_that_are_gone() {
+    let over = ended(TaskStatus::Failed, "exit 1");
+    let kept = envelope(&over, &query(), Err("no such file"), now());
+    let task = &result(&kept)["task"];
+    assert_eq!(
+        (
+            &task["output_preview"],
+            &task["output_truncated"],
+            &task["artifacts"]
+        ),
+        (&json!("…the last words"), &json!(true), &json!([]))
+    );
+    assert_eq!(
+        (
+            task.get("next_offset"),
+            &task["output_bytes"],
+            &result(&kept)["unreadable"]
+        ),
+        (None, &json!(500), &json!("no such file"))
+    );
+    let narrow = TaskOutput {
+        max_output_tokens: Some(1),
+        ..query()
+    };
+    let kept = envelope(&over, &narrow, Err("no such file"), now());
+    assert_eq!(result(&kept)["task"]["output_preview"], "ords");
+}
+
+#[test]
+fn a_quiet_stream_leaves_its_share_of_a_look_to_the_other() {
+    let narrow = TaskOutput {
+        max_output_tokens: Some(25),
+        after_byte: Some(0),
+        stderr_after_byte: Some(0),
+        ..query()
+    };
+    assert_eq!(shown_bytes(&narrow), 100);
+    let kept = look(
+        &running(),
+        &narrow,
+        &printed(&"o".repeat(500), "0123456789"),
+    );
+    let task = &result(&kept)["task"];
+    assert_eq!(
+        (&task["next_offset"], &task["next_stderr_offset"]),
+        (&json!(90), &json!(10))
+    );
+    let kept = look(
+        &running(),
+        &narrow,
+        &printed(&"o".repeat(500), &"é".repeat(500)),
+    );
+    let task = &result(&kept)["task"];
+    assert_eq!(
+        (
+            &task["next_offset"],
+            &task["next_stderr_offset"],
+            &task["output_truncated"]
+        ),
+        (&json!(50), &json!(50), &json!(true))
+    );
+}
+
+proptest! {
+    #[test]
+    fn following_a_task_shows_everything_once(
+        output in "(?s)[a-zé漢🦀\n]{0,300}", stderr in "(?s)[a-zé漢🦀\n]{0,300}", tokens in 1u32..40,
+    ) {
+        let (mut seen, mut complaints) = (String::new(), String::new());
+        let rest = |text: &str, from: usize, path: &str| StreamPart {
+            at: from as u64,
+            next_offset: text.len() as u64,
+            total_bytes: text.len() as u64,
+            ..part(text.get(from..).expect("an offset between characters"), path)
+        };
+        while seen.len() < output.len() || complaints.len() < stderr.len() {
+            let query = TaskOutput {
+                after_byte: Some(seen.len() as u64),
+                stderr_after_byte: Some(complaints.len() as u64),
+                max_output_tokens: Some(tokens),
+                ..query()
+            };
+            let printed = TaskPrinted {
+                output: rest(&output, seen.len(), "/o"),
+                stderr: Some(rest(&stderr, complaints.len(), "/e")),
+            };
+            let envelope = look(&running(), &query, &printed);
+            let task = &result(&envelope)["task"];
+            let before = seen.len() + complaints.len();
+            seen.push_str(task["output_preview"].as_str().expect("text"));
+            complaints.push_str(task["stderr_preview"].as_str().expect("text"));
+            prop_assert!(seen.len() + complaints.len() > before, "stuck");
+            prop_assert_eq!(&task["next_offset"], seen.len());
+            prop_assert_eq!(&task["next_stderr_offset"], complaints.len());
+            let text = receipt(&envelope);
+            prop_assert!(text.len() <= tokens as usize * 4 + 300, "{}", text.len());
+        }
+        prop_assert_eq!((seen, complaints), (output, stderr));
+    }
+
+    #[test]
+    fn what_is_read_of_a_look_is_bounded_and_the_same_after_a_restart(
+        output in "(?s)[a-zé漢🦀\n]{0,400}", stderr in "(?s)[a-zé漢🦀\n]{0,400}", tokens in 1u32..100,
+        tail_lines in prop::option::of(1u32..5),
+    ) {
+        let query = TaskOutput { tail_lines, max_output_tokens: Some(tokens), ..query() };
+        let envelope = look(&running(), &query, &printed(&output, &stderr));
+        let text = receipt(&envelope);
+        let stored = serde_json::to_string(&envelope).expect("serialises");
+        let loaded: ToolEnvelope = serde_json::from_str(&stored).expect("loads");
+        prop_assert_eq!(&receipt(&loaded), &text);
+        prop_assert!(text.len() <= tokens as usize * 4 + 400, "{}", text.len());
+        let over = output.len() + stderr.len() > tokens as usize * 4;
+        prop_assert_eq!(&result(&envelope)["task"]["output_truncated"], over);
+        prop_assert_eq!(text.contains("all of the output: /o/task_1.log"), over);
+    }
+}
