@@ -6,6 +6,7 @@ use super::task::{Line, Task};
 use crate::record::{Ended, Outcome};
 use crate::wire::{Answer, Ask, STATUS};
 use holon_domain::command::CommandFailure;
+use rustix::process::Signal;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub async fn attach(state_dir: &Path, nonce: &str) -> Attached {
             Probe::Over(Outcome::NotStarted { failure }) => return Attached::NotStarted(failure),
             Probe::NeverRan => return Attached::NeverRan,
             Probe::Gone => return Attached::Gone,
+            // Its own command may have suspended it; to a shim that runs this means nothing.
+            Probe::Held if look == 0 => holder::send(state_dir, Signal::CONT).await,
             Probe::Held => {}
         }
         if let Ok((Answer::Hello(identity), _)) =

@@ -63,8 +63,15 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Signals the shim that holds the lock, if one does. Who is not there any more needs no signal.
+pub(super) async fn send(state_dir: &Path, which: Signal) {
+    let state_dir = state_dir.to_owned();
+    let send = move || signal(&state_dir, which);
+    drop(tokio::task::spawn_blocking(send).await);
+}
+
 /// Signals the shim that holds the lock, and no other process whatever its number.
-pub(super) fn signal(state_dir: &Path, signal: Signal) -> io::Result<()> {
+fn signal(state_dir: &Path, signal: Signal) -> io::Result<()> {
     let _alone = alone();
     let lock = open(state_dir, OFlags::empty())?;
     let Some(pid) = holder(&lock)? else {

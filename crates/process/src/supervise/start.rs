@@ -57,10 +57,8 @@ async fn first_word(said: &mut Line, state_dir: &Path) -> io::Result<Option<Repo
         if let Ok(word) = tokio::time::timeout(PATIENCE, said.next()).await {
             return word;
         }
-        let state_dir = state_dir.to_owned();
-        let wake = move || holder::signal(&state_dir, Signal::CONT);
         // There may be nobody to wake yet.
-        drop(tokio::task::spawn_blocking(wake).await);
+        holder::send(state_dir, Signal::CONT).await;
     }
 }
 

@@ -213,7 +213,7 @@ impl Task {
             return ended;
         }
         // It is beyond talking to. Its direct child dies with it.
-        self.signal_shim(Signal::KILL).await;
+        holder::send(&self.state_dir, Signal::KILL).await;
         self.ended().await
     }
 
@@ -231,16 +231,9 @@ impl Task {
 
     async fn nudge(&self) -> Infallible {
         loop {
-            self.signal_shim(Signal::CONT).await;
+            holder::send(&self.state_dir, Signal::CONT).await;
             tokio::time::sleep(NUDGE).await;
         }
-    }
-
-    async fn signal_shim(&self, signal: Signal) {
-        let state_dir = self.state_dir.clone();
-        let send = move || holder::signal(&state_dir, signal);
-        // Who is not there any more needs no signal.
-        drop(tokio::task::spawn_blocking(send).await);
     }
 
     async fn order(&self, ask: Ask, body: &[u8]) -> Result<(), Error> {
