@@ -56,6 +56,17 @@ impl From<AuthorityClass> for TrustLevel {
     }
 }
 
+impl From<TrustLevel> for AuthorityClass {
+    fn from(trust: TrustLevel) -> Self {
+        match trust {
+            TrustLevel::TrustedOperator => Self::OperatorInstruction,
+            TrustLevel::TrustedSystem => Self::RuntimeInstruction,
+            TrustLevel::TrustedIntegration => Self::IntegrationSignal,
+            TrustLevel::UntrustedExternal => Self::ExternalEvidence,
+        }
+    }
+}
+
 impl AuthorityClass {
     /// What an origin is worth when its ingress says nothing more; admission may only lower it.
     #[must_use]

@@ -8,11 +8,12 @@ pub const MESSAGE_METADATA_BYTES: usize = 16 << 10;
 /// Most entries in one agent's queue. At the limit ingress is refused with 429 until the queue drains;
 /// what was admitted stays.
 pub const QUEUE_ENTRIES: u64 = 100_000;
-/// Most queued interjections one model request takes in; the rest wait for the next round.
+/// Most queued interjections and results of tasks one model request takes in; the rest wait.
 pub const INTERJECTIONS_PER_ROUND: usize = 16;
 /// Most follow-ups one turn may put into its own queue; the next `Enqueue` gets a tool error.
 pub const FOLLOWUPS_PER_TURN: u32 = 16;
-/// Turns in a row that only the agent itself caused (its follow-ups and its own rests) before they are paced.
+/// Turns in a row that only the agent itself caused (its follow-ups, its own rests, the ends of its tasks) before they
+/// are paced.
 /// Nothing is dropped: each further one waits longer, and anybody else's message goes first.
 pub const UNPACED_TURNS: u32 = 8;
 /// First pause of a paced turn; doubles with each.

@@ -249,7 +249,7 @@ pub struct AgentSummary {
     pub closure: Option<ClosureDecision>,
     /// Where its tools run.
     pub execution: ExecutionSnapshot,
-    /// Its tasks that are not over; the end of each wakes it.
+    /// Its tasks that are not over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub active_tasks: Vec<TaskListEntry>,
     /// Its newest event, from the same read.

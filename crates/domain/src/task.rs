@@ -107,6 +107,16 @@ pub enum TaskRecoverySpec {
     },
 }
 
+impl TaskRecoverySpec {
+    /// On whose word it was begun.
+    #[must_use]
+    pub const fn trust(&self) -> TrustLevel {
+        match self {
+            Self::CommandTask { trust, .. } | Self::ChildAgentTask { trust, .. } => *trust,
+        }
+    }
+}
+
 /// A command that goes on without the call that started it.
 #[allow(
     clippy::struct_excessive_bools,

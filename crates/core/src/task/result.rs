@@ -11,7 +11,7 @@ use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
-use holon_domain::task::{TaskEnd, TaskRecord, TaskStatus};
+use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskStatus};
 use holon_domain::{Timestamp, limits, text};
 use std::fmt::Write as _;
 
@@ -196,7 +196,11 @@ pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskRepor
         causation_id: task.parent_message_id.as_ref().map(ToString::to_string),
         max_rounds: None,
     };
-    let entry = admission::enqueue(draft, ingress, AuthorityClass::RuntimeInstruction);
+    // What a turn began is worth no more than the turn was.
+    let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);
+    let authority = begun_on.map_or_else(AuthorityClass::weakest, AuthorityClass::from);
+    let authority = authority.weaker(AuthorityClass::RuntimeInstruction);
+    let entry = admission::enqueue(draft, ingress, authority);
     draft.event(Event::TaskResultReceived(TaskResultReceived {
         task_id: task.id.clone(),
         status: task.status,

@@ -40,6 +40,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, &answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
+    let joins = somebody_joins(draft, answer.interjected.len());
     let RoundAnswer {
         reply,
         intents,
@@ -66,7 +67,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
     follow(
         draft,
         turn,
-        reply.stop_reason,
+        (reply.stop_reason, joins),
         &RoundInHand {
             entry,
             words,
@@ -77,7 +78,12 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
 }
 
 /// What the turn does after an answer.
-fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &RoundInHand) {
+fn follow(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    (stop, joins): (StopReason, bool),
+    round: &RoundInHand,
+) {
     let bound_reached = turn.rounds >= turn.max_rounds;
     let cut_off = stop == StopReason::MaxOutputTokens;
     turn.output_limit_hits = if cut_off {
@@ -104,10 +110,20 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     if has_calls {
         return run_calls(draft, turn, round, 0);
     }
-    if draft.queue.interjections > 0 && !bound_reached {
+    if joins && !bound_reached {
         return next_round(draft, turn);
     }
     end::end(draft, &turn, Ending::finished(round));
+}
+
+/// Whether an operator's words wait that the turn takes in before it ends. The result of a task waits for a turn of
+/// its own then: what the model has just said is the answer somebody is owed.
+fn somebody_joins(draft: &Draft<'_>, taken: usize) -> bool {
+    match &draft.queue.head {
+        // An operator who interjects stands before everybody else.
+        Some(head) => head.envelope.may_interject() && head.envelope.owes_outcome(),
+        None => taken >= limits::INTERJECTIONS_PER_ROUND && draft.queue.interjections > 0,
+    }
 }
 
 /// Whether the round is nothing but a call to rest.

@@ -26,14 +26,12 @@ fn answer(world: &mut World, said: Said) {
 fn a_result_joins_the_turn_that_runs_with_the_commit_of_the_round_that_held_it() {
     let mut world = states::calling_model_with_result();
     assert_eq!(results(&world)[0].status, QueueStatus::Queued);
-    world.send(Said::words("still building").to(&world));
+    world.send(Said::calls(vec![make::agent_get()]).to(&world));
     assert_eq!(
         results(&world)[0].status,
         QueueStatus::Queued,
         "the first request did not hold it"
     );
-    assert_eq!(world.ended_as(), None, "so the turn goes on");
-
     answer(&mut world, Said::words("built"));
     let result = results(&world)[0];
     assert_eq!(result.status, QueueStatus::Interjected);
@@ -62,6 +60,43 @@ fn a_result_that_joins_is_owed_no_brief_and_widens_no_bound() {
     assert_eq!(world.briefs[0].settles.len(), 1);
     let seq = results(&world)[0].seq;
     assert_eq!(world.messages[&seq].outcome, None);
+}
+
+#[test]
+fn the_answer_an_operator_is_owed_is_not_replaced_by_words_about_a_result() {
+    let mut world = states::calling_model_with_result();
+    world.send(Said::words("it is 42").to(&world));
+    assert_eq!(world.messages[&1].outcome, Some(1), "the answer stands");
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.message_seq, results(&world)[0].seq);
+}
+
+#[test]
+fn a_result_is_worth_no_more_than_the_turn_that_began_its_task() {
+    use holon_domain::authority::{AuthorityClass, TrustLevel};
+    use holon_domain::task::TaskRecoverySpec;
+    let worth = |trust: TrustLevel| {
+        let mut world = states::beside_tasks(1);
+        let task = world.tasks.first_mut().expect("a task");
+        match task.recovery.as_mut().expect("a command") {
+            TaskRecoverySpec::CommandTask {
+                trust: begun_on, ..
+            }
+            | TaskRecoverySpec::ChildAgentTask {
+                trust: begun_on, ..
+            } => *begun_on = trust,
+        }
+        report(&mut world, 0, commands::exited(0));
+        results(&world)[0].envelope.authority_class
+    };
+    assert_eq!(
+        worth(TrustLevel::TrustedOperator),
+        AuthorityClass::RuntimeInstruction
+    );
+    assert_eq!(
+        worth(TrustLevel::UntrustedExternal),
+        AuthorityClass::ExternalEvidence
+    );
 }
 
 #[test]
