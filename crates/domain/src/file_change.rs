@@ -1,42 +1,70 @@
-//! What a patch did to files.
+//! What a patch did to files, in the words its result is published in.
+//!
+//! Results that are on record with the earlier words are still read: they are never rewritten.
 
 use serde::{Deserialize, Serialize};
 
 /// What became of one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
 pub enum FileAction {
-    /// It has other content.
-    Modified,
     /// It is new.
-    Added,
+    #[serde(alias = "added")]
+    Add,
+    /// It has other content.
+    #[serde(alias = "modified")]
+    Modify,
     /// It is gone.
-    Deleted,
+    #[serde(alias = "deleted")]
+    Delete,
     /// It has another name, and other content perhaps.
-    Renamed,
+    #[serde(alias = "renamed")]
+    Move {
+        /// Its former path.
+        #[serde(alias = "from")]
+        from_path: String,
+    },
 }
 
 /// One changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFile {
+    /// What became of it.
+    #[serde(flatten)]
+    pub action: FileAction,
     /// Its path, relative to the execution root.
     pub path: String,
-    /// What became of it.
-    pub action: FileAction,
-    /// Its former path, if it was renamed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
+}
+
+/// A line of the patch that means nothing here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IgnoredMetadata {
+    /// The file it stood over.
+    pub path: String,
+    /// Its name, such as `new file mode`.
+    pub kind: String,
+    /// What it said.
+    pub value: String,
+}
+
+/// Something in the patch that was wrong, or had no effect, and did no harm.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchDiagnostic {
+    /// The file it concerns.
+    pub path: String,
+    /// What sort of thing, in one stable word.
+    pub kind: String,
+    /// The thing itself.
+    pub message: String,
 }
 
 /// A patch that was applied whole.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PatchApplied {
     /// The files, in the order of the patch.
-    pub files: Vec<ChangedFile>,
-    /// Lines of the patch that mean nothing here, as they stood.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ignored_metadata: Vec<String>,
+    pub changed_files: Vec<ChangedFile>,
+    /// Lines of the patch that mean nothing here.
+    pub ignored_metadata: Vec<IgnoredMetadata>,
     /// What was put right on the way.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diagnostics: Vec<String>,
+    pub diagnostics: Vec<PatchDiagnostic>,
 }

@@ -77,7 +77,7 @@ fn a_model_known_to_take_free_text_patches_a_file_by_it() {
             panic!("{:#}", asked[1].body);
         };
         assert_eq!(call["input"], FIRST);
-        assert_eq!(asked[1].tool_outputs(), ["modified a.txt"]);
+        assert_eq!(asked[1].tool_outputs(), ["M a.txt"]);
         assert_eq!(items(&asked[1], "custom_tool_call_output").len(), 1);
     });
 }
@@ -164,10 +164,7 @@ fn a_turn_goes_on_with_a_model_that_takes_its_tools_in_another_form() {
     );
     assert!(items(&asked[1], "custom_tool_call").is_empty());
     assert_eq!(items(&asked[1], "function_call").len(), 2);
-    assert_eq!(
-        asked[1].tool_outputs(),
-        ["modified a.txt", "modified a.txt"]
-    );
+    assert_eq!(asked[1].tool_outputs(), ["M a.txt", "M a.txt"]);
 
     // From functions to text.
     let asked = handed_over(

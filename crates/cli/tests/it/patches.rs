@@ -39,10 +39,7 @@ fn several_files_are_changed_added_renamed_and_deleted_in_one_call() {
          --- a/old.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n\
          diff --git a/b.txt b/d.txt\nrename from b.txt\nrename to d.txt\n",
     );
-    assert_eq!(
-        told,
-        "modified a.txt\nadded new/c.txt\ndeleted old.txt\nrenamed b.txt to d.txt"
-    );
+    assert_eq!(told, "M a.txt\nA new/c.txt\nD old.txt\nR b.txt -> d.txt");
     assert_eq!(read(&world, "project/a.txt").unwrap(), "one\nzwei\nthree\n");
     assert_eq!(read(&world, "project/new/c.txt").unwrap(), "fresh\n");
     assert_eq!(read(&world, "project/d.txt").unwrap(), "same\n");

@@ -6,7 +6,9 @@
 
 use async_trait::async_trait;
 use holon_domain::CallId;
-use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
+use holon_domain::file_change::{
+    ChangedFile, FileAction, IgnoredMetadata, PatchApplied, PatchDiagnostic,
+};
 use holon_domain::intent::ApplyPatch;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_engine::ports::{CommandContext, FileHost};
@@ -79,10 +81,10 @@ fn apply(context: &CommandContext, call: &CallId, text: &str) -> Result<PatchApp
     let _at_work = enter(&journal)?;
     let tree =
         Tree::open(Path::new(&context.workspace.execution_root)).map_err(|error| told(&error))?;
-    let mut applied = PatchApplied::default();
+    let mut applied = told_by(&patch);
     let mut changes = Vec::new();
     for file in &patch.files {
-        plan(&tree, file, &mut changes, &mut applied)?;
+        plan(&tree, file, &mut changes, &mut applied.diagnostics)?;
     }
     tree.replace(&changes, &journal)
         .map_err(|error| told(&error))?;
@@ -132,12 +134,12 @@ fn clear(dir: &Path, own: &Path) {
     }
 }
 
-/// What one file's part of the patch changes.
+/// What one file's part of the patch changes, and what is to be noted about it.
 fn plan(
     tree: &Tree,
     file: &FilePatch,
     changes: &mut Vec<Replace>,
-    applied: &mut PatchApplied,
+    notes: &mut Vec<PatchDiagnostic>,
 ) -> Result<(), ToolError> {
     let (source, target) = (file.change.source(), file.change.target());
     let found = tree
@@ -151,15 +153,11 @@ fn plan(
         } => (Some(content), diagnostics),
         Applied::Delete { diagnostics } => (None, diagnostics),
     };
-    let remarks = diagnostics
-        .iter()
-        .map(|remark| format!("{target}: {}", remark.message));
-    applied.diagnostics.extend(remarks);
-    applied.files.push(changed(&file.change));
-    let ignored = file.ignored_metadata.iter();
-    applied
-        .ignored_metadata
-        .extend(ignored.map(|line| format!("{} {}", line.kind, line.value)));
+    notes.extend(diagnostics.into_iter().map(|remark| PatchDiagnostic {
+        path: target.to_owned(),
+        kind: remark.kind.as_str().to_owned(),
+        message: remark.message,
+    }));
     let mode = found.as_ref().map(|found| found.mode);
     let before = found.map(|found| found.content);
     let after = after.map(|content| After { content, mode });
@@ -186,35 +184,46 @@ fn plan(
     Ok(())
 }
 
+/// What the patch alone tells of its outcome, once it is in place.
+fn told_by(patch: &Patch) -> PatchApplied {
+    let changed_files = patch.files.iter().map(|file| changed(&file.change));
+    let ignored_metadata = patch.files.iter().flat_map(ignored);
+    PatchApplied {
+        changed_files: changed_files.collect(),
+        ignored_metadata: ignored_metadata.collect(),
+        diagnostics: Vec::new(),
+    }
+}
+
 fn changed(change: &Change) -> ChangedFile {
-    let (action, from) = match change {
-        Change::Modify { .. } => (FileAction::Modified, None),
-        Change::Add { .. } => (FileAction::Added, None),
-        Change::Delete { .. } => (FileAction::Deleted, None),
-        Change::Rename { from, .. } => (FileAction::Renamed, Some(from.clone())),
+    let action = match change {
+        Change::Modify { .. } => FileAction::Modify,
+        Change::Add { .. } => FileAction::Add,
+        Change::Delete { .. } => FileAction::Delete,
+        Change::Rename { from, .. } => FileAction::Move {
+            from_path: from.clone(),
+        },
     };
     ChangedFile {
-        path: change.target().to_owned(),
         action,
-        from,
+        path: change.target().to_owned(),
     }
+}
+
+fn ignored(file: &FilePatch) -> impl Iterator<Item = IgnoredMetadata> {
+    let path = file.change.target();
+    file.ignored_metadata.iter().map(|header| IgnoredMetadata {
+        path: path.to_owned(),
+        kind: header.kind.to_owned(),
+        value: header.value.clone(),
+    })
 }
 
 /// What the journal of a call proves. Without one nothing was changed: it is written before the first change.
 fn came_to(journal: &Path, text: &str) -> Option<Result<PatchApplied, ToolError>> {
     match settle(journal) {
-        Ok(Settled::Done) => {
-            let patch = Patch::parse(text).ok()?;
-            let files = patch
-                .files
-                .iter()
-                .map(|file| changed(&file.change))
-                .collect();
-            Some(Ok(PatchApplied {
-                files,
-                ..PatchApplied::default()
-            }))
-        }
+        // Where a hunk's hints were wrong is not told again: the files are no longer what they were checked against.
+        Ok(Settled::Done) => Some(Ok(told_by(&Patch::parse(text).ok()?))),
         Ok(Settled::Undone { left }) if left.is_empty() => Some(Err(not_applied())),
         Ok(Settled::Nothing) => Some(Err(not_applied())),
         Ok(Settled::Undone { left }) => {

@@ -45,7 +45,7 @@ async fn a_patch_is_applied_once_and_its_proof_is_kept_until_the_outcome_is_on_r
     assert_eq!(asked.request.patch, PATCH);
     assert_eq!(*house.files.forgotten.borrow(), 0);
     asked.answer(Ok(added("new.txt")));
-    assert_eq!(told(&house).await, ("added new.txt".to_owned(), false));
+    assert_eq!(told(&house).await, ("A new.txt".to_owned(), false));
     briefs(&host, "main", 1).await;
     let mut forgotten = house.files.forgotten.subscribe();
     forgotten
@@ -71,7 +71,7 @@ async fn a_patch_that_is_not_well_formed_never_begins() {
 async fn after_a_crash_the_model_is_told_what_can_be_proven_of_a_patch() {
     let gone = ToolError::new(ToolErrorKind::NotStarted, "nothing was changed");
     for (proof, expected) in [
-        (Some(Ok(added("new.txt"))), "added new.txt"),
+        (Some(Ok(added("new.txt"))), "A new.txt"),
         (Some(Err(gone)), "not_started"),
         (None, "outcome_unknown"),
     ] {

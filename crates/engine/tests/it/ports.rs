@@ -156,10 +156,9 @@ impl FileHost for Files {
 /// A patch that added one file.
 pub(crate) fn added(path: &str) -> PatchApplied {
     PatchApplied {
-        files: vec![ChangedFile {
+        changed_files: vec![ChangedFile {
+            action: FileAction::Add,
             path: path.to_owned(),
-            action: FileAction::Added,
-            from: None,
         }],
         ..PatchApplied::default()
     }

@@ -61,7 +61,7 @@ async fn a_patch_whose_turn_comes_while_the_host_goes_down_is_on_record_as_not_s
     let _host = house.start().await;
     let again = house.model.next().await;
     let results = results(&again.request);
-    assert!(results[0].contains("added one"), "{results:?}");
+    assert!(results[0].contains("A one"), "{results:?}");
     assert!(
         results[1].contains("not_started"),
         "it is known that it never began: {results:?}"
@@ -96,7 +96,7 @@ async fn a_command_whose_turn_comes_while_the_host_goes_down_is_begun_by_the_nex
     house.commands.next().await.ends("built");
     let again = house.model.next().await;
     let results = results(&again.request);
-    assert!(results[0].contains("added one"), "{results:?}");
+    assert!(results[0].contains("A one"), "{results:?}");
     assert!(results[1].contains("built"), "{results:?}");
 }
 

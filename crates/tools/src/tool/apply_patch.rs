@@ -1,18 +1,20 @@
-//! `ApplyPatch`: change files by a unified diff, all of them or none, and the envelope of what came of it.
+//! `ApplyPatch`: change files by a unified diff, all of them or none.
 //!
-//! Owns the arguments, the result shape, and what a refused patch means to a model. Touches no file: the patch is only
-//! read here, so that one that is not well-formed never becomes an effect.
+//! Owns the arguments and what a refused patch means to a model; the result stands in `applied`. Touches no file: the
+//! patch is only read here, so that one that is not well-formed never becomes an effect.
 
 use crate::{input, schema};
-use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
 use holon_domain::intent::{ApplyPatch, HostAction, Intent};
-use holon_domain::tool::{
-    Freeform, GrammarSyntax, ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolSpec,
-};
+use holon_domain::tool::{Freeform, GrammarSyntax, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
 use holon_patch::{ErrorKind, Patch};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+mod applied;
+
+pub(crate) use applied::text;
+pub use applied::{changed_paths, envelope};
 
 /// The tool's name.
 pub const NAME: &str = "ApplyPatch";
@@ -73,53 +75,6 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     Ok(Intent::Host(HostAction::ApplyPatch(ApplyPatch { patch })))
 }
 
-/// What a patch came to.
-#[must_use]
-pub fn envelope(came_to: Result<PatchApplied, ToolError>) -> ToolEnvelope {
-    match came_to {
-        Ok(applied) => {
-            let lines: Vec<String> = applied.files.iter().map(line).collect();
-            let summary = match lines.as_slice() {
-                [only] => only.clone(),
-                many => format!("{} files changed", many.len()),
-            };
-            let paths: Vec<&str> = applied
-                .files
-                .iter()
-                .map(|file| file.path.as_str())
-                .collect();
-            let result = json!({
-                "changed_paths": paths,
-                "files": applied.files,
-                "ignored_metadata": applied.ignored_metadata,
-                "diagnostics": applied.diagnostics,
-            });
-            ToolEnvelope::success(NAME, summary, result)
-        }
-        Err(error) => ToolEnvelope::failure(NAME, error),
-    }
-}
-
-/// What a model reads of an applied patch.
-pub(crate) fn text(applied: &PatchApplied) -> String {
-    let ignored = applied
-        .ignored_metadata
-        .iter()
-        .map(|line| format!("ignored: {line}"));
-    let remarks = applied
-        .diagnostics
-        .iter()
-        .map(|remark| format!("note: {remark}"));
-    let lines: Vec<String> = applied
-        .files
-        .iter()
-        .map(line)
-        .chain(remarks)
-        .chain(ignored)
-        .collect();
-    lines.join("\n")
-}
-
 /// The error without the real lines of the file, and those lines as text: they are what makes the next try succeed, so
 /// they are shown whole and not as a clipped detail.
 pub(crate) fn split_nearest(error: &ToolError) -> (ToolError, Option<String>) {
@@ -140,18 +95,6 @@ pub(crate) fn split_nearest(error: &ToolError) -> (ToolError, Option<String>) {
         format!("the file has, by line number:\n{}", shown.join("\n"))
     });
     (rest, lines)
-}
-
-/// One changed file in one line.
-fn line(file: &ChangedFile) -> String {
-    let path = &file.path;
-    match (file.action, &file.from) {
-        (FileAction::Modified, _) => format!("modified {path}"),
-        (FileAction::Added, _) => format!("added {path}"),
-        (FileAction::Deleted, _) => format!("deleted {path}"),
-        (FileAction::Renamed, Some(from)) => format!("renamed {from} to {path}"),
-        (FileAction::Renamed, None) => format!("renamed to {path}"),
-    }
 }
 
 /// A refused patch as a model reads it: the rule, the place, and the real lines nearest to what was expected.

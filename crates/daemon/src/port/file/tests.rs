@@ -1,4 +1,4 @@
-//! What a crash leaves in an agent's home, and what the next patch makes of it.
+//! What is told of a patch; what a crash leaves in an agent's home, and what the next patch makes of it.
 
 use super::*;
 use holon_domain::AgentId;
@@ -180,4 +180,59 @@ fn a_patch_that_is_refused_leaves_no_journal() {
         ToolErrorKind::ContextNotFound
     );
     assert_eq!(House::names(&house.journals()), [""; 0]);
+}
+
+/// Adds a file with headers that have no effect, and changes one with a hint that does not hold.
+const REMARKABLE: &str = "diff --git a/sub/new.txt b/sub/new.txt\nnew file mode 100755\nindex 0000000..3e75765\n\
+                          --- /dev/null\n+++ b/sub/new.txt\n@@ -0,0 +1 @@\n+new\n\
+                          --- a/a.txt\n+++ b/a.txt\n@@ -7 +7 @@\n-one\n+eins\n";
+
+fn headers_of_new() -> Vec<IgnoredMetadata> {
+    let header = |kind: &str, value: &str| IgnoredMetadata {
+        path: "sub/new.txt".to_owned(),
+        kind: kind.to_owned(),
+        value: value.to_owned(),
+    };
+    vec![
+        header("new file mode", "100755"),
+        header("index", "0000000..3e75765"),
+    ]
+}
+
+#[test]
+fn what_was_passed_over_or_put_right_is_told_with_its_file_and_its_sort() {
+    let applied = House::new()
+        .apply("call_1", REMARKABLE)
+        .expect("it applies");
+    assert_eq!(applied.ignored_metadata, headers_of_new());
+    let [wrong_line] = applied.diagnostics.as_slice() else {
+        panic!("{applied:?}");
+    };
+    assert_eq!(
+        (wrong_line.path.as_str(), wrong_line.kind.as_str()),
+        ("a.txt", "line_mismatch")
+    );
+    assert!(wrong_line.message.contains("fits at line 1"), "{applied:?}");
+}
+
+#[test]
+fn after_a_crash_the_same_files_and_headers_are_told_of_a_patch_that_is_in_place() {
+    let house = House::new();
+    let applied = house.apply("call_1", REMARKABLE).expect("it applies");
+    let proven = came_to(&house.journal("call_1"), REMARKABLE);
+    let proven = proven.expect("it can be told").expect("it is in place");
+    assert_eq!(proven.changed_files, applied.changed_files);
+    assert_eq!(proven.ignored_metadata, headers_of_new());
+}
+
+#[test]
+fn a_moved_file_is_told_by_both_its_names() {
+    let moved = "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n";
+    let applied = House::new().apply("call_1", moved).expect("it applies");
+    let from_path = "a.txt".to_owned();
+    let expected = ChangedFile {
+        action: FileAction::Move { from_path },
+        path: "b.txt".to_owned(),
+    };
+    assert_eq!(applied.changed_files, [expected]);
 }

@@ -1,0 +1,126 @@
+//! What is kept of a patch that was tried, and what a model reads of one that was applied.
+//!
+//! Owns the published result and its receipt. What always holds: a receipt is made of every result on record, also of
+//! one that an earlier version wrote, which called things by other names and kept remarks as mere lines.
+
+use super::NAME;
+use holon_domain::file_change::{
+    ChangedFile, FileAction, IgnoredMetadata, PatchApplied, PatchDiagnostic,
+};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolOutcome};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[cfg(test)]
+mod tests;
+
+/// Most remarks of a sort that a receipt shows; a patch that got a hint wrong often got it wrong everywhere.
+const SHOWN: usize = 8;
+/// The field of the result that lists the paths.
+const CHANGED_PATHS: &str = "changed_paths";
+
+/// What a patch came to.
+#[must_use]
+pub fn envelope(came_to: Result<PatchApplied, ToolError>) -> ToolEnvelope {
+    match came_to {
+        Ok(applied) => ToolEnvelope::success(NAME, summary(&applied), result(&applied)),
+        Err(error) => ToolEnvelope::failure(NAME, error),
+    }
+}
+
+/// The paths that a call changed, in the order of its patch; none for a call of another tool or one that failed. A
+/// moved file is listed under its new path.
+#[must_use]
+pub fn changed_paths(envelope: &ToolEnvelope) -> Vec<String> {
+    let result = match &envelope.outcome {
+        ToolOutcome::Success { result } if envelope.tool_name == NAME => result,
+        ToolOutcome::Success { .. } | ToolOutcome::Error { .. } => return Vec::new(),
+    };
+    let paths = result.get(CHANGED_PATHS).and_then(Value::as_array);
+    let paths = paths.into_iter().flatten().filter_map(Value::as_str);
+    paths.map(str::to_owned).collect()
+}
+
+fn summary(applied: &PatchApplied) -> String {
+    match applied.changed_files.as_slice() {
+        [only] => line(only),
+        many => format!("{} files changed", many.len()),
+    }
+}
+
+fn result(applied: &PatchApplied) -> Value {
+    let files = applied.changed_files.iter();
+    let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
+    json!({
+        "changed_files": applied.changed_files,
+        CHANGED_PATHS: paths,
+        "changed_file_count": paths.len(),
+        "ignored_metadata": applied.ignored_metadata,
+        "diagnostics": applied.diagnostics,
+    })
+}
+
+/// An applied patch as it is on record.
+#[derive(Deserialize)]
+pub(crate) struct Recorded {
+    #[serde(alias = "files")]
+    changed_files: Vec<ChangedFile>,
+    #[serde(default)]
+    ignored_metadata: Vec<Remark<IgnoredMetadata>>,
+    #[serde(default)]
+    diagnostics: Vec<Remark<PatchDiagnostic>>,
+}
+
+/// Something said about the patch.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Remark<T> {
+    /// In fields.
+    Fields(T),
+    /// In one line, as earlier versions did.
+    Line(String),
+}
+
+impl<T> Remark<T> {
+    fn line(&self, of_fields: fn(&T) -> String) -> String {
+        match self {
+            Self::Fields(fields) => of_fields(fields),
+            Self::Line(line) => line.clone(),
+        }
+    }
+}
+
+/// What a model reads of an applied patch: a line for each file, then what was noted on the way.
+pub(crate) fn text(recorded: &Recorded) -> String {
+    let mut lines: Vec<String> = recorded.changed_files.iter().map(line).collect();
+    lines.extend(remarks("note", &recorded.diagnostics, |remark| {
+        format!("{}: {}", remark.path, remark.message)
+    }));
+    lines.extend(remarks("ignored", &recorded.ignored_metadata, |ignored| {
+        format!("{}: {} {}", ignored.path, ignored.kind, ignored.value)
+    }));
+    lines.join("\n")
+}
+
+/// The first remarks of a sort, and how many there are beyond them.
+fn remarks<T>(label: &str, remarks: &[Remark<T>], of_fields: fn(&T) -> String) -> Vec<String> {
+    let shown = remarks.iter().take(SHOWN);
+    let mut lines: Vec<String> = shown
+        .map(|remark| format!("{label}: {}", remark.line(of_fields)))
+        .collect();
+    if let Some(more @ 1..) = remarks.len().checked_sub(SHOWN) {
+        lines.push(format!("{label}: {more} more of this sort"));
+    }
+    lines
+}
+
+/// One changed file in one line, by the letters that version control uses.
+fn line(file: &ChangedFile) -> String {
+    let path = &file.path;
+    match &file.action {
+        FileAction::Add => format!("A {path}"),
+        FileAction::Modify => format!("M {path}"),
+        FileAction::Delete => format!("D {path}"),
+        FileAction::Move { from_path } => format!("R {from_path} -> {path}"),
+    }
+}
