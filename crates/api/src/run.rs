@@ -21,6 +21,9 @@ pub struct RunRequest {
     /// The most model rounds, at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// Whether a temporary agent's run ends with its answer, whatever still runs: its tasks are stopped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_wait_for_tasks: bool,
     /// The project, as an absolute path; unchanged when the agent exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_root: Option<String>,

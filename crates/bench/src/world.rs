@@ -102,6 +102,8 @@ fn nothing() -> CommandOutput {
         stderr: CapturedStream::default(),
         duration_ms: 0,
         leftovers: 0,
+        survivors: 0,
+        stopped: false,
     }
 }
 

@@ -125,6 +125,10 @@ pub(crate) struct RunArgs {
     /// The most model rounds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
+    /// End with the answer, also while commands the agent started still run; those are stopped. Without it a run with a
+    /// temporary agent goes on until they have ended and the agent was told.
+    #[arg(long, conflicts_with = "agent")]
+    pub(crate) no_wait_for_tasks: bool,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArgs,
 }

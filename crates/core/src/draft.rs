@@ -5,9 +5,11 @@
 use crate::assess::{Next, assess, is_self_caused};
 use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
 use holon_domain::agent::AgentRecord;
+use holon_domain::block::ToolCall;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{EffectOutcomeDropped, Event};
+use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::task::TaskRecord;
@@ -19,6 +21,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
     pub(crate) queue: QueueView,
     pub(crate) round: Option<RoundInHand>,
+    pub(crate) in_hand: Option<(ToolCall, HostAction)>,
     pub(crate) tasks: Vec<TaskRecord>,
     pub(crate) host: &'a HostFacts,
     pub(crate) now: Timestamp,
@@ -39,12 +42,14 @@ impl<'a> Draft<'a> {
             agent,
             queue,
             round,
+            in_hand,
             tasks,
         } = view;
         Self {
             agent,
             queue,
             round,
+            in_hand,
             tasks,
             host,
             now,
@@ -109,6 +114,7 @@ impl<'a> Draft<'a> {
             .is_none_or(|head| entry.envelope.priority.rank() < head.envelope.priority.rank());
         self.queue.pending += 1;
         self.queue.interjections += u64::from(entry.envelope.may_interject());
+        self.queue.operators += u64::from(entry.envelope.operator_interjects());
         self.agent.self_caused_queued += u64::from(is_self_caused(&entry.envelope));
         if outranks && !self.queue_is_stale {
             self.queue.head = Some(entry.clone());
@@ -124,12 +130,26 @@ impl<'a> Draft<'a> {
             .queue
             .interjections
             .saturating_sub(u64::from(entry.envelope.may_interject()));
+        self.queue.operators = self
+            .queue
+            .operators
+            .saturating_sub(u64::from(entry.envelope.operator_interjects()));
         self.agent.self_caused_queued = self
             .agent
             .self_caused_queued
             .saturating_sub(u64::from(is_self_caused(&entry.envelope)));
         self.queue.head = None;
         self.queue_is_stale = self.queue.pending > 0;
+    }
+
+    /// Puts the result of a task back into the queue: nobody has seen it yet.
+    pub(crate) fn put_back(&mut self, seq: MessageSeq) {
+        self.move_message(seq, QueueStatus::Dequeued, QueueStatus::Queued);
+        self.queue.pending += 1;
+        self.queue.interjections += 1;
+        self.agent.self_caused_queued += 1;
+        self.queue.head = None;
+        self.queue_is_stale = true;
     }
 
     pub(crate) fn queue_is_stale(&self) -> bool {

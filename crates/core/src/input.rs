@@ -4,7 +4,7 @@ use crate::admission::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord};
 use holon_domain::block::ToolCall;
 use holon_domain::effect::EffectId;
-use holon_domain::intent::Intent;
+use holon_domain::intent::{HostAction, Intent};
 use holon_domain::log::{FrameRecord, InterjectionBoundary};
 use holon_domain::model::{
     ModelChain, ModelChoice, ModelFailure, ModelRef, ModelReply, ReplyBlock,
@@ -35,6 +35,8 @@ pub struct AgentView {
     pub queue: QueueView,
     /// The calls of the round whose tools run, when they do.
     pub round: Option<RoundInHand>,
+    /// What the shell does for the call that runs, when one does.
+    pub in_hand: Option<(ToolCall, HostAction)>,
     /// Its tasks that are not over, and those that calls of the round name.
     pub tasks: Vec<TaskRecord>,
 }

@@ -78,6 +78,7 @@ pub fn create(
         agent,
         queue: QueueView::default(),
         round: None,
+        in_hand: None,
         tasks: Vec::new(),
     };
     let mut draft = Draft::new(view, host, now, entropy);

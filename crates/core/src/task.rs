@@ -102,6 +102,7 @@ fn new_task(
             spec: Box::new(spec),
             trust: turn.authority.into(),
         }),
+        max_rounds: draft.agent.identity.temporary.then_some(turn.max_rounds),
         effect: None,
         end: None,
     }

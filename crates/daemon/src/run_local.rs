@@ -71,6 +71,7 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Error> {
         create_agent: request.create_agent,
         model: request.model.as_deref().map(ModelRef::parse).transpose()?,
         max_rounds: request.max_turns,
+        wait_for_tasks: !request.no_wait_for_tasks,
         workspace: WorkspaceChoice {
             workspace_root: request.workspace_root.map(PathBuf::from),
             cwd: request.cwd.map(PathBuf::from),

@@ -14,9 +14,43 @@ pub struct CapturedStream {
     pub total_bytes: u64,
     /// Bytes dropped between head and tail.
     pub dropped_bytes: u64,
-    /// The file that keeps it, complete up to its cap, where there is one.
+    /// Bytes at its end that are at hand in neither, such as the beginning of a character whose rest is yet to come.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub unread_bytes: u64,
+    /// The file that keeps it, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// What that file lacks.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub lacks: Lacks,
+}
+
+impl CapturedStream {
+    /// The offset to read on from: that of the first byte nobody was shown.
+    #[must_use]
+    pub const fn next_offset(&self) -> u64 {
+        self.total_bytes.saturating_sub(self.unread_bytes)
+    }
+}
+
+/// What the file of a stream does not hold of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Lacks {
+    /// How many bytes.
+    pub bytes: u64,
+    /// Why, where it is not that the stream was larger than files may be: a full disk, say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Lacks {
+    /// What is said of the file; none when it is complete.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        let reason = self.reason.as_deref();
+        let reason = reason.unwrap_or("there was more than a file may hold");
+        (self.bytes > 0).then(|| format!("lacks {} bytes ({reason})", self.bytes))
+    }
 }
 
 /// How a command ended.
@@ -50,6 +84,12 @@ pub struct CommandOutput {
     pub duration_ms: u64,
     /// Processes it left behind, which were stopped.
     pub leftovers: u32,
+    /// Processes of it that could not be stopped, and may still run.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub survivors: u32,
+    /// Whether it was stopped on request. One that had ended by itself before the request reached it was not.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub stopped: bool,
 }
 
 /// Why a command could not be run at all.
@@ -102,11 +142,15 @@ pub struct CommandRunning {
     pub stderr: CapturedStream,
 }
 
-/// Part of one output stream of a task.
+/// Part of one output stream of a task: one piece of it, or two with a hole between. Broken characters are replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StreamPart {
-    /// The text. Broken characters are replaced.
-    pub text: String,
+    /// The first piece.
+    pub head: String,
+    /// The second, where there is one.
+    pub tail: String,
+    /// Bytes between the two.
+    pub left_out: u64,
     /// The stream's offset of its first byte. Beyond the one that was asked for, what lies between was not kept.
     pub at: u64,
     /// The offset to ask for next.
@@ -115,6 +159,8 @@ pub struct StreamPart {
     pub total_bytes: u64,
     /// The file that keeps it.
     pub path: Option<String>,
+    /// What that file lacks.
+    pub lacks: Lacks,
 }
 
 /// What a task has printed, as far as it was asked for.

@@ -185,3 +185,17 @@ pub struct TaskOutput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
 }
+
+impl TaskOutput {
+    /// Whether it asks for the output. Who names an offset of the complaints alone does not.
+    #[must_use]
+    pub const fn wants_output(&self) -> bool {
+        self.after_byte.is_some() || self.stderr_after_byte.is_none()
+    }
+
+    /// Whether it asks for complaints that are kept apart. Who names an offset of the output alone does not.
+    #[must_use]
+    pub const fn wants_stderr(&self) -> bool {
+        self.stderr_after_byte.is_some() || self.after_byte.is_none()
+    }
+}

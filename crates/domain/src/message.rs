@@ -339,9 +339,14 @@ impl MessageEnvelope {
     /// Whether it may enter a running turn at a safe point.
     #[must_use]
     pub fn may_interject(&self) -> bool {
-        let operator_interjects = self.kind == MessageKind::OperatorPrompt
+        self.operator_interjects() || self.kind == MessageKind::TaskResult
+    }
+
+    /// Whether it is an operator's word to a turn that runs.
+    #[must_use]
+    pub fn operator_interjects(&self) -> bool {
+        self.kind == MessageKind::OperatorPrompt
             && self.priority == Priority::Interject
-            && self.authority_class == AuthorityClass::OperatorInstruction;
-        operator_interjects || self.kind == MessageKind::TaskResult
+            && self.authority_class == AuthorityClass::OperatorInstruction
     }
 }

@@ -68,4 +68,6 @@ pub struct QueueView {
     pub pending: u64,
     /// How many of them may enter a running turn.
     pub interjections: u64,
+    /// How many of those are an operator's, who is owed an outcome.
+    pub operators: u64,
 }

@@ -156,6 +156,9 @@ pub struct CommandTaskSpec {
     /// How many commands the call holds, where it holds several; each is found by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_items: Option<u32>,
+    /// When its program began, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
 }
 
 impl CommandTaskSpec {
@@ -175,6 +178,7 @@ impl CommandTaskSpec {
             stderr_path: None,
             promoted_from_exec_command: false,
             batch_items: None,
+            started_at: None,
         }
     }
 }
@@ -302,6 +306,9 @@ pub struct TaskRecord {
     /// How it is brought back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<TaskRecoverySpec>,
+    /// The most model rounds of the run it belongs to, where that ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
     /// The effect that watches or stops it; none once it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<EffectId>,
@@ -311,6 +318,13 @@ pub struct TaskRecord {
 }
 
 impl TaskRecord {
+    /// Since when it runs: its program where that is known, else its row.
+    #[must_use]
+    pub fn runs_since(&self) -> Timestamp {
+        let started_at = self.command().and_then(|spec| spec.started_at);
+        started_at.unwrap_or(self.created_at)
+    }
+
     /// The command, where it is one.
     #[must_use]
     pub fn command(&self) -> Option<&CommandTaskSpec> {

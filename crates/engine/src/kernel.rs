@@ -8,10 +8,10 @@ use crate::facts::SharedFacts;
 use holon_core::input::NewAgent;
 use holon_core::{AgentView, HostFacts, Input, Rejection, Reply, RoundInHand, lifecycle, step};
 use holon_domain::agent::AgentRecord;
-use holon_domain::block::{calls_of, text_of};
+use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::decision::{Decision, Fact};
-use holon_domain::effect::{EffectId, EffectRecord};
-use holon_domain::intent::Intent;
+use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::intent::{HostAction, Intent};
 use holon_domain::log::LogEntry;
 use holon_domain::tool::ToolError;
 use holon_domain::turn::Phase;
@@ -207,6 +207,10 @@ fn view(tx: &mut Tx<'_>, no: AgentNo, agent: AgentRecord) -> Result<AgentView, h
         }
         Some(Phase::CallingModel { .. } | Phase::BackingOff { .. }) | None => None,
     };
+    let in_hand = match phase {
+        Some(Phase::RunningTool { effect, .. }) => call_of(tx.effect(no, *effect)?),
+        Some(Phase::CallingModel { .. } | Phase::BackingOff { .. }) | None => None,
+    };
     let tasks = match agent.active_tasks {
         0 => Vec::new(),
         _ => tx.active_tasks(no)?,
@@ -215,8 +219,20 @@ fn view(tx: &mut Tx<'_>, no: AgentNo, agent: AgentRecord) -> Result<AgentView, h
         agent,
         queue,
         round,
+        in_hand,
         tasks,
     })
+}
+
+fn call_of(effect: Option<Effect>) -> Option<(ToolCall, HostAction)> {
+    match effect? {
+        Effect::RunTool { call, action, .. } => Some((call, action)),
+        Effect::PrepareHome
+        | Effect::CallModel { .. }
+        | Effect::WatchTask { .. }
+        | Effect::StopTask { .. }
+        | Effect::RemoveHome => None,
+    }
 }
 
 fn round_in_hand(

@@ -108,11 +108,13 @@ pub enum CommandRun {
     Running(CommandRunning),
 }
 
-/// Why a task took no input.
+/// Why a task took no input, or not its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputRefused {
     /// In words for whoever wrote it.
     pub reason: String,
+    /// Bytes that it took all the same, when only the end of its input could not be told.
+    pub taken: u64,
 }
 
 /// Runs commands, each under a process of its own that outlives this one. A command of one key is started once.

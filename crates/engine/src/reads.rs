@@ -61,6 +61,7 @@ impl Reads {
                 head: None,
                 pending,
                 interjections: 0,
+                operators: 0,
             };
             summary::list_entry(&agent, &queue, &facts)
         };

@@ -59,6 +59,8 @@ pub struct RunRequest {
     pub model: Option<ModelRef>,
     /// The most model rounds.
     pub max_rounds: Option<u32>,
+    /// Whether a temporary agent's run ends only when its tasks have ended and were told.
+    pub wait_for_tasks: bool,
     /// Where it works; unchanged when empty and the agent exists.
     pub workspace: WorkspaceChoice,
     /// How the request came in.

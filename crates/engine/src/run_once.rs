@@ -14,7 +14,7 @@ use holon_domain::feed::FeedNotice;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
 use holon_domain::run::RunOnceResponse;
-use settled::Settled;
+use settled::{Settled, Standing, Waits};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -29,11 +29,15 @@ pub(crate) async fn run(
     // Judged before anything is made or changed for it: a run that is refused leaves nothing.
     admission::judge(&ingress).map_err(crate::shell::rejected)?;
     let agent_id = prepare_agent(acts, &request).await?;
+    let waits = Waits {
+        for_tasks: request.wait_for_tasks && request.agent_id.is_none(),
+        max_rounds: request.max_rounds,
+    };
     if request.agent_id.is_some() {
-        return answer(acts, &agent_id, ingress).await;
+        return answer(acts, &agent_id, ingress, waits).await;
     }
     let outcome = tokio::select! {
-        outcome = answer(acts, &agent_id, ingress) => outcome,
+        outcome = answer(acts, &agent_id, ingress, waits) => outcome,
         () = abandoned => Err(Error::ShuttingDown),
     };
     acts.shell().remove_afterwards(agent_id);
@@ -164,6 +168,7 @@ async fn answer(
     acts: &Acts,
     agent_id: &AgentId,
     ingress: Ingress,
+    waits: Waits,
 ) -> Result<RunOnceResponse, Error> {
     let mut news = acts.shell().writer.subscribe();
     let log_end = acts
@@ -179,7 +184,7 @@ async fn answer(
         Err(error) => return Err(error),
     };
     loop {
-        if let Some(response) = gather(acts, &admitted, log_end).await? {
+        if let Some(response) = gather(acts, &admitted, log_end, waits).await? {
             return Ok(response);
         }
         tokio::select! {
@@ -205,50 +210,56 @@ pub(crate) async fn hear_of(
     }
 }
 
-/// The response, if the message is settled and, for a temporary agent, nothing of it runs on: what is told of a task
-/// that ends belongs to the answer.
+/// The response, if the message is settled and nothing that is waited for runs on.
 async fn gather(
     acts: &Acts,
     admitted: &Admitted,
     log_end: u64,
+    waits: Waits,
 ) -> Result<Option<RunOnceResponse>, Error> {
     let (agent_id, seq) = (admitted.agent_id.clone(), admitted.message_seq);
     let read = acts.shell().readers.read(move |reader| {
         let Some((no, agent)) = reader.agent(&agent_id)? else {
             return Ok(None);
         };
-        let settled = match reader.outcome(no, seq)? {
-            Some(brief) => Some(Settled {
-                queue: reader.queue(no)?,
-                newest: reader.briefs(no, 1)?.pop(),
-                brief,
-                entries: reader.turn_entries(no, log_end + 1)?,
-                tasks: crate::tasks::told(reader, no)?,
-            }),
-            None => None,
+        let standing = match reader.outcome(no, seq)? {
+            Some(brief) => {
+                let settled = Settled {
+                    queue: reader.queue(no)?,
+                    newest: reader.briefs(no, 1)?.pop(),
+                    brief,
+                    tasks: crate::tasks::told(reader, no)?,
+                };
+                // The log may be long, so it is read once, when there is nothing more to wait for.
+                if settled.goes_on(&agent, waits) {
+                    Standing::GoesOn
+                } else {
+                    Standing::Settled(Box::new(settled), reader.turn_entries(no, log_end + 1)?)
+                }
+            }
+            None => Standing::Open,
         };
-        Ok(Some((agent, settled)))
+        Ok(Some((agent, standing)))
     });
     let agent_id = || admitted.agent_id.clone();
-    let Some((agent, settled)) = read.await? else {
+    let Some((agent, standing)) = read.await? else {
         return Err(Error::AgentNotFound {
             agent_id: agent_id(),
         });
     };
-    let Some(settled) = settled else {
-        return match agent.lifecycle {
-            // Only a start by somebody else would bring the answer; the message stays in the queue for it.
-            Lifecycle::Stopped => Err(held(&agent)),
-            Lifecycle::Deleting => Err(Error::AgentDeleting {
-                agent_id: agent_id(),
-            }),
-            Lifecycle::Booting | Lifecycle::Runnable => Ok(None),
-        };
-    };
-    if agent.identity.temporary && settled.goes_on(&agent) {
-        return Ok(None);
+    match (standing, agent.lifecycle) {
+        (Standing::Settled(settled, entries), _) => {
+            Ok(Some(settled.respond(admitted, &agent, entries)))
+        }
+        (Standing::GoesOn, _) | (Standing::Open, Lifecycle::Booting | Lifecycle::Runnable) => {
+            Ok(None)
+        }
+        // Only a start by somebody else would bring the answer; the message stays in the queue for it.
+        (Standing::Open, Lifecycle::Stopped) => Err(held(&agent)),
+        (Standing::Open, Lifecycle::Deleting) => Err(Error::AgentDeleting {
+            agent_id: agent_id(),
+        }),
     }
-    Ok(Some(settled.respond(admitted, &agent)))
 }
 
 /// Why a stopped agent will not answer: its home could not be made, or somebody stopped it.

@@ -112,6 +112,8 @@ async fn finish(
         stderr,
         duration_ms,
         leftovers,
+        survivors: 0,
+        stopped: false,
     })
 }
 

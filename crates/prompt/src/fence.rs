@@ -7,13 +7,15 @@
 
 use crate::{digest, visible};
 use holon_domain::authority::AuthorityClass;
-use holon_domain::message::MessageEnvelope;
+use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::text;
 
 /// Characters of the code: 64 bits.
 const CODE_CHARS: usize = 16;
 /// The beginnings of marker lines.
-const MARKERS: [&str; 4] = [
+const MARKERS: [&str; 6] = [
+    "<<<task_result",
+    ">>>task_result",
     "<<<integration_signal",
     ">>>integration_signal",
     "<<<external_evidence",
@@ -31,12 +33,17 @@ pub(crate) enum Extent {
     Bytes(usize),
 }
 
-/// The content of a message as a model reads it: fenced unless its authority is that of an instruction.
+/// The content of a message as a model reads it: fenced unless its authority is that of an instruction and its words are
+/// not a program's.
 pub(crate) fn content(message: &MessageEnvelope, extent: Extent) -> String {
     if !message.body.is_contentful() {
         return "(no content)".into();
     }
     let body = message.body.render();
+    // What a command printed is no instruction, on whose word ever it ran.
+    if message.kind == MessageKind::TaskResult {
+        return fenced(message, "task_result", &body, extent);
+    }
     match message.authority_class {
         AuthorityClass::OperatorInstruction | AuthorityClass::RuntimeInstruction => {
             cut(&body, extent)

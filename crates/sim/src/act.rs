@@ -1,6 +1,6 @@
 //! What happens next: operators, outsiders, the clock, the disk and the process, by the dice.
 
-use crate::model::Known;
+use crate::known::Known;
 use crate::plan::Fault;
 use crate::rng::Rng;
 use crate::violation::{Verdict, ensure, stored};

@@ -123,9 +123,8 @@ impl World {
             Some((no, _)) => stored(reader.outstanding(no))?.effects,
             None => Vec::new(),
         };
-        let stale = |flight: &Flight| {
-            flight.record.agent_id == *id && !open.contains(&flight.record.id)
-        };
+        let stale =
+            |flight: &Flight| flight.record.agent_id == *id && !open.contains(&flight.record.id);
         while let Some(at) = self.flights.iter().position(stale) {
             let flight = self.flights.remove(at);
             self.finish_too_late(flight)?;

@@ -9,13 +9,14 @@ use serde_json::json;
 
 /// A command that may take long, or something about a task.
 pub(crate) fn about_tasks(tasks: &[TaskId], dice: &mut Rng) -> ReplyBlock {
-    match dice.below(14) {
+    match dice.below(16) {
         _ if tasks.is_empty() && dice.percent(80) => long_command(dice),
         0..=3 => long_command(dice),
         4 => call("TaskList", json!({})),
         5 => call("TaskStatus", json!({ "task_id": named(tasks, dice) })),
         6..=8 => call("TaskStop", json!({ "task_id": named(tasks, dice) })),
-        9..=11 => {
+        9 | 10 => batch(dice),
+        11..=13 => {
             let closes = dice.percent(20);
             let input = json!({
                 "task_id": named(tasks, dice),
@@ -25,18 +26,25 @@ pub(crate) fn about_tasks(tasks: &[TaskId], dice: &mut Rng) -> ReplyBlock {
             call("TaskInput", input)
         }
         _ => {
-            let wait = dice.percent(60).then(|| 1 + dice.below(60_000));
-            let look = json!({ "task_id": named(tasks, dice), "wait_ms": wait });
+            let waits = dice.percent(60);
+            let look = json!({ "task_id": named(tasks, dice), "block": waits });
             call("TaskOutput", look)
         }
     }
+}
+
+/// Stops a task, and does not wait to see whether it listens.
+pub(crate) fn insist(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
+    let id = named(tasks, dice);
+    let stop = || call("TaskStop", json!({ "task_id": id }));
+    vec![stop(), stop()]
 }
 
 /// Several commands one after the other.
 pub(crate) fn batch(dice: &mut Rng) -> ReplyBlock {
     let items: Vec<_> = (0..=dice.below(4))
         .map(|number| {
-            let timeout = 100 + dice.below(5_000);
+            let timeout = 100 + dice.below(60_000);
             json!({ "cmd": format!("look {number}"), "timeout_ms": timeout })
         })
         .collect();

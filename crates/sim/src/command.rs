@@ -34,6 +34,8 @@ pub(crate) enum State {
     Over {
         end: CommandEnd,
         at: u64,
+        /// Whether somebody stopped it.
+        stopped: bool,
     },
     /// Its program could not be started.
     NotStarted,
@@ -110,23 +112,30 @@ impl Command {
         if let (State::Runs, Some((at, end))) = (self.state, self.will_end())
             && at <= now
         {
-            self.state = State::Over { end, at };
+            let stopped = false;
+            self.state = State::Over { end, at, stopped };
         }
     }
 
     /// It is asked to end.
     pub(crate) fn ask_to_end(&mut self, now: u64) {
-        if self.runs() && !self.fate.is_some_and(|fate| fate.stubborn) {
-            let end = CommandEnd::Signalled { signal: 15 };
-            self.state = State::Over { end, at: now };
+        if !self.fate.is_some_and(|fate| fate.stubborn) {
+            self.end_by(15, now);
         }
     }
 
     /// It is killed.
     pub(crate) fn kill(&mut self, now: u64) {
-        if self.runs() {
-            let end = CommandEnd::Signalled { signal: 9 };
-            self.state = State::Over { end, at: now };
+        self.end_by(9, now);
+    }
+
+    const fn end_by(&mut self, signal: i32, at: u64) {
+        if let State::Runs = self.state {
+            self.state = State::Over {
+                end: CommandEnd::Signalled { signal },
+                at,
+                stopped: true,
+            };
         }
     }
 
@@ -167,7 +176,7 @@ impl Command {
 
     /// Its end, once it has one.
     pub(crate) fn output(&self) -> Option<CommandOutput> {
-        let State::Over { end, at } = self.state else {
+        let State::Over { end, at, stopped } = self.state else {
             return None;
         };
         Some(CommandOutput {
@@ -176,6 +185,8 @@ impl Command {
             stderr: CapturedStream::default(),
             duration_ms: at.saturating_sub(self.began),
             leftovers: 0,
+            survivors: 0,
+            stopped,
         })
     }
 
@@ -194,7 +205,7 @@ impl Command {
         let bytes = text.len() as u64;
         TaskPrinted {
             output: StreamPart {
-                text,
+                head: text,
                 next_offset: bytes,
                 total_bytes: bytes,
                 ..StreamPart::default()

@@ -207,3 +207,83 @@ impl Commands {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::expect_used, reason = "tests")]
+    use super::*;
+    use holon_domain::command::CommandEnd;
+
+    const FATE: Fate = Fate {
+        runs_for: Some(1_000),
+        end: CommandEnd::Exited { status: 0 },
+        stubborn: true,
+        starts: true,
+        limit: None,
+        takes_input: true,
+    };
+
+    fn world_with(name: &str) -> (Commands, CommandKey) {
+        let key = CommandKey::of_call("/home", &CallId::from_stored(format!("call_{name}")));
+        let mut world = Commands::default();
+        world.begin(&key, FATE).expect("starts");
+        (world, key)
+    }
+
+    fn input(number: u64) -> TaskInput {
+        TaskInput {
+            task_id: holon_domain::TaskId::from_stored("task_a"),
+            number,
+            input: "yes".to_owned(),
+            close_input: false,
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_asked_for_twice_is_found_and_one_that_was_forgotten_must_not_start_again()
+    {
+        let (mut world, key) = world_with("a");
+        world.pass(400);
+        world.begin(&key, FATE).expect("finds it");
+        assert_eq!(world.get(&key).map(Command::began), Some(0));
+        world.pass(600);
+        assert_eq!(world.running().count(), 0);
+        world.forget(&key).expect("is over");
+        let broken = world.begin(&key, FATE).expect_err("breaks a rule");
+        assert_eq!(broken.rule, "a command is started at most once");
+    }
+
+    #[test]
+    fn a_stubborn_command_ends_only_by_force_and_a_home_waits_for_it() {
+        let (mut world, key) = world_with("a");
+        world.ask_to_end(&key);
+        assert!(world.report(&key).is_none());
+        assert!(world.remove_home("/home").is_err());
+        world.kill(&key);
+        assert!(matches!(world.report(&key), Some(TaskReport::Ended(_))));
+        world.remove_home("/home").expect("nothing runs");
+        assert!(world.begin(&key, FATE).is_err());
+    }
+
+    #[test]
+    fn input_of_one_number_is_given_once_and_belongs_to_one_call() {
+        let (mut world, key) = world_with("a");
+        let call = CallId::from_stored("call_b");
+        assert_eq!(world.input(&key, &call, &input(7)), Ok(Ok(3)));
+        assert_eq!(world.input(&key, &call, &input(7)), Ok(Ok(3)));
+        assert_eq!(world.get(&key).map(|one| one.given().len()), Some(1));
+        let other = CallId::from_stored("call_c");
+        assert!(world.input(&key, &other, &input(7)).is_err());
+        assert!(world.input(&key, &call, &input(8)).is_err());
+    }
+
+    #[test]
+    fn what_is_stopped_before_it_is_begun_never_runs() {
+        let key = CommandKey::of_call("/home", &CallId::from_stored("call_a"));
+        let mut world = Commands::default();
+        world.bar(&key);
+        world.begin(&key, FATE).expect("finds that it is barred");
+        assert_eq!(world.running().count(), 0);
+        assert!(matches!(world.report(&key), Some(TaskReport::Lost { .. })));
+    }
+}

@@ -61,7 +61,7 @@ impl World {
         if reports.is_none() {
             return Ok(Step::on(record, Stage::AskedToEnd));
         }
-        let told = begun.or(keys.first());
+        let told = begun.or_else(|| keys.first());
         let report = told.and_then(|key| self.bench.commands.report(key));
         Ok(report.map_or(Step::Nothing, |report| ended(record, id, report)))
     }

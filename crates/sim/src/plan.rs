@@ -115,7 +115,7 @@ impl Plan {
         let (mut steps, mut agents) = (20 + rng.below(120), 1 + rng.below(3));
         // A task has to be begun before anything can happen to it.
         if faults.contains(&Fault::Long) && rng.percent(50) {
-            steps += 100;
+            (steps, agents) = (steps + 100, 1);
         }
         // Some things need a longer life: a log worth trimming, a chain of turns nobody else caused.
         let longer = faults.contains(&Fault::Retention) || faults.contains(&Fault::Restless);

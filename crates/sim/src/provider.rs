@@ -58,8 +58,13 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
         return Ok(restless(dice));
     }
     if plan.has(Fault::Long) && dice.percent(50) {
-        let calls = (0..=dice.below(3)).map(|_| calls::about_tasks(asked.tasks, dice));
-        return Ok(reply(calls.collect(), StopReason::ToolUse));
+        let calls = if dice.percent(10) {
+            calls::insist(asked.tasks, dice)
+        } else {
+            let some = (0..=dice.below(3)).map(|_| calls::about_tasks(asked.tasks, dice));
+            some.collect()
+        };
+        return Ok(reply(calls, StopReason::ToolUse));
     }
     Ok(match dice.below(10) {
         0..=3 => reply(vec![words(dice)], StopReason::EndTurn),

@@ -1,7 +1,7 @@
 //! The rules that look at everything known of an agent at once.
 
+use crate::known::Known;
 use crate::message::is_made_by_turn;
-use crate::model::Known;
 use crate::violation::{Verdict, ensure, stored, violation};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;

@@ -73,8 +73,8 @@ impl World {
 
     fn draw(&mut self, command: &ExecCommand, limit: Option<u64>) -> Fate {
         let fails = self.plan.has(Fault::Tool) && self.dice.percent(25);
-        let long = self.plan.has(Fault::Long) && self.dice.percent(60);
-        let runs_for = match self.dice.below(5) {
+        let long = self.plan.has(Fault::Long) && self.dice.percent(75);
+        let runs_for = match self.dice.below(6) {
             _ if !long => Some(self.dice.below(500)),
             0 => Some(self.dice.below(5_000)),
             1 => Some(self.dice.below(60_000)),

@@ -1,17 +1,16 @@
-//! The oracle's book of tasks: how rows may come, move and end, what is told of an end, and whether that is true.
+//! The oracle's book of tasks: which there are, what calls, events and messages say of them, and whether that agrees.
 //!
 //! Written from the contract: a row begins as a promoted command or as one whose call was called off; it moves forward
 //! only and ends once; its end is told by one message, in the same commit, unless somebody stopped it on purpose.
 
-use crate::command::{Command, State};
+use crate::command::Command;
 use crate::coverage::Coverage;
 use crate::errand::key_of;
-use crate::follow::keys_of;
+use crate::task_rules::{Beginning, begins, count_end, is_true, moves};
 use crate::tools::Bench;
-use crate::violation::{Verdict, ensure, violation};
+use crate::violation::{Verdict, ensure};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::block::ToolCall;
-use holon_domain::command::CommandEnd;
 use holon_domain::event::Event;
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::task::{TaskRecord, TaskStatus};
@@ -28,6 +27,8 @@ pub(crate) struct Ledger {
     rows: BTreeMap<TaskId, TaskRecord>,
     /// In the order they were first seen.
     order: Vec<TaskId>,
+    /// The authority of the turn each began in.
+    begun_with: BTreeMap<TaskId, AuthorityClass>,
     /// How often each was recorded to have ended.
     ends: BTreeMap<TaskId, u32>,
     /// The message each end was told by.
@@ -41,6 +42,18 @@ struct Fresh {
     promoted: Vec<TaskId>,
     stopped: Vec<TaskId>,
     results: Vec<(TaskId, MessageId)>,
+}
+
+impl Fresh {
+    fn beginning(&self, id: &TaskId, coverage: &mut Coverage) -> Beginning {
+        if self.promoted.contains(id) {
+            coverage.count("task:promoted");
+            Beginning::Promoted
+        } else {
+            coverage.count("task:taken_over");
+            Beginning::TakenOver
+        }
+    }
 }
 
 impl Ledger {
@@ -89,10 +102,15 @@ impl Ledger {
         ensure(before.is_none(), "the end of a task is told once", || {
             format!("{task_id} by {before:?} and {}", envelope.id)
         })?;
+        let begun_with = self.begun_with.get(task_id).copied();
+        let worth = begun_with.map(|class| class.weaker(AuthorityClass::RuntimeInstruction));
         ensure(
-            envelope.authority_class == AuthorityClass::RuntimeInstruction,
-            "the end of a task is told by the runtime",
-            || format!("{task_id} with {:?}", envelope.authority_class),
+            worth.is_none_or(|worth| envelope.authority_class == worth),
+            "the end of a task is worth what the turn was that began it, and never the operator's word",
+            || {
+                let given = envelope.authority_class;
+                format!("{task_id} with {given:?}, begun with {begun_with:?}")
+            },
         )?;
         let result = (task_id.clone(), envelope.id.clone());
         self.fresh.results.push(result);
@@ -162,10 +180,10 @@ impl Ledger {
         }
     }
 
-    /// Compares the rows with those of the last look, and with the world.
+    /// Compares the rows with those of the last look, and with the world. What is new began in a turn of this authority.
     pub(crate) fn compare(
         &mut self,
-        rows: Vec<TaskRecord>,
+        (rows, authority): (Vec<TaskRecord>, AuthorityClass),
         bench: &Bench,
         home: &str,
         coverage: &mut Coverage,
@@ -178,8 +196,9 @@ impl Ledger {
         for row in rows {
             match self.rows.get(&row.id) {
                 None => {
-                    begins(&row, &fresh, coverage)?;
+                    begins(&row, fresh.beginning(&row.id, coverage))?;
                     self.order.push(row.id.clone());
+                    self.begun_with.insert(row.id.clone(), authority);
                 }
                 Some(before) => moves(before, &row)?,
             }
@@ -189,7 +208,7 @@ impl Ledger {
             if row.status.is_terminal() && !was_over {
                 self.judge_end(before.as_ref(), &row, results)?;
                 is_true(&row, bench, home)?;
-                coverage.count(format!("task_ended:{:?}", row.status));
+                count_end(&row, bench, home, coverage);
             } else {
                 ensure(
                     results == 0,
@@ -209,9 +228,14 @@ impl Ledger {
     ) -> Verdict<()> {
         let from = before.map(|before| before.status);
         let (fits, told) = match (from, row.status) {
-            (Some(TaskStatus::Cancelling), TaskStatus::Cancelled | TaskStatus::Interrupted) => {
-                (true, 0)
-            }
+            // It may have ended by itself before it was asked to.
+            (
+                Some(TaskStatus::Cancelling),
+                TaskStatus::Cancelled
+                | TaskStatus::Interrupted
+                | TaskStatus::Completed
+                | TaskStatus::Failed,
+            ) => (true, 0),
             (
                 Some(TaskStatus::Running),
                 TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Interrupted,
@@ -282,79 +306,6 @@ impl Ledger {
         }
         Ok(())
     }
-}
-
-/// A row begins as a promoted command, or as one that is being stopped because its call was called off.
-fn begins(row: &TaskRecord, fresh: &Fresh, coverage: &mut Coverage) -> Verdict<()> {
-    let promoted = fresh.promoted.contains(&row.id);
-    let expected = if promoted {
-        (TaskStatus::Running, true)
-    } else {
-        (TaskStatus::Cancelling, false)
-    };
-    coverage.count(if promoted {
-        "task:promoted"
-    } else {
-        "task:taken_over"
-    });
-    ensure(
-        (row.status, row.terminal_reentry) == expected,
-        "a task begins as a promoted command, or being stopped",
-        || format!("{row:?}"),
-    )
-}
-
-/// A row that is over never changes, and another only moves forward.
-fn moves(before: &TaskRecord, row: &TaskRecord) -> Verdict<()> {
-    if before.status.is_terminal() {
-        return ensure(before == row, "a task that is over never changes", || {
-            format!("{before:?} became {row:?}")
-        });
-    }
-    let back = before.status == TaskStatus::Cancelling && row.status == TaskStatus::Running;
-    let same = before.recovery == row.recovery && before.created_at == row.created_at;
-    ensure(!back && same, "a task moves forward only", || {
-        format!("{before:?} became {row:?}")
-    })
-}
-
-/// What a row says of its end is what the world saw.
-fn is_true(row: &TaskRecord, bench: &Bench, home: &str) -> Verdict<()> {
-    let key = key_of(home, row);
-    let keys = keys_of(row, &key);
-    let states: Vec<Option<State>> = keys
-        .iter()
-        .map(|key| bench.commands.get(key).map(|command| command.state))
-        .collect();
-    let runs = states.contains(&Some(State::Runs));
-    ensure(
-        !runs,
-        "a task that is over has no command that runs",
-        || row.id.to_string(),
-    )?;
-    let [state] = states.as_slice() else {
-        return Ok(());
-    };
-    let seen = match (row.status, state) {
-        (TaskStatus::Completed, Some(State::Over { end, .. })) => {
-            *end == CommandEnd::Exited { status: 0 }
-        }
-        (TaskStatus::Failed, Some(State::Over { end, .. })) => {
-            *end != CommandEnd::Exited { status: 0 }
-        }
-        (TaskStatus::Cancelled, Some(State::Over { .. }))
-        | (TaskStatus::Interrupted, None | Some(State::Lost | State::NotStarted | State::Barred)) => {
-            true
-        }
-        (_, _) => false,
-    };
-    if !seen {
-        return violation(
-            "what is said of a task's end is what the world saw",
-            format!("{} is {:?}, seen {state:?}", row.id, row.status),
-        );
-    }
-    Ok(())
 }
 
 /// A word of a result.

@@ -14,6 +14,7 @@ const OPEN: &str =
     "INSERT INTO effects (agent_no, id, generation, opened_at, effect) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const CLOSE: &str = "DELETE FROM effects WHERE agent_no = ?1 AND id = ?2";
 pub(crate) const HAS: &str = "SELECT 1 FROM effects WHERE agent_no = ?1 AND id = ?2";
+pub(crate) const ONE: &str = "SELECT effect FROM effects WHERE agent_no = ?1 AND id = ?2";
 /// Boot only: the table holds open effects and nothing else.
 const ALL_OPEN: &str = "SELECT a.agent_id, e.id, e.generation, e.opened_at, e.effect FROM effects e \
      JOIN agents a ON a.agent_no = e.agent_no ORDER BY e.agent_no, e.id";
@@ -67,6 +68,13 @@ pub(crate) fn close(conn: &Connection, no: AgentNo, id: EffectId) -> Result<(), 
 /// Whether an effect is open.
 pub(crate) fn is_open(conn: &Connection, no: AgentNo, id: EffectId) -> Result<bool, Error> {
     Ok(first(conn, HAS, params![no.0, id], |_| Ok(()))?.is_some())
+}
+
+/// An open effect.
+pub(crate) fn one(conn: &Connection, no: AgentNo, id: EffectId) -> Result<Option<Effect>, Error> {
+    first(conn, ONE, params![no.0, id], |row| {
+        json(row, 0, "effects", id)
+    })
 }
 
 /// Every open effect of the host.

@@ -17,6 +17,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (queue::HEAD, Some("messages_queue")),
     (queue::ONE, None),
     (queue::INTERJECTIONS, Some("messages_queue")),
+    (queue::OPERATORS, Some("messages_queue")),
     (queue::STANDING, None),
     (queue::MOVE, None),
     (queue::SETTLE, None),

@@ -19,6 +19,8 @@ pub(crate) const ONE: &str =
 /// it; said as a range and sorted like that index, or the planner walks the agent's whole history by position instead.
 pub(crate) const INTERJECTIONS: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
      WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq LIMIT ?2";
+/// Only an operator may interject by priority, and stands in the first band.
+pub(crate) const OPERATORS: &str = "SELECT count(*) FROM messages WHERE agent_no = ?1 AND status = 0 AND priority = 0 AND interject = 1";
 pub(crate) const STANDING: &str =
     "SELECT status, interject FROM messages WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const MOVE: &str = "UPDATE messages SET status = ?3 WHERE agent_no = ?1 AND seq = ?2";
@@ -142,10 +144,16 @@ pub(crate) fn view(conn: &Connection, no: AgentNo, tally: &Tally) -> Result<Queu
     } else {
         first(conn, HEAD, [no.0], read_entry)?
     };
+    let operators = if tally.interjections == 0 {
+        None
+    } else {
+        first(conn, OPERATORS, [no.0], |row| Ok(row.get(0)?))?
+    };
     Ok(QueueView {
         head,
         pending: tally.pending,
         interjections: tally.interjections,
+        operators: operators.unwrap_or(0),
     })
 }
 
@@ -164,6 +172,10 @@ pub(crate) fn interjections(
     no: AgentNo,
     count: usize,
 ) -> Result<Vec<QueueEntry>, Error> {
+    // Most often there is none, and a long queue need not be walked to find that out.
+    if crate::agents::tally(conn, no)?.interjections == 0 {
+        return Ok(Vec::new());
+    }
     all(conn, INTERJECTIONS, params![no.0, limit(count)], read_entry)
 }
 

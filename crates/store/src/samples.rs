@@ -97,6 +97,7 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
         stderr_path: None,
         promoted_from_exec_command: true,
         batch_items: None,
+        started_at: None,
     };
     let end = TaskEnd {
         ended_at: at(9),
@@ -125,6 +126,7 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
             spec: Box::new(spec),
             trust: TrustLevel::TrustedOperator,
         }),
+        max_rounds: None,
         effect: (!status.is_terminal()).then_some(1),
         end: status.is_terminal().then_some(end),
     }

@@ -12,7 +12,7 @@ use crate::row::AgentNo;
 use crate::{blobs, briefs, delete, effects, events, log, model_limits, queue, retention, tasks};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
-use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::log::LogEntry;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
@@ -209,6 +209,14 @@ impl<'a> Tx<'a> {
     /// When the database fails.
     pub fn has_effect(&mut self, no: AgentNo, id: EffectId) -> Result<bool, Error> {
         effects::is_open(self.conn, no, id)
+    }
+
+    /// An open effect.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn effect(&mut self, no: AgentNo, id: EffectId) -> Result<Option<Effect>, Error> {
+        effects::one(self.conn, no, id)
     }
 
     /// Every open effect of the host; for boot.

@@ -15,6 +15,6 @@ mod schema;
 pub mod tool;
 
 pub use emission::{SchemaMode, emit};
-pub use receipt::{receipt, refers_to_files};
+pub use receipt::{item_refers_to_files, receipt, refers_to_files};
 pub use registry::{all, catalog, interpret};
 pub use tool::{apply_patch, exec_command, exec_command_batch, task, task_input, task_output};

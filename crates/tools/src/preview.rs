@@ -4,7 +4,7 @@
 //! come with a hole of its own, made while it was drained, and the marker counts that too.
 //! Invariant: without the markers, what is shown stays within the budget, and no character is split.
 
-use holon_domain::command::CapturedStream;
+use holon_domain::command::{CapturedStream, StreamPart};
 use holon_domain::text;
 
 /// Characters an estimated token stands for.
@@ -16,6 +16,61 @@ pub(crate) struct Shown {
     pub(crate) text: String,
     /// Whether anything was left out.
     pub(crate) cut: bool,
+}
+
+/// What is at hand of a text: all of it, or its two ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends<'a> {
+    head: &'a str,
+    tail: &'a str,
+    /// Bytes between them.
+    between: u64,
+}
+
+impl<'a> From<&'a CapturedStream> for Ends<'a> {
+    fn from(stream: &'a CapturedStream) -> Self {
+        Self {
+            head: &stream.head,
+            tail: &stream.tail,
+            between: stream.dropped_bytes,
+        }
+    }
+}
+
+impl<'a> From<&'a StreamPart> for Ends<'a> {
+    fn from(part: &'a StreamPart) -> Self {
+        Self {
+            head: &part.head,
+            tail: &part.tail,
+            between: part.left_out,
+        }
+    }
+}
+
+impl Ends<'_> {
+    /// Bytes at hand.
+    pub(crate) const fn held(self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
+    /// Cuts the middle out, if it is too long or has a hole already.
+    pub(crate) fn fit(self, budget: usize) -> Shown {
+        if self.between == 0 {
+            return whole(&format!("{}{}", self.head, self.tail), budget);
+        }
+        let (head_share, tail_share) = shares(self.head.len(), self.tail.len(), budget);
+        let (head, tail) = (
+            text::prefix(self.head, head_share),
+            text::suffix(self.tail, tail_share),
+        );
+        let cut_too = self.held() - head.len() - tail.len();
+        // How many lines the hole had is not known: it was never looked at.
+        let marker = format!("[{} bytes left out]", self.between + cut_too as u64);
+        Shown {
+            text: join(head, &marker, tail),
+            cut: true,
+        }
+    }
 }
 
 /// Both streams, cut.
@@ -60,15 +115,16 @@ pub(crate) fn fair(needs: &[usize], budget: usize) -> Vec<usize> {
 
 /// Cuts both streams to one budget.
 pub(crate) fn streams(stdout: &CapturedStream, stderr: &CapturedStream, budget: usize) -> Previews {
-    let (for_stdout, for_stderr) = divide(held(stdout), held(stderr), budget);
+    let (stdout, stderr) = (Ends::from(stdout), Ends::from(stderr));
+    let (for_stdout, for_stderr) = divide(stdout.held(), stderr.held(), budget);
     Previews {
-        stdout: fit(stdout, for_stdout),
-        stderr: fit(stderr, for_stderr),
+        stdout: stdout.fit(for_stdout),
+        stderr: stderr.fit(for_stderr),
     }
 }
 
-/// Cuts the middle out of a text, if it is too long.
-pub(crate) fn ends(text: &str, budget: usize) -> Shown {
+/// Cuts the middle out of a text that is all at hand, if it is too long.
+fn whole(text: &str, budget: usize) -> Shown {
     let cut = text.len() > budget;
     Shown {
         text: if cut {
@@ -77,29 +133,6 @@ pub(crate) fn ends(text: &str, budget: usize) -> Shown {
             text.to_owned()
         },
         cut,
-    }
-}
-
-/// Bytes of a stream that are at hand.
-pub(crate) fn held(stream: &CapturedStream) -> usize {
-    stream.head.len() + stream.tail.len()
-}
-
-fn fit(stream: &CapturedStream, budget: usize) -> Shown {
-    if stream.dropped_bytes == 0 {
-        return ends(&format!("{}{}", stream.head, stream.tail), budget);
-    }
-    let (head_share, tail_share) = shares(stream.head.len(), stream.tail.len(), budget);
-    let (head, tail) = (
-        text::prefix(&stream.head, head_share),
-        text::suffix(&stream.tail, tail_share),
-    );
-    let cut_too = held(stream) - head.len() - tail.len();
-    // How many lines the hole had is not known: it was never looked at.
-    let marker = format!("[{} bytes left out]", stream.dropped_bytes + cut_too as u64);
-    Shown {
-        text: join(head, &marker, tail),
-        cut: true,
     }
 }
 

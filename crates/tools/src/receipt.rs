@@ -24,18 +24,38 @@ pub fn receipt(envelope: &ToolEnvelope) -> String {
     }
 }
 
-/// Whether the result lists files that keep what it does not show.
+/// Whether the result lists files that keep what it does not show, or speaks of a command whose files are all that is
+/// left of it.
 #[must_use]
 pub fn refers_to_files(envelope: &ToolEnvelope) -> bool {
     let ToolOutcome::Success { result } = &envelope.outcome else {
         return false;
     };
+    let places = items(result).iter().chain(result.get("task"));
+    std::iter::once(result).chain(places).any(refers)
+}
+
+/// The same of one command of a batch, counted from 1.
+#[must_use]
+pub fn item_refers_to_files(envelope: &ToolEnvelope, number: usize) -> bool {
+    let ToolOutcome::Success { result } = &envelope.outcome else {
+        return false;
+    };
+    let item = number
+        .checked_sub(1)
+        .and_then(|place| items(result).get(place));
+    item.is_some_and(refers)
+}
+
+fn items(result: &Value) -> &[Value] {
     let items = result.get("items").and_then(Value::as_array);
-    let places = items.into_iter().flatten().chain(result.get("task"));
-    std::iter::once(result).chain(places).any(|place| {
-        let files = place.get("artifacts").and_then(Value::as_array);
-        files.is_some_and(|files| !files.is_empty())
-    })
+    items.map_or(&[], Vec::as_slice)
+}
+
+fn refers(place: &Value) -> bool {
+    let files = place.get("artifacts").and_then(Value::as_array);
+    let lost = place.get("error_kind") == Some(&json!(ToolErrorKind::OutcomeUnknown));
+    lost || files.is_some_and(|files| !files.is_empty())
 }
 
 /// Results that read better as text have one; of one that another version wrote, or of any other tool, its JSON is read.
@@ -67,12 +87,7 @@ struct Confirmation<'a> {
 
 fn confirmation(envelope: &ToolEnvelope, result: &Value) -> String {
     let limit = TOOL_OUTPUT_TOKENS as usize * 4;
-    let result = bounded(
-        result,
-        limit,
-        "the result is larger than a receipt may be",
-        head_of,
-    );
+    let result = bounded(result, limit, "the result is larger than a receipt may be");
     line(&Confirmation {
         tool_name: &envelope.tool_name,
         status: "success",
@@ -122,7 +137,7 @@ fn failure(tool_name: &str, error: &ToolError) -> String {
         details: error
             .details
             .as_ref()
-            .map(|details| bounded(details, TOOL_ERROR_DETAIL_BYTES, reason, gist_of)),
+            .map(|details| bounded(details, TOOL_ERROR_DETAIL_BYTES, reason)),
     });
     match lines {
         Some(lines) => format!("{receipt}\n{lines}"),
@@ -131,12 +146,7 @@ fn failure(tool_name: &str, error: &ToolError) -> String {
 }
 
 /// `value`, or what stands for it when it is too large: how much it is, its digest, and a glimpse.
-fn bounded(
-    value: &Value,
-    limit: usize,
-    reason: &str,
-    glimpse: fn(&Value, &str, usize) -> String,
-) -> Value {
+fn bounded(value: &Value, limit: usize, reason: &str) -> Value {
     let whole = value.to_string();
     if whole.len() <= limit {
         return value.clone();
@@ -146,38 +156,8 @@ fn bounded(
         "reason": reason,
         "char_count": whole.chars().count(),
         "sha256": hex(&Sha256::digest(whole.as_bytes())),
-        "preview": glimpse(value, &whole, limit / 2),
+        "preview": text::preview(&whole, limit / 2),
     })
-}
-
-fn head_of(_: &Value, whole: &str, bytes: usize) -> String {
-    text::preview(whole, bytes)
-}
-
-/// Of a command's details the last output says most; of others, the beginning.
-fn gist_of(details: &Value, whole: &str, bytes: usize) -> String {
-    let stream = |name: &str| {
-        details
-            .get(name)
-            .and_then(Value::as_str)
-            .filter(|text| !text.is_empty())
-    };
-    let streams = [
-        ("stdout", stream("stdout_preview")),
-        ("stderr", stream("stderr_preview")),
-    ];
-    let present = streams.iter().filter(|(_, text)| text.is_some()).count();
-    if present == 0 {
-        return head_of(details, whole, bytes);
-    }
-    let tail = |(name, text): (&str, &str)| {
-        format!("end of {name}:\n{}", text::suffix(text, bytes / present))
-    };
-    let tails: Vec<String> = streams
-        .into_iter()
-        .filter_map(|(name, text)| Some(tail((name, text?))))
-        .collect();
-    tails.join("\n")
 }
 
 fn line(receipt: &impl Serialize) -> String {

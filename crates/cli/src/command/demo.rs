@@ -1,7 +1,9 @@
-//! `holon demo`: one task, a crash in the middle of it, and the proof that nothing was lost or done twice.
+//! `holon demo`: one request, a crash in the middle of it, a command that goes on all the same, and the proof that
+//! nothing was lost or done twice.
 //!
 //! Needs no key and touches nothing of the user's: home, repository and script are in a directory of their own.
-//! Every process it starts is ended by its handle, also on an error or an interrupt.
+//! Every host it starts is ended by its handle, and the command that outlives one is let go and waited for, also on an
+//! error or an interrupt.
 
 mod checks;
 mod hosted;
@@ -49,10 +51,17 @@ pub(super) async fn run(args: DemoArgs, output: &Output) -> Result<Exit, Failure
         _ = terminate.recv() => Err(interrupted()),
     };
     // Waited for, so that nobody writes into the directory any more when it is removed.
+    stage.let_tests_end();
     if let Some(mut host) = running {
         host.kill().await?;
     }
-    let directory = if args.keep { Some(stage.keep()) } else { None };
+    stage.until_tests_ended().await;
+    let directory = if args.keep {
+        Some(stage.keep())
+    } else {
+        stage.remove().await;
+        None
+    };
     let checks = match (played, &directory) {
         (Ok(checks), _) => checks,
         (Err(failure), Some(dir)) => {
@@ -105,26 +114,27 @@ async fn play(
     stream.open().await?;
     let mut seen = Seen::from(stream.cursor());
 
-    tell.chapter("A task arrives.");
+    tell.chapter("A request arrives.");
     let message = prompt(host, &agent).await?;
     tell.line(&format!("operator: {TASK}"));
     follow(&mut stream, &mut seen, tell, |event| {
-        matches!(event, Event::ToolExecuted(done) if done.exec_command_cmd.as_deref().is_some_and(stage::is_edit))
+        matches!(event, Event::ToolExecuted(done) if done.exec_command_cmd.as_deref().is_some_and(stage::is_slow))
     })
     .await?;
 
-    tell.chapter("The file is corrected and the model is being asked what is next. Now: kill -9.");
+    tell.chapter("The tests run and the model is being asked what is next. Now: kill -9.");
     host.kill().await?;
-    tell.line("host is dead; nothing could be saved or said");
+    tell.line("host is dead; nothing could be saved or said. The tests go on without it");
     stage.write_script(stage::Asked::Again)?;
     let host = running.insert(Hosted::start(stage).await?);
     tell.line(&format!("host is up again (pid {})", host.pid()));
 
-    tell.chapter("The agent goes on after the last entry of its log.");
-    follow(&mut stream, &mut seen, tell, |event| {
-        matches!(event, Event::TurnTerminal(_))
-    })
-    .await?;
+    tell.chapter("The agent goes on after the last entry of its log, and its task is found again.");
+    follow(&mut stream, &mut seen, tell, is_turn_over).await?;
+
+    tell.chapter("The tests end. Their result wakes the agent.");
+    stage.let_tests_end();
+    follow(&mut stream, &mut seen, tell, is_turn_over).await?;
     let checks = prove(stage, host, &agent, &message, &seen).await?;
     tell.chapter("What is true now:");
     for check in &checks {
@@ -133,6 +143,10 @@ async fn play(
     tell.log(&stage.git_log().await?);
     host.stop().await?;
     Ok(checks)
+}
+
+const fn is_turn_over(event: &Event) -> bool {
+    matches!(event, Event::TurnTerminal(_))
 }
 
 async fn prompt(host: &Hosted, agent: &AgentId) -> Result<MessageId, Failure> {
@@ -183,6 +197,7 @@ async fn prove(
         checks::one_outcome(&briefs, message),
         checks::each_command_once(&ran),
         checks::resumed_once(seen),
+        checks::task_ended_once(seen),
         checks::no_event_lost(seen),
         checks::test_passes(stage.test_output().await?),
     ])

@@ -56,6 +56,7 @@ fn request(args: RunArgs) -> Result<RunRequest, Failure> {
         create_agent,
         model,
         max_turns,
+        no_wait_for_tasks,
         workspace,
     } = args;
     Ok(RunRequest {
@@ -65,6 +66,7 @@ fn request(args: RunArgs) -> Result<RunRequest, Failure> {
             .map(|model| path::model("--model", &model))
             .transpose()?,
         max_turns,
+        no_wait_for_tasks,
         workspace_root: workspace
             .workspace_root
             .map(|dir| path::absolute("--workspace-root", &dir))

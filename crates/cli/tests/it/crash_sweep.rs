@@ -54,7 +54,7 @@ async fn sweep<S: Scenario>(part: u64, fewest: u64) {
     let (mut died, mut missed) = (0, 0);
     // Commits that come together are one, so two runs do not pass the same number of points: the end is where a few in
     // a row are not reached.
-    for point in (1..).filter(|point| point % PARTS == part) {
+    for point in (S::BEFORE + 1..).filter(|point| point % PARTS == part) {
         let world = world();
         let _swept = Swept(&world);
         let mut drive = Drive::<S>::new(&world);
@@ -74,4 +74,99 @@ async fn sweep<S: Scenario>(part: u64, fewest: u64) {
     }
     println!("killed at {died} points; a run without crashes passes {points}");
     assert!(died >= fewest, "killed at {died} points only");
+}
+
+/// Kills the process at this point, or at one a little earlier where this run does not come so far; then again at the
+/// second one of the next start. Tells whether it got as far as that.
+async fn kill_twice<S: Scenario>(first: u64, second: u64) -> bool {
+    let mut point = first;
+    loop {
+        let world = world();
+        let _swept = Swept(&world);
+        let mut drive = Drive::<S>::new(&world);
+        let host = Host::start(&world, &Crash::At(point));
+        if !drive.until_death(&world, host).await {
+            point = point * 9 / 10;
+            continue;
+        }
+        let host = Host::start(&world, &Crash::At(second));
+        drive.finish(&world, host).await;
+        let what = format!("killed at point {point} and at point {second} of the next start");
+        drive.scenario.judge(&world, &what);
+        return drive.deaths == 2;
+    }
+}
+
+/// Kills the process at points of a run, and again at every point of the start that follows, up to a number.
+async fn sweep_recovery<S: Scenario>(shares: &[(u64, u64)], most: u64) {
+    let points = count_points::<S>().await;
+    let mut swept = 0;
+    for (share, of) in shares {
+        for second in 1..=most {
+            if !kill_twice::<S>(points * share / of, second).await {
+                break;
+            }
+            swept += 1;
+        }
+    }
+    println!(
+        "swept {swept} points of {} starts after a crash",
+        shares.len()
+    );
+    assert!(swept >= 4 * shares.len(), "only {swept} points");
+}
+
+macro_rules! parts {
+    ($name:ident, $scenario:ty, $fewest:expr) => {
+        mod $name {
+            use super::{block_on, sweep};
+
+            #[test]
+            fn nothing_is_lost_or_done_twice_first_part() {
+                block_on(sweep::<$scenario>(0, $fewest));
+            }
+
+            #[test]
+            fn nothing_is_lost_or_done_twice_second_part() {
+                block_on(sweep::<$scenario>(1, $fewest));
+            }
+
+            #[test]
+            fn nothing_is_lost_or_done_twice_third_part() {
+                block_on(sweep::<$scenario>(2, $fewest));
+            }
+
+            #[test]
+            fn nothing_is_lost_or_done_twice_fourth_part() {
+                block_on(sweep::<$scenario>(3, $fewest));
+            }
+        }
+    };
+}
+
+parts!(killed_at_any_point_of_three_agents, super::Agents, 15);
+parts!(
+    killed_at_any_point_of_a_family_of_commands,
+    super::Tasks,
+    15
+);
+
+#[test]
+fn killed_again_while_it_recovers_nothing_is_lost_or_done_twice_early_on() {
+    block_on(sweep_recovery::<Agents>(&[(2, 8), (3, 8), (4, 8)], 8));
+}
+
+#[test]
+fn killed_again_while_it_recovers_nothing_is_lost_or_done_twice_later_on() {
+    block_on(sweep_recovery::<Agents>(&[(5, 8), (6, 8), (7, 8)], 8));
+}
+
+#[test]
+fn killed_again_while_it_finds_its_commands_they_run_once_early_on() {
+    block_on(sweep_recovery::<Tasks>(&[(3, 8), (4, 8)], 12));
+}
+
+#[test]
+fn killed_again_while_it_finds_its_commands_they_run_once_later_on() {
+    block_on(sweep_recovery::<Tasks>(&[(5, 8), (6, 8)], 12));
 }

@@ -1,6 +1,6 @@
 //! A full disk: a small file system of its own, mounted where only this test's commands see it.
 
-use crate::support::{hello, world};
+use crate::support::{doer, hello, world};
 use holon_testkit::World;
 use std::process::{Command, Output};
 
@@ -58,4 +58,32 @@ fn on_a_full_disk_a_host_refuses_what_it_cannot_keep_and_goes_on_when_there_is_s
         errors.contains("error: the disk is full\nnext: free some space"),
         "{errors}"
     );
+}
+
+#[test]
+fn a_command_that_fills_the_disk_ends_as_it_would_and_its_result_arrives_when_there_is_space() {
+    let world = world();
+    let cmd =
+        "head -c 4000000 /dev/zero | tr '\\0' x; echo odd >&2; echo ran >> ../../../../ran; exit 3";
+    let model = doer(&world, cmd);
+    let script = format!(
+        "holon() {{ {} \"$@\" --home small/h; }}
+         holon serve --port 0 --model {model} > ready 2> log &
+         until grep -q logs: ready; do :; done
+         holon run hi --agent main > answer &
+         until grep -q 'the disk is full' log; do :; done
+         rm small/h/agents/main/task-output/*
+         wait $!; echo after $?",
+        env!("CARGO_BIN_EXE_holon")
+    );
+    let Some(output) = on_small_disk(&world, &script) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "after 0\n", "{output:?}");
+    let read = |name: &str| std::fs::read_to_string(world.path().join(name)).unwrap();
+    let answer = read("answer");
+    assert!(answer.starts_with("Saw: exit 3 ("), "{answer}");
+    assert!(answer.contains(" bytes left out]"), "{answer}");
+    assert_eq!(read("ran"), "ran\n");
 }

@@ -50,7 +50,7 @@ fn write_script(world: &World, before: u64, calls: &[Value]) -> std::path::PathB
 
 /// A call of a tool.
 pub(crate) fn call(tool: &str, input: Value) -> Value {
-    json!({ "tool": tool, "input": input })
+    Value::from_iter([("tool", Value::from(tool)), ("input", input)])
 }
 
 impl<'a> Hands<'a> {
@@ -225,22 +225,20 @@ impl<'a> Hands<'a> {
     /// One turn with these calls: what the model read last, and what is on record of each.
     fn play(&self, calls: &[Value]) -> (String, Vec<Value>) {
         self.be_told(calls);
-        let request = RunRequest {
-            text: "go".to_owned(),
-            agent_id: Some(self.agent.clone()),
-            create_agent: false,
-            model: None,
-            max_turns: None,
-            workspace_root: None,
-            cwd: None,
-        };
+        let request = json!({ "text": "go", "agent_id": self.agent });
+        let request: RunRequest = serde_json::from_value(request).expect("a request");
         let run = async { tokio::time::timeout(PATIENCE, self.client.run(&request)).await };
         let ran = self.runtime.block_on(run);
         let ran = ran.expect("an end of the turn").expect("an answer");
         let entries = self.transcript().into_iter();
         let of_turn = entries
             .skip_while(|entry| entry.related_message_id.as_ref() != Some(&ran.message_id))
-            .flat_map(|entry| entry.data["results"].as_array().cloned().unwrap_or_default());
+            .flat_map(|entry| {
+                entry.data["results"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default()
+            });
         (ran.final_text, of_turn.take(calls.len()).collect())
     }
 }

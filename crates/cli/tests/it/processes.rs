@@ -23,11 +23,15 @@ pub(crate) struct Process {
     pub(crate) line: String,
 }
 
-/// Every process that runs for an agent of this world, by what its environment says. A zombie has none and is not among
-/// them.
+/// Every process that runs for an agent of this world, by what its environment says.
 pub(crate) fn commands(world: &World) -> Vec<Process> {
-    let home = world.home().join("agents");
-    let variable = format!("HOLON_AGENT_HOME={}/", home.display()).into_bytes();
+    below(&world.home().join("agents"))
+}
+
+/// Every process that runs for an agent whose home is below this directory. A zombie has no environment and is not among
+/// them.
+pub(crate) fn below(dir: &Path) -> Vec<Process> {
+    let variable = format!("HOLON_AGENT_HOME={}/", dir.display()).into_bytes();
     let is_ours = |pid: &i32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment
@@ -75,8 +79,8 @@ pub(crate) fn assert_none_left(world: &World) {
 }
 
 fn wait_for_end(process: &Process) {
-    let Some(handle) = Pid::from_raw(process.pid)
-        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+    let Some(handle) =
+        Pid::from_raw(process.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
     else {
         return;
     };
@@ -126,5 +130,9 @@ fn numbers() -> impl Iterator<Item = i32> {
 
 fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let found = std::fs::read_dir(dir).ok();
-    found.into_iter().flatten().flatten().map(|entry| entry.path())
+    found
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
 }

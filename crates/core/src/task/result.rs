@@ -180,6 +180,12 @@ fn last(stream: &CapturedStream) -> &str {
     }
 }
 
+/// What a one-shot run has left of its rounds: a bound holds for all of it. One is left at least, to tell the end.
+fn rounds_left(draft: &Draft<'_>, task: &TaskRecord) -> Option<u32> {
+    let used = u32::try_from(draft.agent.totals.model_rounds).unwrap_or(u32::MAX);
+    task.max_rounds.map(|max| max.saturating_sub(used).max(1))
+}
+
 /// Queues the message that tells a task's end.
 pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport) {
     let ingress = Ingress {
@@ -194,7 +200,7 @@ pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskRepor
         admission_context: AdmissionContext::RuntimeOwned,
         correlation_id: Some(task.id.to_string()),
         causation_id: task.parent_message_id.as_ref().map(ToString::to_string),
-        max_rounds: None,
+        max_rounds: rounds_left(draft, task),
     };
     // What a turn began is worth no more than the turn was.
     let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);

@@ -155,7 +155,7 @@ pub(crate) fn tool_finished(draft: &mut Draft<'_>, stamp: Stamp, finished: Finis
     Reply::Done
 }
 
-/// The call a turn runs, and what the shell was asked to do for it.
+/// The call a turn runs, what the shell was asked to do for it, and where it stands.
 fn in_hand(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCall, HostAction, (u64, usize))> {
     let Phase::RunningTool {
         round_entry,
@@ -165,10 +165,8 @@ fn in_hand(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCall, HostAction, 
     else {
         return None;
     };
-    let (call, planned) = draft.round.as_ref()?.calls.get(call_index)?;
-    let position = (round_entry, call_index);
-    let action = settled::action(planned.as_ref().ok()?, position)?;
-    Some((call.clone(), action, position))
+    let (call, action) = draft.in_hand.clone()?;
+    Some((call, action, (round_entry, call_index)))
 }
 
 /// Whether the call a turn runs may be performed again.

@@ -17,6 +17,7 @@ use holon_domain::event::{
     TurnTerminal,
 };
 use holon_domain::log::LogEntry;
+use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueStatus;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
@@ -131,7 +132,11 @@ fn close_message(
         TerminalKind::Completed => QueueStatus::Processed,
         TerminalKind::Aborted => QueueStatus::Aborted,
     };
-    draft.move_message(turn.message_seq, QueueStatus::Dequeued, to);
+    if was_never_told(turn, reason) {
+        draft.put_back(turn.message_seq);
+    } else {
+        draft.move_message(turn.message_seq, QueueStatus::Dequeued, to);
+    }
     if kind == TerminalKind::Aborted {
         draft.event(Event::MessageProcessingAborted(MessageProcessingAborted {
             message_id: turn.message_id.clone(),
@@ -140,6 +145,22 @@ fn close_message(
             reason,
         }));
     }
+}
+
+/// Whether the result of a task was taken up by a turn that was called off before any model had answered it.
+fn was_never_told(turn: &OpenTurn, reason: TerminalReason) -> bool {
+    let called_off = match reason {
+        TerminalReason::OperatorAborted | TerminalReason::AgentStopped => true,
+        TerminalReason::Finished
+        | TerminalReason::Slept
+        | TerminalReason::MaxRounds
+        | TerminalReason::ProviderFailed
+        | TerminalReason::ContextLengthExceeded
+        | TerminalReason::OutputLimit
+        | TerminalReason::Poisoned
+        | TerminalReason::RuntimeFault => false,
+    };
+    called_off && turn.message_kind == MessageKind::TaskResult && turn.rounds == 0
 }
 
 fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, kind: TerminalKind, ending: &Ending) {

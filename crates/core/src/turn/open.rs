@@ -25,7 +25,8 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let model = draft.host.models.first(own).clone();
     let mut fallbacks = draft.host.models.after_first(own);
     fallbacks.truncate(limits::FALLBACKS);
-    let attended = is_attended(&entry);
+    // A temporary agent lives for one caller, who waits for all of it.
+    let attended = is_attended(&entry) || draft.agent.identity.temporary;
     let QueueEntry {
         seq,
         max_rounds,

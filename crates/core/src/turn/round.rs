@@ -40,7 +40,6 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, &answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
-    let joins = somebody_joins(draft, answer.interjected.len());
     let RoundAnswer {
         reply,
         intents,
@@ -67,7 +66,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
     follow(
         draft,
         turn,
-        (reply.stop_reason, joins),
+        reply.stop_reason,
         &RoundInHand {
             entry,
             words,
@@ -78,12 +77,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
 }
 
 /// What the turn does after an answer.
-fn follow(
-    draft: &mut Draft<'_>,
-    mut turn: OpenTurn,
-    (stop, joins): (StopReason, bool),
-    round: &RoundInHand,
-) {
+fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &RoundInHand) {
     let bound_reached = turn.rounds >= turn.max_rounds;
     let cut_off = stop == StopReason::MaxOutputTokens;
     turn.output_limit_hits = if cut_off {
@@ -110,20 +104,12 @@ fn follow(
     if has_calls {
         return run_calls(draft, turn, round, 0);
     }
-    if joins && !bound_reached {
+    // An operator's words are taken in before the turn ends. The result of a task waits for a turn of its own: what the
+    // model has just said is the answer somebody is owed.
+    if draft.queue.operators > 0 && !bound_reached {
         return next_round(draft, turn);
     }
     end::end(draft, &turn, Ending::finished(round));
-}
-
-/// Whether an operator's words wait that the turn takes in before it ends. The result of a task waits for a turn of
-/// its own then: what the model has just said is the answer somebody is owed.
-fn somebody_joins(draft: &Draft<'_>, taken: usize) -> bool {
-    match &draft.queue.head {
-        // An operator who interjects stands before everybody else.
-        Some(head) => head.envelope.may_interject() && head.envelope.owes_outcome(),
-        None => taken >= limits::INTERJECTIONS_PER_ROUND && draft.queue.interjections > 0,
-    }
 }
 
 /// Whether the round is nothing but a call to rest.

@@ -96,7 +96,7 @@ fn listed(draft: &Draft<'_>, call: &ToolCall) -> ToolEnvelope {
         1 => "1 task runs".to_owned(),
         count => format!("{count} tasks run"),
     };
-    ToolEnvelope::success(&call.name, summary, json!({ "tasks": tasks }))
+    ToolEnvelope::success(&call.name, summary, json!(tasks))
 }
 
 fn task_status(draft: &Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope {

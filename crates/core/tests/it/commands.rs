@@ -163,6 +163,8 @@ pub(crate) fn ended(end: CommandEnd) -> TaskReport {
         stderr: CapturedStream::default(),
         duration_ms: 1_500,
         leftovers: 0,
+        survivors: 0,
+        stopped: false,
     })
 }
 

@@ -10,12 +10,12 @@ use holon_core::{
     AgentView, HostFacts, Input, Rejection, Reply, RoundInHand, Stamp, lifecycle, step,
 };
 use holon_domain::agent::AgentRecord;
-use holon_domain::block::{calls_of, text_of};
+use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::brief::BriefRow;
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
-use holon_domain::intent::Intent;
+use holon_domain::intent::{HostAction, Intent};
 use holon_domain::log::LogEntry;
 use holon_domain::model::ModelChain;
 use holon_domain::provider::LearnedLimits;
@@ -120,6 +120,10 @@ impl World {
                 .iter()
                 .filter(|entry| entry.envelope.may_interject())
                 .count() as u64,
+            operators: queued
+                .iter()
+                .filter(|entry| entry.envelope.operator_interjects())
+                .count() as u64,
         }
     }
 
@@ -133,6 +137,7 @@ impl World {
             agent: self.agent.clone(),
             queue: self.queue(),
             round: self.round_in_hand(),
+            in_hand: self.in_hand(),
             tasks: self.active_tasks().cloned().collect(),
         }
     }
@@ -163,6 +168,17 @@ impl World {
     /// The tasks that are not over.
     pub(crate) fn active_tasks(&self) -> impl Iterator<Item = &TaskRecord> {
         self.tasks.iter().filter(|task| !task.status.is_terminal())
+    }
+
+    /// What the effect of a running call says.
+    fn in_hand(&self) -> Option<(ToolCall, HostAction)> {
+        let Phase::RunningTool { effect, .. } = self.agent.open_turn.as_ref()?.phase else {
+            return None;
+        };
+        match &self.effects.get(&effect)?.effect {
+            Effect::RunTool { call, action, .. } => Some((call.clone(), action.clone())),
+            other => panic!("a running call has the effect {other:?}"),
+        }
     }
 
     fn round_in_hand(&self) -> Option<RoundInHand> {

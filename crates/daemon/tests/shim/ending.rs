@@ -57,6 +57,7 @@ async fn a_command_may_take_its_leave() {
     let report = soon(host.stop(&world.key("one"), 30_000)).await;
     let output = ended_report(report);
     assert_eq!(output.end, CommandEnd::Exited { status: 9 });
+    assert!(output.stopped);
     assert_eq!(output.stdout.head, "up\nbye\n");
 }
 
@@ -65,6 +66,7 @@ async fn a_command_that_is_over_stays_as_it_ended() {
     crate::world::ends(&host, world.order("one", "exit 8")).await;
     let output = ended_report(world.stop(&host, "one").await);
     assert_eq!(output.end, CommandEnd::Exited { status: 8 });
+    assert!(!output.stopped, "it had ended by itself");
 }
 
 fn never_started(report: &TaskReport) {

@@ -1,12 +1,13 @@
 //! What stays of a command once its outcome is on record, and what becomes of those nobody follows.
 
 use crate::runner::tests;
-use crate::world::{World, ends, everything, host};
+use crate::world::{World, after, ends, everything, host};
 use holon_engine::ports::{CommandHost as _, KeptOutput};
 
 tests! {
     a_command_whose_outcome_is_on_record_leaves_nothing,
     output_that_somebody_was_told_of_stays,
+    offsets_of_a_flood_mean_the_same_when_its_directory_is_gone,
     forgetting_what_never_was_is_harmless,
     a_command_that_runs_is_not_forgotten_but_ended,
     a_sweep_ends_what_nobody_follows_and_spares_the_rest,
@@ -41,8 +42,36 @@ async fn output_that_somebody_was_told_of_stays() {
     host.forget(&world.key("one"), KeptOutput::Kept).await;
     assert_eq!(tasks(&world), Vec::<String>::new());
     let printed = world.printed(&host, "one", &everything()).await;
-    assert_eq!(printed.output.text, "out\n");
-    assert_eq!(printed.stderr.unwrap().text, "err\n");
+    assert_eq!(printed.output.head, "out\n");
+    assert_eq!(printed.stderr.unwrap().head, "err\n");
+}
+
+async fn offsets_of_a_flood_mean_the_same_when_its_directory_is_gone() {
+    let (world, host) = (World::new(), host());
+    let cmd = "head -c 70000000 /dev/zero | tr '\\0' x; echo; echo end; echo err >&2";
+    ends(&host, world.order("one", cmd)).await;
+    let looks = [
+        everything(),
+        after(10),
+        after(67_500_000),
+        after(69_999_990),
+    ];
+    let mut before = Vec::new();
+    for query in &looks {
+        before.push(world.printed(&host, "one", query).await);
+    }
+    assert_eq!(before[3].output.head, "xxxxxxxxxx\nend\n");
+    assert_eq!(before[0].output.total_bytes, 70_000_005);
+    assert!(before[0].output.lacks.bytes > 0);
+    host.forget(&world.key("one"), KeptOutput::Kept).await;
+    assert_eq!(tasks(&world), Vec::<String>::new());
+    for (query, before) in looks.iter().zip(before) {
+        assert_eq!(world.printed(&host, "one", query).await, before);
+    }
+    // It goes with the output.
+    host.forget(&world.key("one"), KeptOutput::Dropped).await;
+    let left = std::fs::read_dir(world.path().join("task-output")).unwrap();
+    assert_eq!(left.count(), 0);
 }
 
 async fn forgetting_what_never_was_is_harmless() {

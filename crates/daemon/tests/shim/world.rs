@@ -141,7 +141,7 @@ impl World {
                 let printed = self.printed(host, name, &after(offset)).await.output;
                 assert_eq!(printed.at, offset);
                 offset = printed.next_offset;
-                said += &printed.text;
+                said += &printed.head;
                 tokio::task::yield_now().await;
             }
             offset

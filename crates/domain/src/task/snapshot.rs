@@ -194,6 +194,36 @@ impl TaskRecord {
         }
     }
 
+    /// What is on record of the task's output and end, without a look at its files.
+    #[must_use]
+    pub fn output_snapshot(&self) -> TaskOutputSnapshot {
+        let (spec, end) = (self.command(), self.end.as_ref());
+        let path = |path: Option<&String>| path.cloned().map(|path| ArtifactRef { path });
+        let output = path(spec.and_then(|spec| spec.output_path.as_ref()));
+        let stderr = path(spec.and_then(|spec| spec.stderr_path.as_ref()));
+        let preview = end.map(|end| end.output_summary.clone());
+        let preview = preview.unwrap_or_default();
+        let bytes = end.map(|end| end.output_bytes);
+        TaskOutputSnapshot {
+            task_id: self.id.clone(),
+            kind: self.kind,
+            status: self.status,
+            summary: self.summary.clone(),
+            output_truncated: bytes.is_none_or(|bytes| bytes > preview.len() as u64),
+            output_preview: preview,
+            stderr_preview: None,
+            next_offset: None,
+            next_stderr_offset: None,
+            output_bytes: bytes,
+            output_artifact: output.is_some().then_some(0),
+            stderr_artifact: stderr.is_some().then_some(usize::from(output.is_some())),
+            artifacts: output.into_iter().chain(stderr).collect(),
+            result_summary: end.map(|end| end.result_summary.clone()),
+            exit_status: end.and_then(|end| end.exit_status),
+            failure_artifact: end.and_then(|end| end.failure_artifact.clone()),
+        }
+    }
+
     /// The task's lifecycle.
     #[must_use]
     pub fn status_snapshot(&self) -> TaskStatusSnapshot {

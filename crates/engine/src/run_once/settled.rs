@@ -16,6 +16,25 @@ use holon_domain::task::TaskRecord;
 use holon_domain::turn::LogSeq;
 use serde_json::{Value, json};
 
+/// What a run is waited for beyond its answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits {
+    /// Whether the ends of its tasks, as far as the agent is told of them.
+    pub(super) for_tasks: bool,
+    /// The most model rounds of all of it.
+    pub(super) max_rounds: Option<u32>,
+}
+
+/// Where a run stands.
+pub(super) enum Standing {
+    /// Its message is not settled yet.
+    Open,
+    /// It is, and something that is waited for runs on.
+    GoesOn,
+    /// It is over; with the log since it began.
+    Settled(Box<Settled>, Vec<(LogSeq, LogEntry)>),
+}
+
 /// A settled message and what stands around it, as one read saw it.
 pub(super) struct Settled {
     pub(super) queue: QueueView,
@@ -23,27 +42,31 @@ pub(super) struct Settled {
     pub(super) brief: BriefRecord,
     /// The agent's newest brief.
     pub(super) newest: Option<BriefRecord>,
-    /// The log since the run began.
-    pub(super) entries: Vec<(LogSeq, LogEntry)>,
     /// Its tasks, newest first; every one that is not over is among them.
     pub(super) tasks: Vec<TaskRecord>,
 }
 
 impl Settled {
-    /// Whether tasks of the agent run, or the end of one is still to be taken up.
-    pub(super) fn goes_on(&self, agent: &AgentRecord) -> bool {
-        let told =
-            |turn: &holon_domain::turn::OpenTurn| turn.message_kind == MessageKind::TaskResult;
-        let failed = self.brief.kind == BriefKind::Failure;
-        let runs = self
-            .tasks
-            .iter()
-            .any(|task| task.terminal_reentry && !task.status.is_terminal());
-        !failed
-            && (runs || self.queue.interjections > 0 || agent.open_turn.as_ref().is_some_and(told))
+    /// Whether tasks run whose end the agent will be told, or such an end is still to be taken up. A run that failed or
+    /// has used up its rounds waits for nothing.
+    pub(super) fn goes_on(&self, agent: &AgentRecord, waits: Waits) -> bool {
+        let used = agent.totals.model_rounds;
+        let spent = waits.max_rounds.is_some_and(|max| used >= u64::from(max));
+        let in_turn = agent.open_turn.as_ref();
+        let is_told = in_turn.is_some_and(|turn| turn.message_kind == MessageKind::TaskResult);
+        if !waits.for_tasks || self.brief.kind == BriefKind::Failure || spent && !is_told {
+            return false;
+        }
+        let will_be = |task: &TaskRecord| task.terminal_reentry && !task.status.is_terminal();
+        self.tasks.iter().any(will_be) || self.queue.interjections > 0 || is_told
     }
 
-    pub(super) fn respond(self, admitted: &Admitted, agent: &AgentRecord) -> RunOnceResponse {
+    pub(super) fn respond(
+        self,
+        admitted: &Admitted,
+        agent: &AgentRecord,
+        entries: Vec<(LogSeq, LogEntry)>,
+    ) -> RunOnceResponse {
         // A temporary agent has nothing but this run, so everything it said and did belongs to it.
         let whole = agent.identity.temporary;
         let scope = if whole {
@@ -51,29 +74,25 @@ impl Settled {
         } else {
             Scope::Message(admitted.message_seq)
         };
-        let tally = Tally::of(self.entries.into_iter().map(|(_, entry)| entry), scope);
+        let tally = Tally::of(entries.into_iter().map(|(_, entry)| entry), scope);
         let brief = if whole {
             self.newest.unwrap_or(self.brief)
         } else {
             self.brief
         };
-        let tasks =
-            self.tasks.iter().rev().filter(|task| {
-                whole || task.parent_message_id.as_ref() == Some(&admitted.message_id)
-            });
-        let tasks = tasks.map(told).collect();
-        respond(admitted, agent, &self.queue, (brief, tasks), tally)
+        let of_run = |task: &&TaskRecord| {
+            whole || task.parent_message_id.as_ref() == Some(&admitted.message_id)
+        };
+        let tasks = self.tasks.iter().rev().filter(of_run);
+        let tasks = tasks.map(|task| json!({ "task": task.output_snapshot() }));
+        respond(
+            admitted,
+            agent,
+            &self.queue,
+            (brief, tasks.collect()),
+            tally,
+        )
     }
-}
-
-/// A task as the response tells it.
-fn told(task: &TaskRecord) -> Value {
-    let mut told = json!(task.status_snapshot());
-    if let (Some(fields), Some(end)) = (told.as_object_mut(), &task.end) {
-        fields.insert("output_preview".to_owned(), json!(end.output_summary));
-        fields.insert("failure_artifact".to_owned(), json!(end.failure_artifact));
-    }
-    json!({ "task": told })
 }
 
 /// Which turns count.
@@ -105,6 +124,8 @@ impl Tally {
         for entry in entries {
             match entry {
                 LogEntry::IncomingMessage { message_seq: seq } => {
+                    // The last turn says how the run came out.
+                    tally.failure = None;
                     in_turn = match scope {
                         Scope::Message(of_run) => seq == of_run,
                         Scope::All => true,

@@ -264,37 +264,44 @@ impl Shell {
     ) -> TaskRecord {
         let mut news = self.writer.subscribe();
         let until = self.ports.clock.now().plus_millis(wait_ms);
-        let mut row = task.clone();
+        let (mut row, mut waits) = (task.clone(), true);
         let late = self.ports.clock.sleep_until(until);
         tokio::pin!(late);
         loop {
-            if let Ok(Some(found)) = self.task(agent_id, &task.id).await {
-                row = found;
+            let mut interrupted = false;
+            if let Ok((found, waiting)) = self.look(agent_id, &task.id).await {
+                row = found.unwrap_or(row);
+                interrupted = waiting;
             }
-            if row.status.is_terminal() || self.is_interrupted(agent_id).await {
+            if row.status.is_terminal() || interrupted || !waits {
                 return row;
             }
-            tokio::select! {
-                () = &mut late => return row,
-                heard = hear_of(&mut news, agent_id) => {
-                    if heard.is_err() {
-                        return row;
-                    }
-                }
-            }
+            // Whatever ended the wait, the row is looked at once more: an end on record is never told as running.
+            waits = tokio::select! {
+                () = &mut late => false,
+                heard = hear_of(&mut news, agent_id) => heard.is_ok(),
+            };
         }
     }
 
-    /// Whether something waits to enter the turn that the turn should not keep waiting.
-    async fn is_interrupted(&self, agent_id: &AgentId) -> bool {
-        let agent_id = agent_id.clone();
+    /// A task's row, and whether something waits to enter the turn. One read: the end of the task itself is such a
+    /// thing, and seen without its row it would pass for somebody else's.
+    async fn look(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+    ) -> Result<(Option<TaskRecord>, bool), Error> {
+        let (agent_id, task_id) = (agent_id.clone(), task_id.clone());
         let read = self
             .readers
             .read(move |reader| match reader.agent(&agent_id)? {
-                Some((no, _)) => reader.interjections(no, 1),
-                None => Ok(Vec::new()),
+                Some((no, _)) => {
+                    let waiting = !reader.interjections(no, 1)?.is_empty();
+                    Ok((reader.task(no, &task_id)?, waiting))
+                }
+                None => Ok((None, false)),
             });
-        read.await.is_ok_and(|waiting| !waiting.is_empty())
+        Ok(read.await?)
     }
 }
 

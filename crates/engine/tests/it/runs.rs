@@ -19,6 +19,7 @@ pub(crate) fn request(text: &str) -> RunRequest {
         create_agent: false,
         model: None,
         max_rounds: None,
+        wait_for_tasks: true,
         workspace: Default::default(),
         admission_context: AdmissionContext::LocalProcess,
     }

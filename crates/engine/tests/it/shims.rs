@@ -368,16 +368,17 @@ impl Command {
             stderr: self.captured(&self.stderr, "stderr.log"),
             duration_ms: now.millis_since(self.began),
             leftovers: 0,
+            survivors: 0,
+            stopped: false,
         });
     }
 
     fn captured(&self, text: &str, ending: &str) -> CapturedStream {
         CapturedStream {
             head: text.to_owned(),
-            tail: String::new(),
             total_bytes: text.len() as u64,
-            dropped_bytes: 0,
             path: Some(self.path(ending)),
+            ..CapturedStream::default()
         }
     }
 

@@ -25,7 +25,7 @@ async fn result(house: &House) -> (AskedModel, String) {
     (asked, told)
 }
 
-fn output_of(task: &Shim, more: Value) -> Value {
+fn output_of(task: &Shim, more: &Value) -> Value {
     let mut input = json!({ "task_id": task.name() });
     let fields = input.as_object_mut().expect("an object");
     fields.extend(more.as_object().expect("an object").clone());
@@ -36,7 +36,7 @@ fn output_of(task: &Shim, more: Value) -> Value {
 async fn a_look_at_a_task_waits_for_its_end() {
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
-    let input = output_of(&task, json!({ "timeout_ms": 60_000 }));
+    let input = output_of(&task, &json!({ "timeout_ms": 60_000 }));
     call(&house, &host, "TaskOutput", input).await;
     house.clock.slept_towards(60_000).await;
     assert!(house.model.is_quiet().await);
@@ -57,7 +57,7 @@ async fn a_look_at_a_task_waits_no_longer_than_it_may() {
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
     task.prints("compiling");
-    let input = output_of(&task, json!({ "timeout_ms": 60_000 }));
+    let input = output_of(&task, &json!({ "timeout_ms": 60_000 }));
     call(&house, &host, "TaskOutput", input).await;
     house.clock.slept_towards(60_000).await;
     house.clock.advance(59_999);
@@ -80,7 +80,7 @@ async fn a_look_at_a_task_waits_no_longer_than_it_may() {
 async fn a_look_at_a_task_does_not_keep_an_operator_waiting() {
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
-    call(&house, &host, "TaskOutput", output_of(&task, json!({}))).await;
+    call(&house, &host, "TaskOutput", output_of(&task, &json!({}))).await;
     house.clock.slept_towards(30_000).await;
     interject(&host, "main", "never mind").await;
     let (asked, told) = result(&house).await;
@@ -95,7 +95,7 @@ async fn a_look_from_an_offset_on_reads_only_what_is_new_and_at_once() {
     let (host, task) = with_task(&house, "make").await;
     task.prints("one two");
     task.complains("warning: three");
-    let input = output_of(&task, json!({ "after_byte": 4, "stderr_after_byte": 9 }));
+    let input = output_of(&task, &json!({ "after_byte": 4, "stderr_after_byte": 9 }));
     call(&house, &host, "TaskOutput", input).await;
     let (_asked, told) = result(&house).await;
     assert!(told.contains("two") && !told.contains("one"), "{told}");
@@ -118,7 +118,7 @@ async fn a_look_from_an_offset_on_reads_only_what_is_new_and_at_once() {
 async fn a_look_that_a_crash_cut_off_is_taken_again() {
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
-    call(&house, &host, "TaskOutput", output_of(&task, json!({}))).await;
+    call(&house, &host, "TaskOutput", output_of(&task, &json!({}))).await;
     house.clock.slept_towards(30_000).await;
     let house = house.after_crash();
     let _host = house.start().await;

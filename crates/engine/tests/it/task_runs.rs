@@ -69,6 +69,7 @@ async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
         .answer(calls(&[background("server")]));
     let server = house.commands.next().await;
     let names: Vec<String> = (0..=TASKS_PER_AGENT).map(|n| format!("job-{n}.")).collect();
+    let mut over = 0;
     for names in names.chunks(CALLS_PER_ROUND) {
         let round: Vec<_> = names.iter().map(|name| background(name)).collect();
         house.model.next().await.answer(calls(&round));
@@ -77,6 +78,9 @@ async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
             job.watched().await;
             job.ends("");
         }
+        // Forgotten is what is over and queued to be told.
+        over += names.len();
+        house.commands.forgets(over).await;
     }
     let mut untold: BTreeSet<String> = names.into_iter().collect();
     loop {
@@ -84,7 +88,7 @@ async fn a_temporary_run_waits_for_a_task_however_many_began_after_it() {
             asked = house.model.next() => asked,
             early = &mut waiting => panic!("its server still runs: {}", words(early)),
         };
-        let told = interjected(&asked.request).join("\n");
+        let told = interjected(&asked.request).join("\n") + &current(&asked.request);
         untold.retain(|name| !told.contains(name.as_str()));
         if untold.is_empty() {
             let mut news = host.reads().subscribe();
@@ -245,4 +249,55 @@ async fn a_named_agents_run_is_answered_at_once_and_its_task_goes_on() {
     house.model.next().await.answer(says("it is built"));
     assert_eq!(briefs(&host, "helper", 2).await[1].text, "it is built");
     assert!(house.commands.told().stops.is_empty());
+}
+
+#[tokio::test]
+async fn a_run_that_does_not_wait_for_its_tasks_is_answered_at_once_and_ends_them() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let request = RunRequest {
+        wait_for_tasks: false,
+        ..request("start the server")
+    };
+    let waiting = tokio::spawn(async move { acts.run_once(request).await });
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[background("server")]));
+    let server = house.commands.next().await;
+    house.model.next().await.answer(says("it runs"));
+    assert_eq!(words(waiting.await), "it runs");
+    host.shut_down().await.expect("goes down");
+    let stops = house.commands.told().stops;
+    assert_eq!(stops.len(), 1, "{} is stopped", server.name());
+}
+
+#[tokio::test]
+async fn the_rounds_of_a_run_are_bounded_over_all_its_turns() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let request = RunRequest {
+        max_rounds: Some(3),
+        ..request("build it")
+    };
+    let waiting = tokio::spawn(async move { acts.run_once(request).await });
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[background("make")]));
+    let task = house.commands.next().await;
+    house.model.next().await.answer(says("it is being built"));
+    task.watched().await;
+    task.ends("all built");
+    // The third round may speak, and asks for more than it may.
+    let asked = house.model.next().await;
+    asked.answer(calls(&[background("make again")]));
+    let response = waiting.await.expect("runs").expect("a response");
+    assert_eq!(response.final_status, RunStatus::MaxTurnsExceeded);
+    assert_eq!(response.model_rounds, 3);
+    host.shut_down().await.expect("goes down");
 }

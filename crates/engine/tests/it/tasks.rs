@@ -73,7 +73,7 @@ async fn a_task_that_fails_or_is_lost_is_told_with_evidence() {
 }
 
 #[tokio::test]
-async fn a_result_that_comes_while_the_model_answers_joins_the_turn() {
+async fn a_result_that_comes_before_another_round_joins_the_turn() {
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
     prompt(&host, "main", "meanwhile").await;
@@ -86,7 +86,7 @@ async fn a_result_that_comes_while_the_model_answers_joins_the_turn() {
     house.clock.advance(1);
     task.ends("built");
     until(&host, "main", |status| status.agent.pending == 1).await;
-    asked.answer(says("something else"));
+    asked.answer(calls(&[("AgentGet", json!({}))]));
     let again = house.model.next().await;
     assert_eq!(again.request.round, 2, "the same turn goes on");
     assert_eq!(
@@ -104,6 +104,32 @@ async fn a_result_that_comes_while_the_model_answers_joins_the_turn() {
     assert_eq!((all.len(), all[1].text.as_str()), (2, "and it is built"));
     assert_eq!(all[1].settles.len(), 1, "the operator's message alone");
     assert_eq!(told(&host).await, 1);
+    assert!(house.model.is_quiet().await, "it is not told again");
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_result_that_comes_beside_the_answer_leaves_it_alone_and_gets_a_turn_of_its_own() {
+    let house = House::new();
+    let (host, task) = with_task(&house, "make").await;
+    let asked_for = prompt(&host, "main", "meanwhile").await;
+    let asked = house.model.next().await;
+    task.ends("built");
+    until(&host, "main", |status| status.agent.pending == 1).await;
+    asked.answer(says("something else"));
+    let own = house.model.next().await;
+    assert_eq!(own.request.round, 1);
+    assert!(current(&own.request).contains("kind=task_result"));
+    own.answer(says("it is built"));
+    let all = briefs(&host, "main", 3).await;
+    assert_eq!(all[1].text, "something else", "what the operator is owed");
+    assert_eq!(all[1].settles, [asked_for.message_id]);
+    assert_eq!(
+        (all[2].text.as_str(), all[2].settles.len()),
+        ("it is built", 0)
+    );
+    at_rest(&host, "main").await;
+    assert_eq!((told(&host).await, all.len()), (1, 3));
     house.is_sound("main").await;
 }
 

@@ -153,9 +153,11 @@ impl Sink {
         let dropped = self.facts().dropped_bytes();
         let marker = match dropped {
             0 => String::new(),
-            dropped => format!(
-                "\n[{dropped} bytes are missing here: the output was larger than its cap]\n"
-            ),
+            dropped => {
+                let why = self.error.as_deref();
+                let why = why.unwrap_or("the output was larger than its cap");
+                format!("\n[{dropped} bytes are missing here: {why}]\n")
+            }
         };
         let mut end = marker.clone().into_bytes();
         end.extend_from_slice(&self.tail);
@@ -239,6 +241,30 @@ mod tests {
             if bytes.len() as u64 <= cap {
                 prop_assert_eq!(facts.head_bytes, facts.total_bytes);
             }
+        }
+    }
+
+    #[test]
+    fn the_file_says_why_bytes_are_missing_in_it() {
+        for (error, said) in [
+            (
+                None,
+                "bytes are missing here: the output was larger than its cap]",
+            ),
+            (
+                Some("the disk is full"),
+                "bytes are missing here: the disk is full]",
+            ),
+        ] {
+            let (_dir, mut sink) = sink(40);
+            sink.take(b"0123456789");
+            if let Some(error) = error {
+                sink.give_up_head(error);
+            }
+            sink.take(&[b'x'; 100]);
+            sink.finish();
+            let file = std::fs::read_to_string(sink.facts().path).unwrap();
+            assert!(file.contains(said), "{file}");
         }
     }
 

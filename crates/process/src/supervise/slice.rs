@@ -73,7 +73,8 @@ impl StreamFacts {
         let (head, tail) = halves(self, capture_bytes);
         let head = self.slice(head.0, head.1).await?;
         let tail = self.slice(tail.0, tail.1).await?;
-        Ok(joined(head, &tail))
+        let (head, tail) = apart(head, &tail);
+        Ok(capture::of_ends(head, tail, self.total_bytes))
     }
 }
 
@@ -86,17 +87,56 @@ pub(super) fn halves(facts: &StreamFacts, capture_bytes: usize) -> ((u64, usize)
     }
     let head = capture_bytes / 2;
     let tail = capture_bytes - head;
-    let tail_from = facts.total_bytes.saturating_sub(tail as u64);
+    let mut tail_from = facts.total_bytes.saturating_sub(tail as u64);
+    if facts.head_bytes < facts.total_bytes {
+        // One read does not go beyond the head, and the end is what is wanted.
+        tail_from = tail_from.max(facts.head_bytes);
+    }
     ((0, head), (tail_from, tail))
 }
 
-/// Two ends as one capture.
-pub(super) fn joined(head: Slice, tail: &Slice) -> CapturedStream {
-    // An end that fell together with the other, or was dropped, adds nothing twice.
+/// Two ends of a stream that had so many bytes and goes on, as one capture. What was not read, because the stream has
+/// moved on or because a character at its end is not whole yet, is left for whoever reads on.
+pub(super) fn so_far(head: Slice, tail: &Slice, total_bytes: u64) -> CapturedStream {
+    let end = head.next_offset().max(match tail.bytes.len() {
+        0 => 0,
+        _ => tail.next_offset(),
+    });
+    let (mut head, mut tail) = apart(head, tail);
+    let last = if tail.is_empty() {
+        &mut head
+    } else {
+        &mut tail
+    };
+    let unfinished = unfinished(last);
+    last.truncate(last.len() - unfinished);
+    let shown = end - unfinished as u64;
+    let total_bytes = total_bytes.max(end);
+    CapturedStream {
+        total_bytes,
+        unread_bytes: total_bytes - shown,
+        ..capture::of_ends(head, tail, shown)
+    }
+}
+
+/// The bytes of two ends. One that fell together with the other, or was dropped, adds nothing twice.
+fn apart(head: Slice, tail: &Slice) -> (Vec<u8>, Vec<u8>) {
     let overlap = head.next_offset().saturating_sub(tail.at);
     let skip = usize::try_from(overlap).unwrap_or(usize::MAX);
     let rest = tail.bytes.get(skip..).unwrap_or_default().to_vec();
-    capture::of_ends(head.bytes, rest, tail.total_bytes)
+    (head.bytes, rest)
+}
+
+/// Bytes at the end that are the beginning of a character and may become a whole one.
+fn unfinished(bytes: &[u8]) -> usize {
+    let is_begun = |count: &usize| {
+        let from = bytes.len().checked_sub(*count);
+        let end = from.and_then(|from| bytes.get(from..));
+        let read = end.map(std::str::from_utf8);
+        matches!(read, Some(Err(error)) if error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    // A character has at most four bytes.
+    (1..4).find(is_begun).unwrap_or(0)
 }
 
 fn read_at(file: &File, position: u64, wanted: usize) -> io::Result<Vec<u8>> {
@@ -111,4 +151,62 @@ fn read_at(file: &File, position: u64, wanted: usize) -> io::Result<Vec<u8>> {
     }
     bytes.truncate(filled);
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(at: u64, bytes: &[u8]) -> Slice {
+        Slice {
+            at,
+            bytes: bytes.to_vec(),
+            total_bytes: at + bytes.len() as u64,
+        }
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_character_is_unfinished() {
+        let crab = "🦀".as_bytes();
+        for (bytes, expected) in [
+            (&b""[..], 0),
+            (b"a", 0),
+            ("é".as_bytes(), 0),
+            (b"a\xc3", 1),
+            (&crab[..2], 2),
+            (&crab[..3], 3),
+            (crab, 0),
+            (b"\xff", 0),
+            (b"\xa9", 0),
+            (b"\xe6\xbcx", 0),
+        ] {
+            assert_eq!(unfinished(bytes), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_stream_had_that_moved_on_is_left_for_whoever_reads_on() {
+        // It had 30 bytes when it was looked at, and 90 when its end was read.
+        let seen = so_far(slice(0, b"head"), &slice(80, b"tail"), 30);
+        assert_eq!((seen.next_offset(), seen.dropped_bytes), (84, 76));
+        // Of an end that could not be read nothing is passed over.
+        let seen = so_far(slice(0, b"head"), &slice(30, b""), 30);
+        assert_eq!((seen.next_offset(), seen.unread_bytes), (4, 26));
+        assert_eq!((seen.head.as_str(), seen.dropped_bytes), ("head", 0));
+    }
+
+    #[test]
+    fn the_end_that_the_shim_holds_is_shown_also_where_the_head_reaches_far() {
+        let facts = StreamFacts {
+            path: "/nowhere".into(),
+            total_bytes: 100,
+            head_bytes: 80,
+            tail_bytes: 20,
+            tail_at: None,
+            error: None,
+        };
+        assert_eq!(halves(&facts, 60), ((0, 30), (80, 30)));
+        assert_eq!(halves(&facts, 20), ((0, 10), (90, 10)));
+        assert_eq!(halves(&facts, 100), ((0, 100), (80, 20)));
+    }
 }

@@ -1,7 +1,7 @@
 //! A running command, as the host holds it.
 
 use super::attach::{Probe, probe, wait_line};
-use super::slice::{Slice, halves, joined};
+use super::slice::{Slice, halves, so_far};
 use super::{client, holder};
 use crate::error::Error;
 use crate::record::{Ended, Identity, Outcome, OutputFacts, Stream};
@@ -124,6 +124,16 @@ impl Task {
     /// When there is no such stream, the shim does not answer or the file cannot be read.
     pub async fn slice(&self, stream: Stream, after: u64, max: usize) -> Result<Slice, Error> {
         let output = self.output().await?;
+        self.slice_of(&output, stream, (after, max)).await
+    }
+
+    /// The same for who knows what is kept. The part that is held in memory may have moved on since.
+    async fn slice_of(
+        &self,
+        output: &OutputFacts,
+        stream: Stream,
+        (after, max): (u64, usize),
+    ) -> Result<Slice, Error> {
         let facts = output.stream(stream).ok_or(Error::NoStream)?;
         if after < facts.head_bytes || facts.tail_at.is_some() || facts.tail_bytes == 0 {
             return facts.slice(after, max).await;
@@ -143,7 +153,8 @@ impl Task {
         }
     }
 
-    /// Head and tail of a stream as text, at most `capture_bytes` of it.
+    /// Head and tail of a stream as text, at most `capture_bytes` of it. Its end is where reading on begins: whatever
+    /// is printed meanwhile, nothing is shown twice and nothing is passed over.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
@@ -153,10 +164,24 @@ impl Task {
         capture_bytes: usize,
     ) -> Result<CapturedStream, Error> {
         let output = self.output().await?;
-        let (head, tail) = halves(output.stream(stream).ok_or(Error::NoStream)?, capture_bytes);
-        let head = self.slice(stream, head.0, head.1).await?;
-        let tail = self.slice(stream, tail.0, tail.1).await?;
-        Ok(joined(head, &tail))
+        self.preview_of(&output, stream, capture_bytes).await
+    }
+
+    /// The same of the stream as it was when `output` was kept of it.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    pub async fn preview_of(
+        &self,
+        output: &OutputFacts,
+        stream: Stream,
+        capture_bytes: usize,
+    ) -> Result<CapturedStream, Error> {
+        let facts = output.stream(stream).ok_or(Error::NoStream)?;
+        let (head, tail) = halves(facts, capture_bytes);
+        let head = self.slice_of(output, stream, head).await?;
+        let tail = self.slice_of(output, stream, tail).await?;
+        Ok(so_far(head, &tail, facts.total_bytes))
     }
 
     /// Gives the command a piece of input (at most a mebibyte), and returns how many bytes it was given.

@@ -130,7 +130,9 @@ pub(crate) fn webhook(n: u32, text: &str) -> MessageEnvelope {
 
 /// The end of a task, as the runtime tells it.
 pub(crate) fn task_result(n: u32, text: &str) -> MessageEnvelope {
-    let origin = Origin::Task { task_id: task_id(1) };
+    let origin = Origin::Task {
+        task_id: task_id(1),
+    };
     message(n, origin, MessageKind::TaskResult, text)
 }
 

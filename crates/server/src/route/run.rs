@@ -51,6 +51,7 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
         create_agent: request.create_agent,
         model: request.model.as_deref().map(model).transpose()?,
         max_rounds: max_rounds(request.max_turns)?,
+        wait_for_tasks: !request.no_wait_for_tasks,
         workspace: workspace(request.workspace_root, request.cwd)?,
         admission_context: AdmissionContext::ControlAuthenticated,
     })

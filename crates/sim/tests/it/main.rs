@@ -39,7 +39,7 @@ fn a_seed_decides_everything() {
 #[test]
 fn the_rules_are_put_to_the_test() {
     let mut reached = Coverage::default();
-    for seed in 100..200 {
+    for seed in 100..300 {
         reached.add(&held(&Plan::of(seed)).coverage);
     }
     let wanted = [
@@ -47,6 +47,21 @@ fn the_rules_are_put_to_the_test() {
         "crash_in_recovery",
         "restart",
         "late_outcome",
+        "command:completed",
+        "command:found_again",
+        "command:already_running",
+        "restart:batch_cut",
+        "restart:cancelling_task",
+        "restart:running_task",
+        "restart:unreported_end",
+        "result:joined_turn",
+        "result:opened_turn",
+        "task:input_taken",
+        "task:lost",
+        "task:promoted",
+        "task:stop_asked",
+        "task:stop_forced",
+        "task:taken_over",
         "effect_outcome_dropped",
         "interjected:AfterToolResults",
         "provider_retry_scheduled",

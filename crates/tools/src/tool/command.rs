@@ -73,6 +73,20 @@ pub(crate) fn shown_tokens(allowed: Option<u32>) -> u32 {
     ToolOutputBudget::default().allow(allowed)
 }
 
+/// One line for each sort of process that was still there when a command had ended.
+pub(crate) fn left_running(leftovers: u32, survivors: u32) -> impl Iterator<Item = String> {
+    [
+        ("processes it left running were stopped", leftovers),
+        (
+            "processes of it could not be stopped and may still run",
+            survivors,
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(what, count)| format!("{what}: {count}"))
+}
+
 /// The command on one line, short.
 pub(crate) fn cmd_preview(cmd: &str) -> String {
     // A look at the beginning is enough, also of a very long command.
@@ -98,12 +112,21 @@ pub(crate) struct Files {
     stdout_artifact: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stderr_artifact: Option<usize>,
+    /// What those files do not hold either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stdout_lacks: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stderr_lacks: Option<String>,
 }
 
 impl Files {
     /// Those of a finished command. A stream that is shown whole needs no file.
     pub(crate) fn of(output: &CommandOutput, previews: &Previews) -> Self {
-        let mut files = Self::default();
+        let mut files = Self {
+            stdout_lacks: output.stdout.lacks.words(),
+            stderr_lacks: output.stderr.lacks.words(),
+            ..Self::default()
+        };
         files.stdout_artifact = files.add(&output.stdout, &previews.stdout);
         files.stderr_artifact = files.add(&output.stderr, &previews.stderr);
         files
@@ -118,13 +141,17 @@ impl Files {
     /// One line for each stream that was cut.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         [
-            ("stdout", self.stdout_artifact),
-            ("stderr", self.stderr_artifact),
+            ("stdout", self.stdout_artifact, &self.stdout_lacks),
+            ("stderr", self.stderr_artifact, &self.stderr_lacks),
         ]
         .into_iter()
-        .filter_map(|(name, index)| {
+        .filter_map(|(name, index, lacks)| {
             let file = self.artifacts.get(index?)?;
-            Some(format!("{name} is cut here; all of it: {}", file.path))
+            let holds = match lacks {
+                Some(lacks) => format!("its file {lacks}"),
+                None => "all of it".to_owned(),
+            };
+            Some(format!("{name} is cut here; {holds}: {}", file.path))
         })
     }
 }

@@ -84,18 +84,33 @@ pub(crate) struct Taken {
 /// The envelope of input that the task was given: `bytes` of it.
 #[must_use]
 pub fn accepted(task: &TaskRecord, input: &TaskInput, bytes: u64) -> ToolEnvelope {
-    let place = match target(task) {
-        Some(InputTarget::Stdin) => "the standard input",
-        Some(InputTarget::Tty) => "the terminal",
-        Some(InputTarget::ChildFollowup) | None => "the input",
-    };
     let closed = if input.close_input {
         ", which is closed now"
     } else {
         ""
     };
-    let summary = format!("wrote {bytes} bytes to {place} of task {}{closed}", task.id);
+    let summary = format!("{}{closed}", wrote(task, bytes));
     envelope(task, Some(bytes), summary)
+}
+
+/// The envelope of input that was given, of which the end could not be: it must not be sent again.
+#[must_use]
+pub fn not_closed(task: &TaskRecord, bytes: u64, reason: &str) -> ToolEnvelope {
+    let summary = format!(
+        "{}; it was not closed: {}",
+        wrote(task, bytes),
+        text::preview(reason, FAILURE_SUMMARY_BYTES / 2)
+    );
+    envelope(task, Some(bytes), summary)
+}
+
+fn wrote(task: &TaskRecord, bytes: u64) -> String {
+    let place = match target(task) {
+        Some(InputTarget::Stdin) => "the standard input",
+        Some(InputTarget::Tty) => "the terminal",
+        Some(InputTarget::ChildFollowup) | None => "the input",
+    };
+    format!("wrote {bytes} bytes to {place} of task {}", task.id)
 }
 
 /// The envelope of input that the task did not take.

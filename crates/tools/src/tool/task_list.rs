@@ -39,20 +39,23 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     Ok(Intent::TaskList)
 }
 
-/// The answer, as the kernel writes it.
+/// The answer, as the kernel writes it, and as it was written at first.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Listed {
-    tasks: Vec<TaskListEntry>,
+#[serde(untagged)]
+pub(crate) enum Listed {
+    Bare(Vec<TaskListEntry>),
+    Named { tasks: Vec<TaskListEntry> },
 }
 
 /// What a model reads of it.
 pub(crate) fn text(listed: &Listed) -> String {
-    let mut text = match listed.tasks.len() {
+    let (Listed::Bare(tasks) | Listed::Named { tasks }) = listed;
+    let mut text = match tasks.len() {
         0 => "no task runs".to_owned(),
         1 => "1 task is not over".to_owned(),
         count => format!("{count} tasks are not over"),
     };
-    for task in &listed.tasks {
+    for task in tasks {
         let summary = task.summary.as_deref().unwrap_or_default();
         let words = format!(
             "{} {} since {}: {}",

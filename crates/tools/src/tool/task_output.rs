@@ -7,7 +7,7 @@ mod envelope;
 mod part;
 mod text;
 
-pub use envelope::{envelope, shown_bytes};
+pub use envelope::{cut_short, envelope, shown_bytes};
 pub(crate) use text::text;
 
 use crate::input::Subject;
@@ -38,11 +38,13 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = TASK_WAIT_MAX_MS))]
     timeout_ms: Option<u64>,
-    /// Read on: only the output (of a terminal: the transcript) from this offset on. An earlier answer names it.
+    /// Read on: only the output (of a terminal: the transcript) from this offset on. An earlier answer names it. Given
+    /// without stderr_after_byte, nothing of standard error is shown but its size.
     #[serde(default)]
     #[schemars(with = "u64")]
     after_byte: Option<u64>,
-    /// The same for standard error, which is kept apart unless the task runs on a terminal.
+    /// The same for standard error, which is kept apart unless the task runs on a terminal. Given without after_byte,
+    /// nothing of the output is shown but its size.
     #[serde(default)]
     #[schemars(with = "u64")]
     stderr_after_byte: Option<u64>,
@@ -62,8 +64,9 @@ pub(crate) fn spec() -> ToolSpec {
         name: NAME.into(),
         description: "Read what a task printed and how it stands. By default it waits a while for the task's end and \
                       shows the beginning and the end of the output. To follow a task, give the offsets that the last \
-                      answer named: that shows only what is new and does not wait. The end of a task arrives as a \
-                      message by itself: do not call this again and again to learn of it."
+                      answer named: that shows only what is new and does not wait. With one offset you read that \
+                      stream alone, and of the other its size. The end of a task arrives as a message by itself: do \
+                      not call this again and again to learn of it."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

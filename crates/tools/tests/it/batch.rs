@@ -6,7 +6,7 @@ use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure};
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent};
 use holon_domain::limits::{BATCH_COMMAND_MS, TOOL_OUTPUT_TOKENS};
 use holon_tools::exec_command_batch::{ItemOutcome, completed};
-use holon_tools::{interpret, receipt, refers_to_files};
+use holon_tools::{interpret, item_refers_to_files, receipt, refers_to_files};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -193,6 +193,19 @@ fn an_item_that_was_cut_names_its_file() {
     );
     assert!(refers_to_files(&envelope));
     assert!(receipt(&envelope).contains("stdout is cut here; all of it: /o/task_1-1.log"));
+}
+
+#[test]
+fn the_output_of_a_lost_item_is_kept_and_that_of_the_others_is_not() {
+    let lost = CommandFailure::Lost {
+        reason: "nobody answers for it".into(),
+        output_tail: "uploading\n".into(),
+    };
+    let outcomes = [ran(OK, "hi\n", ""), ItemOutcome::NotRun(lost)];
+    let envelope = completed(&batch(&["ls", "deploy", "never"]), &outcomes);
+    assert!(refers_to_files(&envelope));
+    let kept = [0, 1, 2, 3, 4].map(|number| item_refers_to_files(&envelope, number));
+    assert_eq!(kept, [false, false, true, false, false]);
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
 use holon_domain::intent::{DuplicatePolicy, ExecCommand};
-use holon_domain::tool::{ToolEnvelope, ToolErrorKind, ToolOutcome};
+use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_tools::exec_command::{completed, failed};
 use serde_json::{Value, json};
 
@@ -35,6 +35,8 @@ pub(crate) fn output(end: CommandEnd, stdout: &str, stderr: &str) -> CommandOutp
         stderr: stream(stderr),
         duration_ms: 12,
         leftovers: 0,
+        survivors: 0,
+        stopped: false,
     }
 }
 
@@ -108,28 +110,14 @@ fn a_death_by_signal_is_spelled_as_shells_spell_it() {
 }
 
 #[test]
-fn a_command_out_of_time_is_an_error_that_keeps_the_output_so_far() {
-    let envelope = completed(
-        &command(),
-        &output(CommandEnd::TimedOut, "step 1\n", "slow\n"),
-    );
-    let error = envelope.error().expect("an error");
+fn processes_that_could_not_be_stopped_are_in_the_result_and_in_its_summary() {
+    let mut stuck = output(CommandEnd::Exited { status: 0 }, "", "");
+    stuck.survivors = 2;
+    let envelope = completed(&command(), &stuck);
+    assert_eq!(result(&envelope)["surviving_processes"], 2);
     assert_eq!(
-        (error.kind, error.retryable),
-        (ToolErrorKind::CommandTimedOut, false)
-    );
-    let details = error.details.as_ref().expect("details");
-    assert_eq!(
-        (&details["stdout_preview"], &details["stderr_preview"]),
-        (&json!("step 1\n"), &json!("slow\n"))
-    );
-    assert_eq!(details["timeout_ms"], 10_000);
-    assert!(
-        error
-            .recovery_hint
-            .as_ref()
-            .expect("a hint")
-            .contains("look before you repeat it")
+        envelope.summary_text,
+        "exit 0 after 12 ms, with processes that could not be stopped: 2: cargo test --workspace"
     );
 }
 

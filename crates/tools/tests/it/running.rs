@@ -1,8 +1,8 @@
 //! Commands that go on, that run already, whose output is in files, or that were lost.
 
 use crate::command::{command, output, result, stream};
-use crate::task::running;
-use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning};
+use crate::task::{running, with_spec};
+use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning, Lacks};
 use holon_domain::intent::ExecCommand;
 use holon_domain::task::{TaskHandle, TaskKind, TaskStatus};
 use holon_domain::tool::ToolEnvelope;
@@ -130,6 +130,54 @@ fn only_a_stream_that_was_cut_names_its_file() {
         ),
         (None, &json!(0))
     );
+}
+
+#[test]
+fn a_file_that_lacks_something_is_not_called_all_of_it() {
+    let mut long = output(CommandEnd::Exited { status: 0 }, "", "");
+    long.stdout = CapturedStream {
+        lacks: Lacks {
+            bytes: 900,
+            reason: Some("No space left on device".into()),
+        },
+        ..filed("0123456789abcdefghij", "/o/task_1.log")
+    };
+    long.stderr = CapturedStream {
+        lacks: Lacks {
+            bytes: 7,
+            reason: None,
+        },
+        ..filed("0123456789abcdefghij", "/o/task_1.stderr.log")
+    };
+    let text = receipt(&completed(&small(), &long));
+    for said in [
+        "stdout is cut here; its file lacks 900 bytes (No space left on device): /o/task_1.log\n",
+        "stderr is cut here; its file lacks 7 bytes (there was more than a file may hold): /o/task_1.stderr.log\n",
+    ] {
+        assert!(text.contains(said), "{text}");
+    }
+    assert!(!text.contains("all of it"), "{text}");
+}
+
+#[test]
+fn a_command_that_goes_on_is_read_on_from_where_its_preview_ends() {
+    let mut running = so_far("building\n", "");
+    running.stdout.total_bytes = 500;
+    running.stdout.dropped_bytes = 0;
+    running.stdout.unread_bytes = 491;
+    let envelope = promoted(&command(), &handle(), &running);
+    assert_eq!(result(&envelope)["next_offset"], 9);
+}
+
+#[test]
+fn the_age_of_an_equal_command_counts_from_when_its_program_began() {
+    let now = running().created_at.plus_millis(1_000);
+    let began = running().created_at.plus_millis(500);
+    let known = with_spec(|spec| spec.started_at = Some(began));
+    for (task, age) in [(running(), 1_000), (known, 500)] {
+        let envelope = already_running(&command(), &task, now);
+        assert_eq!(result(&envelope)["running_for_ms"], age);
+    }
 }
 
 #[test]

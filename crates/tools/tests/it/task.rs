@@ -28,6 +28,7 @@ pub(crate) fn running() -> TaskRecord {
         stderr_path: Some("/agents/main/task-output/task_1.stderr.log".into()),
         promoted_from_exec_command: true,
         batch_items: None,
+        started_at: None,
     };
     TaskRecord {
         id: TaskId::from_stored("task_1"),
@@ -46,6 +47,7 @@ pub(crate) fn running() -> TaskRecord {
             spec: Box::new(spec),
             trust: TrustLevel::TrustedOperator,
         }),
+        max_rounds: None,
         effect: Some(7),
         end: None,
     }
@@ -200,6 +202,21 @@ fn input_that_was_taken_is_confirmed_by_its_length_and_place() {
 }
 
 #[test]
+fn input_that_was_taken_and_not_closed_is_not_asked_for_again() {
+    let envelope = task_input::not_closed(&running(), 6, "its supervisor does not answer");
+    let kept = result(&envelope);
+    assert_eq!(
+        (&kept["accepted_input"], &kept["bytes_written"]),
+        (&json!(true), &json!(6))
+    );
+    assert_eq!(
+        receipt(&envelope),
+        "wrote 6 bytes to the standard input of task task_1; it was not closed: its supervisor does not answer\n\
+         TaskOutput reads what it answers."
+    );
+}
+
+#[test]
 fn input_that_was_not_taken_is_an_answer_with_a_reason() {
     let deaf = with_spec(|spec| spec.accepts_input = false);
     let envelope = task_input::refused(&deaf, "it was started without accepts_input");
@@ -238,11 +255,11 @@ fn a_task_nobody_knows_is_answered_with_where_to_look() {
 #[test]
 fn a_list_of_tasks_reads_as_one_line_each_however_many_there_are() {
     let list = |tasks: Vec<TaskListEntry>| {
-        receipt(&ToolEnvelope::success(
-            "TaskList",
-            "tasks",
-            json!({ "tasks": tasks }),
-        ))
+        let read = |result: Value| receipt(&ToolEnvelope::success("TaskList", "tasks", result));
+        let text = read(json!(tasks));
+        // As it was written at first.
+        assert_eq!(read(json!({ "tasks": tasks })), text);
+        text
     };
     assert_eq!(list(Vec::new()), "no task runs");
     assert_eq!(

@@ -3,11 +3,11 @@
 use crate::command::result;
 use crate::task::{running, with_spec};
 use holon_domain::Timestamp;
-use holon_domain::command::{StreamPart, TaskPrinted};
+use holon_domain::command::{Lacks, StreamPart, TaskPrinted};
 use holon_domain::intent::TaskOutput;
 use holon_domain::task::{TaskEnd, TaskRecord, TaskStatus};
 use holon_domain::tool::ToolEnvelope;
-use holon_tools::task_output::{envelope, shown_bytes};
+use holon_tools::task_output::{cut_short, envelope, shown_bytes};
 use holon_tools::{receipt, refers_to_files};
 use proptest::prelude::*;
 use serde_json::json;
@@ -29,11 +29,11 @@ fn query() -> TaskOutput {
 
 fn part(text: &str, path: &str) -> StreamPart {
     StreamPart {
-        text: text.into(),
-        at: 0,
+        head: text.into(),
         next_offset: text.len() as u64,
         total_bytes: text.len() as u64,
         path: Some(path.into()),
+        ..StreamPart::default()
     }
 }
 
@@ -150,6 +150,28 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         stderr: None,
     };
     let terminal = with_spec(|spec| spec.tty = true);
+    let full = TaskPrinted {
+        output: StreamPart {
+            tail: "end\n".into(),
+            left_out: 960,
+            next_offset: 969,
+            total_bytes: 969,
+            lacks: Lacks {
+                bytes: 900,
+                reason: Some("No space left on device".into()),
+            },
+            ..part("begin", "/o/task_1.log")
+        },
+        stderr: Some(part("warned\n", "/o/task_1.stderr.log")),
+    };
+    let new_and_old = TaskPrinted {
+        stderr: Some(part("warned\n", "/o/task_1.stderr.log")),
+        ..new.clone()
+    };
+    let complaints = TaskOutput {
+        stderr_after_byte: Some(0),
+        ..query()
+    };
     let texts = [
         (
             "over",
@@ -169,6 +191,26 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         ),
         ("read on", look(&running(), &on, &new)),
         ("read on, cut", look(&running(), &narrow(on.clone()), &new)),
+        (
+            "read on in one stream",
+            look(
+                &running(),
+                &TaskOutput {
+                    stderr_after_byte: None,
+                    ..on.clone()
+                },
+                &new_and_old,
+            ),
+        ),
+        (
+            "read on in the other",
+            look(&running(), &complaints, &new_and_old),
+        ),
+        ("over, with a hole", look(&over, &query(), &full)),
+        (
+            "cut short",
+            cut_short(&running(), &waited, Ok(&printed("step 1\n", "")), now()),
+        ),
         ("nothing new", look(&terminal, &at_the_end, &nothing)),
         ("not kept", look(&terminal, &on, &nothing)),
         ("silent", look(&running(), &query(), &printed("", ""))),
@@ -183,6 +225,62 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
     ]
     .map(|(name, envelope)| format!("== {name}\n{}", receipt(&envelope)));
     insta::assert_snapshot!(texts.join("\n\n"));
+}
+
+#[test]
+fn a_wait_that_was_cut_short_is_no_timeout() {
+    let waited = TaskOutput {
+        wait_ms: Some(5),
+        ..query()
+    };
+    let status = |task: &TaskRecord| {
+        let envelope = cut_short(task, &waited, Ok(&printed("", "")), now());
+        let kept = result(&envelope);
+        (
+            kept["retrieval_status"].clone(),
+            kept.get("wait_cut_short").cloned(),
+        )
+    };
+    assert_eq!(status(&running()), (json!("not_ready"), Some(json!(true))));
+    let over = ended(TaskStatus::Completed, "exit 0");
+    assert_eq!(status(&over), (json!("success"), None));
+}
+
+#[test]
+fn of_a_stream_whose_offset_is_left_out_only_the_size_is_told() {
+    let long = printed(&"o".repeat(500), &"e".repeat(500));
+    for (query, shown, hidden) in [
+        (
+            TaskOutput {
+                after_byte: Some(0),
+                ..query()
+            },
+            ("output_preview", json!("o".repeat(500))),
+            json!({"stream": "stderr", "bytes": 500}),
+        ),
+        (
+            TaskOutput {
+                stderr_after_byte: Some(0),
+                ..query()
+            },
+            ("stderr_preview", json!("e".repeat(500))),
+            json!({"stream": "output", "bytes": 500}),
+        ),
+    ] {
+        let envelope = look(&running(), &query, &long);
+        let kept = result(&envelope);
+        assert_eq!(kept["task"][shown.0], shown.1);
+        assert_eq!(kept["not_asked_for"], hidden);
+        assert_eq!(
+            (
+                &kept["task"]["next_offset"],
+                &kept["task"]["next_stderr_offset"]
+            ),
+            (&json!(500), &json!(500))
+        );
+        assert_eq!(kept["task"]["output_truncated"], false);
+        assert!(receipt(&envelope).len() < 800);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::stage::COMMANDS;
 use holon_domain::MessageId;
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::event::Event;
+use holon_domain::task::TaskStatus;
 use serde::Serialize;
 
 /// One thing that must be true.
@@ -24,6 +25,8 @@ pub(super) struct Seen {
     events: u64,
     holes: u64,
     resumed: u64,
+    unknown: usize,
+    ends: Vec<TaskStatus>,
 }
 
 impl Seen {
@@ -34,6 +37,8 @@ impl Seen {
             events: 0,
             holes: 0,
             resumed: 0,
+            unknown: 0,
+            ends: Vec::new(),
         }
     }
 
@@ -41,22 +46,35 @@ impl Seen {
     pub(super) fn note(&mut self, seq: u64, event: &Event) {
         let expected = self.last.map_or(seq, |last| last + 1);
         self.holes += u64::from(seq != expected);
-        self.resumed += u64::from(matches!(event, Event::TurnResumed(_)));
+        match event {
+            Event::TurnResumed(resumed) => {
+                self.resumed += 1;
+                self.unknown += resumed.unknown_calls.len();
+            }
+            Event::TaskStatusUpdated(task) if task.status.is_terminal() => {
+                self.ends.push(task.status);
+            }
+            _ => {}
+        }
         self.events += 1;
         self.last = Some(seq);
     }
 }
 
-/// The one message has one result.
+/// The one message has one result, and so has the task.
 pub(super) fn one_outcome(briefs: &[BriefRecord], message: &MessageId) -> Check {
-    let ok = match briefs {
-        [brief] => brief.kind == BriefKind::Result && brief.settles.contains(message),
-        _ => false,
-    };
+    let results = briefs
+        .iter()
+        .filter(|brief| brief.kind == BriefKind::Result);
+    let settles = |brief: &&BriefRecord| brief.settles.contains(message);
+    let answers = briefs.iter().filter(settles).count();
     Check {
-        what: "one brief for the one message",
-        ok,
-        found: format!("{} brief(s)", briefs.len()),
+        what: "one brief for the one message, one for the task's end",
+        ok: answers == 1 && results.count() == 2 && briefs.len() == 2,
+        found: format!(
+            "{answers} brief(s) for the message, {} in all",
+            briefs.len()
+        ),
     }
 }
 
@@ -73,12 +91,27 @@ pub(super) fn each_command_once(ran: &[String]) -> Check {
     }
 }
 
-/// The turn was taken up again, once.
+/// The turn was taken up again, once, and nothing in it is in doubt.
 pub(super) fn resumed_once(seen: &Seen) -> Check {
     Check {
         what: "the turn was resumed after the crash",
-        ok: seen.resumed == 1,
-        found: format!("{} time(s)", seen.resumed),
+        ok: seen.resumed == 1 && seen.unknown == 0,
+        found: format!(
+            "{} time(s), {} unknown outcome(s)",
+            seen.resumed, seen.unknown
+        ),
+    }
+}
+
+/// What ran through the crash was seen to its end, once.
+pub(super) fn task_ended_once(seen: &Seen) -> Check {
+    Check {
+        what: "the tests ran through the crash to their end",
+        ok: seen.ends == [TaskStatus::Completed],
+        found: match seen.ends.as_slice() {
+            [end] => format!("{end:?}").to_lowercase(),
+            ends => format!("{} ends", ends.len()),
+        },
     }
 }
 

@@ -1,10 +1,13 @@
 //! The stage: a directory with a home, a repository with a failing test, and the script of the model.
 
 use crate::exit::{Exit, Failure};
+use rustix::fs::{FileType, Mode};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Output as Finished, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
+use tokio::net::unix::pipe::{OpenOptions, Receiver};
 use tokio::process::Command;
 
 /// Who does the work.
@@ -19,7 +22,7 @@ pub(super) const COMMANDS: [(&str, &str); 5] = [
         "edit",
         "sed 's/Helo/Hello/' greet.sh > greet.new && mv greet.new greet.sh",
     ),
-    ("test-again", "sh test.sh"),
+    ("all-tests", "sh all-tests.sh"),
     (
         "commit",
         "git commit -qam 'Greet with the right word' && git log --oneline",
@@ -31,6 +34,20 @@ const TEST: &str = "#!/bin/sh
 got=$(sh greet.sh Holon)
 if [ \"$got\" = \"Hello, Holon!\" ]; then echo \"ok: $got\"; else echo \"FAILED: got '$got'\"; exit 1; fi
 ";
+/// Tests that take as long as the story needs, a minute at most, and hold a pipe open meanwhile.
+const ALL_TESTS: &str = "#!/bin/sh
+# Stands for tests that take long: they end when the file is taken away.
+exec 9<> ../all-tests.pipe
+tries=0
+while [ -e ../all-tests.slow ] && [ $tries -lt 600 ]; do tries=$((tries + 1)); sleep 0.1; done
+sh test.sh
+";
+/// While it is there the tests go on.
+const SLOW: &str = "all-tests.slow";
+/// Has a writer as long as they run.
+const PIPE: &str = "all-tests.pipe";
+/// Longest they may take to end once they may.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How fast the story goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +72,7 @@ pub(super) enum Asked {
 pub(super) struct Stage {
     dir: TempDir,
     pace: Pace,
+    pipe: Receiver,
 }
 
 impl Stage {
@@ -64,9 +82,13 @@ impl Stage {
             .prefix("holon-demo-")
             .tempdir()
             .map_err(|error| failed("make a temporary directory", &error))?;
-        let stage = Self { dir, pace };
+        let pipe = make_pipe(&dir.path().join(PIPE))
+            .map_err(|error| failed("make a named pipe", &error))?;
+        let stage = Self { dir, pace, pipe };
         stage.write("repo/greet.sh", PROGRAM)?;
         stage.write("repo/test.sh", TEST)?;
+        stage.write("repo/all-tests.sh", ALL_TESTS)?;
+        stage.write(SLOW, "")?;
         stage.write("ran.log", "")?;
         stage.write_script(Asked::First)?;
         stage.make_repository().await?;
@@ -105,15 +127,17 @@ impl Stage {
             Asked::First => 600_000,
             Asked::Again => pause,
         };
-        let [test, look, edit, again, commit] = COMMANDS.map(call);
+        let [test, look, edit, mut all, commit] = COMMANDS.map(call);
+        all["input"]["yield_time_ms"] = json!(0);
         vec![
             json!({ "delay_ms": pause, "text": "I run the test first, to see what it says.", "calls": [test] }),
             json!({ "delay_ms": pause, "text": "It fails. I look at the program.", "calls": [look],
                     "expect": { "tool_result_contains": "FAILED" } }),
             json!({ "delay_ms": pause, "text": "A typing error: Helo. I correct it.", "calls": [edit] }),
-            json!({ "delay_ms": in_flight, "text": "I run the test again.", "calls": [again] }),
-            json!({ "delay_ms": pause, "text": "It passes. I commit.", "calls": [commit],
-                    "expect": { "tool_result_contains": "ok: Hello, Holon!" } }),
+            json!({ "delay_ms": pause, "text": "I run all tests. They take long, so they go on as a task.", "calls": [all] }),
+            json!({ "delay_ms": in_flight, "text": "The tests are running. I rest until they end." }),
+            json!({ "delay_ms": pause, "text": "They pass. I commit.", "calls": [commit],
+                    "expect": { "input_contains": "ok: Hello, Holon!" } }),
             json!({ "delay_ms": pause,
                     "text": "Done: greet.sh said \"Helo\"; it says \"Hello\" now, the test passes, and the fix is committed." }),
         ]
@@ -167,9 +191,42 @@ impl Stage {
         })
     }
 
+    /// Lets the tests come to their end.
+    pub(super) fn let_tests_end(&self) {
+        // Gone already is as good.
+        std::fs::remove_file(self.dir.path().join(SLOW)).ok();
+    }
+
+    /// Waits until no test runs: whatever outlives the host has ended then.
+    pub(super) async fn until_tests_ended(&self) {
+        let ended = async {
+            let mut nothing = [0; 1];
+            // Nobody has it open for writing any more, or nobody ever had.
+            while !matches!(self.pipe.try_read(&mut nothing), Ok(0)) {
+                if self.pipe.readable().await.is_err() {
+                    return;
+                }
+            }
+        };
+        // Longer than this only a defect takes, and then they end after a minute by themselves.
+        drop(tokio::time::timeout(PATIENCE, ended).await);
+    }
+
     /// Keeps the directory and says where it is.
     pub(super) fn keep(self) -> String {
         self.dir.keep().display().to_string()
+    }
+
+    /// Removes the directory.
+    pub(super) async fn remove(self) {
+        let dir = self.dir.keep();
+        // Who looked after the tests may be noting how they ended.
+        let removed = async {
+            while std::fs::remove_dir_all(&dir).is_err() && dir.exists() {
+                tokio::task::yield_now().await;
+            }
+        };
+        drop(tokio::time::timeout(PATIENCE, removed).await);
     }
 
     async fn git(&self, args: &[&str]) -> Result<String, Failure> {
@@ -220,9 +277,21 @@ pub(super) fn without_note(cmd: &str) -> &str {
     cmd.split_once("ran.log; ").map_or(cmd, |(_, work)| work)
 }
 
-/// Whether this is the command after which the host dies.
-pub(super) fn is_edit(cmd: &str) -> bool {
-    cmd.starts_with("echo edit ")
+/// Whether this is the command during which the host dies.
+pub(super) fn is_slow(cmd: &str) -> bool {
+    cmd.starts_with("echo all-tests ")
+}
+
+/// A named pipe, open for reading.
+fn make_pipe(path: &Path) -> std::io::Result<Receiver> {
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path,
+        FileType::Fifo,
+        Mode::RUSR | Mode::WUSR,
+        0,
+    )?;
+    OpenOptions::new().open_receiver(path)
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Failure {

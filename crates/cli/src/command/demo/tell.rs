@@ -97,7 +97,8 @@ fn words(event: &Event) -> Option<String> {
                 .exec_command_cmd
                 .as_deref()
                 .map_or(done.tool_name.as_str(), without_note);
-            let outcome = done.summary.split(" after ").next().unwrap_or_default();
+            let (outcome, _) = done.summary.split_once(": ").unwrap_or((&done.summary, ""));
+            let (outcome, _) = outcome.split_once(" after ").unwrap_or((outcome, ""));
             Some(format!("  $ {cmd}   [{outcome}]"))
         }
         Event::ToolExecutionFailed(failed) => {

@@ -13,7 +13,8 @@ fn an_equal_command_that_runs_is_named_instead_of_started_unless_another_is_want
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let cmd = json!({ "cmd": "echo ran >> ../../../ran; echo ready; exec sleep 60" });
-    let ran = || std::fs::read_to_string(world.path().join("ran")).map_or(0, |text| text.lines().count());
+    let ran =
+        || std::fs::read_to_string(world.path().join("ran")).map_or(0, |text| text.lines().count());
     let first = hands.start(cmd.clone());
     let again = hands.call("ExecCommand", cmd.clone());
     assert_eq!(again["disposition"], "already_running", "{again:#}");
@@ -89,11 +90,19 @@ fn a_batch_answers_item_by_item_and_skips_the_rest_where_it_is_told_to() {
         json!({ "items": items, "stop_on_error": true }),
     );
     assert!(
-        words.starts_with("1/5 items completed, 1 failed, 3 skipped\n[1] echo one; echo odd >&2\nexit=0 ("),
+        words.starts_with(
+            "1/5 items completed, 1 failed, 3 skipped\n[1] echo one; echo odd >&2\nexit=0 ("
+        ),
         "{words}"
     );
-    assert!(words.ends_with("[5] echo five\nskipped: not begun"), "{words}");
-    assert!(hands.status().active_tasks.is_empty(), "none becomes a task");
+    assert!(
+        words.ends_with("[5] echo five\nskipped: not begun"),
+        "{words}"
+    );
+    assert!(
+        hands.status().active_tasks.is_empty(),
+        "none becomes a task"
+    );
     assert_none_left(&world);
     assert_eq!(served.terminate().0, Some(0));
 }
@@ -117,8 +126,13 @@ fn what_a_task_printed_is_read_by_offsets_by_lines_and_after_its_end() {
     assert_eq!(nothing["retrieval_status"], "not_ready");
     let parts = |look: &Value| {
         let task = &look["task"];
-        [&task["output_preview"], &task["stderr_preview"], &task["next_offset"], &task["next_stderr_offset"]]
-            .map(Clone::clone)
+        [
+            &task["output_preview"],
+            &task["stderr_preview"],
+            &task["next_offset"],
+            &task["next_stderr_offset"],
+        ]
+        .map(Clone::clone)
     };
     assert_eq!(parts(&nothing), [json!(""), json!(""), json!(35), json!(4)]);
     let last_two = look(json!({ "tail_lines": 2 }));
@@ -132,7 +146,10 @@ fn what_a_task_printed_is_read_by_offsets_by_lines_and_after_its_end() {
     hands.until_quiet();
     let new = look(json!({ "after_byte": next, "stderr_after_byte": 0 }));
     assert_eq!(new["retrieval_status"], "success");
-    assert_eq!(parts(&new), [json!("last word\n"), json!("odd\n"), json!(45), json!(4)]);
+    assert_eq!(
+        parts(&new),
+        [json!("last word\n"), json!("odd\n"), json!(45), json!(4)]
+    );
     assert_eq!(new["task"]["exit_status"], 0);
     assert_eq!(hands.ends(), [(task.clone(), TaskStatus::Completed)]);
     let told = hands.results();
@@ -151,17 +168,31 @@ fn input_goes_once_to_programs_that_take_it_and_ends_when_it_is_closed() {
     let served = world.serve(&["--model", &hands::model(&world)]);
     let hands = Hands::of(&world);
     let started = hands.calls(&[
-        call("ExecCommand", json!({ "cmd": "cat; echo over", "accepts_input": true, "yield_time_ms": 0 })),
-        call("ExecCommand", json!({ "cmd": "sleep 60", "yield_time_ms": 0 })),
+        call(
+            "ExecCommand",
+            json!({ "cmd": "cat; echo over", "accepts_input": true, "yield_time_ms": 0 }),
+        ),
+        call(
+            "ExecCommand",
+            json!({ "cmd": "sleep 60", "yield_time_ms": 0 }),
+        ),
     ]);
     let [cat, deaf] = [0, 1].map(|index| task_of(&started[index]["result"]));
     let refused = hands.call("TaskInput", json!({ "task_id": deaf, "input": "x" }));
     assert_eq!(refused["accepted_input"], false, "{refused:#}");
-    assert!(refused["summary_text"].as_str().unwrap().contains("accepts_input or tty"));
+    assert!(
+        refused["summary_text"]
+            .as_str()
+            .unwrap()
+            .contains("accepts_input or tty")
+    );
     // Two lines in one round arrive in order, and then the end.
     hands.calls(&[
         call("TaskInput", json!({ "task_id": cat, "input": "one\n" })),
-        call("TaskInput", json!({ "task_id": cat, "input": "two\n", "close_input": true })),
+        call(
+            "TaskInput",
+            json!({ "task_id": cat, "input": "two\n", "close_input": true }),
+        ),
         call("TaskStop", json!({ "task_id": deaf })),
     ]);
     hands.until_quiet();

@@ -46,12 +46,18 @@ fn fifty() -> Vec<Kind> {
 
 /// The call that starts it. `gate` is a named pipe that gives each who waits one empty line.
 fn start(number: usize, kind: Kind, gate: &str) -> Value {
-    let deaf = if kind == Kind::IsStopped { "trap '' TERM; " } else { "" };
+    let deaf = if kind == Kind::IsStopped {
+        "trap '' TERM; "
+    } else {
+        ""
+    };
     let mark = format!("{deaf}echo begun {number}; echo {number} >> ../../../marks;");
     let rest = match kind {
         Kind::Pipes | Kind::LosesShim => "exec sleep 120".to_owned(),
         Kind::Terminal => "sleep 120; true".to_owned(),
-        Kind::Listens | Kind::TerminalListens => "while read word; do echo heard $word; done".to_owned(),
+        Kind::Listens | Kind::TerminalListens => {
+            "while read word; do echo heard $word; done".to_owned()
+        }
         Kind::Ends(status) => format!("read word < {gate}; echo ended {number}; exit {status}"),
         Kind::IsStopped => "sleep 120; true".to_owned(),
     };
@@ -66,7 +72,10 @@ fn start(number: usize, kind: Kind, gate: &str) -> Value {
 
 /// Lets everybody who waits at the gate go, now or when they come.
 fn open_gate(world: &World) -> File {
-    let gate = File::options().read(true).write(true).open(world.path().join("gate"));
+    let gate = File::options()
+        .read(true)
+        .write(true)
+        .open(world.path().join("gate"));
     let mut gate = gate.unwrap();
     // A shell reads a line byte by byte, so each takes one.
     gate.write_all(&[b'\n'; ENDING + 1]).unwrap();
@@ -77,7 +86,9 @@ fn open_gate(world: &World) -> File {
 fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
     let world = world();
     let _swept = Swept(&world);
-    let made = std::process::Command::new("mkfifo").arg(world.path().join("gate")).status();
+    let made = std::process::Command::new("mkfifo")
+        .arg(world.path().join("gate"))
+        .status();
     assert!(made.unwrap().success());
     let gate = world.path().join("gate").display().to_string();
     let served = world.serve(&["--model", &hands::model(&world)]);
@@ -95,7 +106,11 @@ fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
         .map(|(told, (number, kind))| (task_of(&told["result"]), (number, *kind)))
         .collect();
     let of = |wanted: fn(Kind) -> bool| -> Vec<&String> {
-        tasks.iter().filter(|(_, (_, kind))| wanted(*kind)).map(|(task, _)| task).collect()
+        tasks
+            .iter()
+            .filter(|(_, (_, kind))| wanted(*kind))
+            .map(|(task, _)| task)
+            .collect()
     };
     let marks = || std::fs::read_to_string(world.path().join("marks")).unwrap_or_default();
     while marks().lines().count() < 50 {}
@@ -138,9 +153,16 @@ fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
     assert_none_left(&world);
     assert_eq!(zombies(served.pid()), [0; 0]);
     let ends = hands.ends();
-    let ended: BTreeMap<&str, TaskStatus> = ends.iter().map(|(task, end)| (task.as_str(), *end)).collect();
+    let ended: BTreeMap<&str, TaskStatus> = ends
+        .iter()
+        .map(|(task, end)| (task.as_str(), *end))
+        .collect();
     assert_eq!((ends.len(), ended.len()), (50, 50), "each ended once");
-    assert_eq!(hands.results().len(), over, "nobody is told of what was stopped");
+    assert_eq!(
+        hands.results().len(),
+        over,
+        "nobody is told of what was stopped"
+    );
     assert_eq!(served.terminate().0, Some(0));
 }
 
@@ -154,32 +176,59 @@ fn account(hands: &Hands<'_>, tasks: &BTreeMap<String, (usize, Kind)>) {
         .iter()
         .map(|task| (task.id.to_string(), task.status))
         .collect();
-    let turned = hands.transcript().iter().any(|entry| {
-        entry.data["results"][0]["result"]["stdout_preview"] == "turned\n"
-    });
+    let turned = hands
+        .transcript()
+        .iter()
+        .any(|entry| entry.data["results"][0]["result"]["stdout_preview"] == "turned\n");
     assert!(turned, "the command of the turn has its result");
     for (task, (number, kind)) in tasks {
-        let told: Vec<&str> = results.iter().filter(|(of, _)| of == task).map(|(_, words)| words.as_str()).collect();
+        let told: Vec<&str> = results
+            .iter()
+            .filter(|(of, _)| of == task)
+            .map(|(_, words)| words.as_str())
+            .collect();
         let (active, end) = (active.get(task), ends.get(task));
         match kind {
             Kind::Pipes | Kind::Terminal | Kind::Listens | Kind::TerminalListens => {
-                assert_eq!((active, end, told.len()), (Some(&TaskStatus::Running), None, 0), "{kind:?}");
+                assert_eq!(
+                    (active, end, told.len()),
+                    (Some(&TaskStatus::Running), None, 0),
+                    "{kind:?}"
+                );
             }
             Kind::Ends(status) => {
-                let expected = if *status == 0 { TaskStatus::Completed } else { TaskStatus::Failed };
-                assert_eq!((active, end, told.len()), (None, Some(&expected), 1), "{kind:?}: {told:?}");
+                let expected = if *status == 0 {
+                    TaskStatus::Completed
+                } else {
+                    TaskStatus::Failed
+                };
+                assert_eq!(
+                    (active, end, told.len()),
+                    (None, Some(&expected), 1),
+                    "{kind:?}: {told:?}"
+                );
                 assert!(told[0].contains(&format!("ended {number}")), "{told:?}");
-                assert!(told[0].contains(&format!(": exit {status} after ")), "{told:?}");
+                assert!(
+                    told[0].contains(&format!(": exit {status} after ")),
+                    "{told:?}"
+                );
             }
             Kind::LosesShim => {
-                assert_eq!((active, end, told.len()), (None, Some(&TaskStatus::Interrupted), 1), "{kind:?}: {told:?}");
+                assert_eq!(
+                    (active, end, told.len()),
+                    (None, Some(&TaskStatus::Interrupted), 1),
+                    "{kind:?}: {told:?}"
+                );
                 assert!(told[0].contains(&format!("begun {number}")), "{told:?}");
                 assert!(told[0].contains("to run it again"), "{told:?}");
             }
             Kind::IsStopped => {
                 // Killed by the next host once its time is up, which may be now.
                 let stands = active.or(end);
-                assert!(matches!(stands, Some(TaskStatus::Cancelling | TaskStatus::Cancelled)), "{stands:?}");
+                assert!(
+                    matches!(stands, Some(TaskStatus::Cancelling | TaskStatus::Cancelled)),
+                    "{stands:?}"
+                );
                 assert_eq!(told.len(), 0, "{told:?}");
             }
         }

@@ -47,7 +47,7 @@ fn talk(cmd: &str, prompt: &str, lines: &[(&str, &str)]) {
 fn a_python_prompt_is_asked_line_by_line() {
     if has("python3") {
         talk(
-            "python3 -q",
+            "exec python3 -q",
             ">>> ",
             &[
                 ("n = 6 * 7\n", ">>> "),
@@ -86,6 +86,10 @@ fn a_pager_is_turned_by_its_keys() {
             &[(" ", "line 46"), ("G", "line 500"), ("q", "")],
         );
     } else if has("more") {
-        talk("seq -f 'line %g' 500 > long; more long", "line 23", &[(" ", "line 46"), ("q", "")]);
+        talk(
+            "seq -f 'line %g' 500 > long; more long",
+            "line 23",
+            &[(" ", "line 46"), ("q", "")],
+        );
     }
 }

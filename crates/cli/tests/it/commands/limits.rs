@@ -23,19 +23,31 @@ fn two_hundred_commands_at_once_meet_the_limit_and_all_are_stopped_with_their_ag
         .flat_map(|calls| hands.calls(calls))
         .collect();
     let (started, refused) = told.split_at(TASKS_PER_AGENT);
-    assert!(started.iter().all(|told| told["status"] == "success"), "{started:#?}");
+    assert!(
+        started.iter().all(|told| told["status"] == "success"),
+        "{started:#?}"
+    );
     for told in refused {
         assert_eq!(told["error"]["kind"], "limit_reached", "{told:#}");
     }
     let hint = refused[0]["error"]["recovery_hint"].as_str().unwrap();
-    assert!(hint.contains("TaskStop"), "{hint}");
+    assert!(hint.contains("or stop one"), "{hint}");
     assert_eq!(hands.status().active_tasks.len(), TASKS_PER_AGENT);
     assert_eq!(shims(&world).len(), TASKS_PER_AGENT);
     // Neither the host nor another agent minds.
-    let health = http(&served.addr, "GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n");
+    let health = http(
+        &served.addr,
+        "GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n",
+    );
     assert!(health.starts_with("HTTP/1.1 200 "), "{health}");
-    let batch = hands.call("ExecCommandBatch", json!({ "items": [{ "cmd": "echo here" }] }));
-    assert_eq!(batch["completed_count"], 1, "a command that cannot become a task still runs");
+    let batch = hands.call(
+        "ExecCommandBatch",
+        json!({ "items": [{ "cmd": "echo here" }] }),
+    );
+    assert_eq!(
+        batch["completed_count"], 1,
+        "a command that cannot become a task still runs"
+    );
     // One less, and there is room for one.
     let first = hands::task_of(&started[0]["result"]);
     hands.call("TaskStop", json!({ "task_id": first }));

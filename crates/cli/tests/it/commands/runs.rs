@@ -31,7 +31,10 @@ fn a_run_waits_for_its_tasks_and_answers_with_what_came_of_them() {
         let task = &answer["tasks"][0]["task"];
         assert_eq!(task["status"], "failed", "{answer:#}");
         assert_eq!(task["output_preview"], "finished");
-        assert_eq!((&answer["tasks"][1], &answer["model_rounds"]), (&json!(null), &json!(3)));
+        assert_eq!(
+            (&answer["tasks"][1], &answer["model_rounds"]),
+            (&json!(null), &json!(3))
+        );
         assert_none_left(&world);
     }
     assert_eq!(crate::runs::agents_left(&world), [""; 0]);
@@ -41,9 +44,14 @@ fn a_run_waits_for_its_tasks_and_answers_with_what_came_of_them() {
 fn a_run_with_a_task_that_ends_in_its_turn_asks_no_more_than_needed() {
     let world = world();
     let _swept = Swept(&world);
-    let cmd = |cmd: &str, wait: u64| hands::call("ExecCommand", json!({ "cmd": cmd, "yield_time_ms": wait }));
+    let cmd = |cmd: &str, wait: u64| {
+        hands::call("ExecCommand", json!({ "cmd": cmd, "yield_time_ms": wait }))
+    };
     // The second command waits for the first, so the end of the task comes while the turn goes on.
-    let calls = [cmd("echo early; mkfifo pipe; echo > pipe", 0), cmd("until [ -e pipe ]; do :; done; read word < pipe", 600_000)];
+    let calls = [
+        cmd("echo early; mkfifo pipe; echo > pipe", 0),
+        cmd("until [ -e pipe ]; do :; done; read word < pipe", 600_000),
+    ];
     let rounds = json!([{ "calls": calls }, { "text": "Done." }]);
     let script = json!({ "rounds": rounds, "on_end": "repeat_last" });
     let path = world.write("busy.json", &script.to_string());
@@ -62,10 +70,14 @@ fn a_named_agent_answers_at_once_and_its_status_lists_the_task() {
     let world = world();
     let _swept = Swept(&world);
     let served = world.serve(&["--model", &starter(&world, "sleep 60")]);
-    let ran = world.run(&["run", "go", "--agent", "main", "--json"]).json();
+    let ran = world
+        .run(&["run", "go", "--agent", "main", "--json"])
+        .json();
     assert_eq!(ran["final_text"], "Started.");
     let task = &ran["tasks"][0]["task"];
-    let id = task["id"].as_str().unwrap_or_else(|| panic!("{ran:#}"));
+    let id = task["task_id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{ran:#}"));
     let status = world.run(&["status"]);
     let line = format!("task       {id} (running) since ");
     assert!(status.answer().contains(&line), "{status:?}");

@@ -2,6 +2,7 @@
 //! gathers what it was told.
 
 use super::drive::Scenario;
+use super::host::Host;
 use super::judge;
 use super::told::{gather, id, until_settled};
 use holon_api::{CreateAgentRequest, EnqueueRequest, PromptRequest};
@@ -44,6 +45,8 @@ pub(super) struct Agents {
 }
 
 impl Scenario for Agents {
+    const BEFORE: u64 = 0;
+
     fn new(world: &World) -> Self {
         Self {
             models: models(world),
@@ -52,13 +55,14 @@ impl Scenario for Agents {
         }
     }
 
-    async fn go_on(&mut self, client: &Client) -> Result<(), Error> {
+    async fn go_on(&mut self, host: &Host) -> Result<(), Error> {
+        let client = &host.client;
         while let Some(step) = STEPS.get(self.next) {
             self.take(client, *step).await?;
             self.next += 1;
         }
         for name in AGENTS {
-            until_settled(client, name).await?;
+            until_settled(host, name, 0).await?;
         }
         for name in AGENTS {
             let told = gather(client, name).await?.story;

@@ -1,15 +1,18 @@
 //! Driving a scenario to its end, with a new host whenever the old one was killed.
 
 use super::host::{Crash, Host};
-use holon_client::{Client, Error};
+use holon_client::Error;
 use holon_testkit::World;
 
 /// What a client does with a host, and what must be true when it is done.
 pub(super) trait Scenario {
+    /// Points it passes before it does anything of its own.
+    const BEFORE: u64;
+
     /// Writes what it needs into its world.
     fn new(world: &World) -> Self;
     /// Goes on to the end, from wherever it was when the last host was killed.
-    fn go_on(&mut self, client: &Client) -> impl Future<Output = Result<(), Error>>;
+    fn go_on(&mut self, host: &Host) -> impl Future<Output = Result<(), Error>>;
     /// Looks at what is left when everything has settled.
     fn judge(&self, world: &World, what: &str);
 }
@@ -39,7 +42,7 @@ impl<S: Scenario> Drive<S> {
                 Some(living) => living,
                 None => Host::start(world, &Crash::Never).expect("a host nobody kills"),
             };
-            match self.scenario.go_on(&living.client).await {
+            match self.scenario.go_on(&living).await {
                 Ok(()) => return,
                 Err(error) => self.bury(world, living, &error),
             }
@@ -52,7 +55,7 @@ impl<S: Scenario> Drive<S> {
             self.deaths += 1;
             return true;
         };
-        match self.scenario.go_on(&host.client).await {
+        match self.scenario.go_on(&host).await {
             Ok(()) => false,
             Err(error) => {
                 self.bury(world, host, &error);

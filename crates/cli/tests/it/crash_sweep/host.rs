@@ -3,8 +3,10 @@
 use holon_client::Client;
 use holon_testkit::World;
 use std::io::{BufRead as _, BufReader};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use tokio::net::unix::pipe::Receiver;
 
 /// Where the process is killed.
 #[derive(Debug, Clone)]
@@ -21,6 +23,7 @@ pub(super) enum Crash {
 #[derive(Debug)]
 pub(super) struct Host {
     child: Child,
+    output: Receiver,
     pub(super) client: Client,
 }
 
@@ -41,19 +44,32 @@ impl Host {
             .spawn()
             .expect("the host starts");
         let stdout = child.stdout.take().expect("standard output is a pipe");
-        let mut socket = None;
-        for line in BufReader::new(stdout).lines() {
-            let line = line.expect("a line of text");
-            if let Some(path) = line.strip_prefix("socket ") {
+        let mut lines = BufReader::new(stdout);
+        let (mut socket, mut line) = (None, String::new());
+        while lines.read_line(&mut line).expect("a line of text") > 0 {
+            if let Some(path) = line.trim_end().strip_prefix("socket ") {
                 socket = Some(PathBuf::from(path));
             }
-            if line == "logs: stderr" {
-                let client = Client::unix(socket.expect("the socket is named first"));
-                return Some(Self { child, client });
+            if line == "logs: stderr\n" {
+                let output = OwnedFd::from(lines.into_inner());
+                return Some(Self {
+                    child,
+                    output: Receiver::from_owned_fd(output).expect("a pipe"),
+                    client: Client::unix(socket.expect("the socket is named first")),
+                });
             }
+            line.clear();
         }
         assert_killed(world, &mut child);
         None
+    }
+
+    /// Returns when the process is gone: its standard output ends with it.
+    pub(super) async fn died(&self) {
+        let mut said = [0; 64];
+        while !matches!(self.output.try_read(&mut said), Ok(0)) {
+            self.output.readable().await.expect("a pipe");
+        }
     }
 
     /// Makes sure that a host which does not answer was killed, and not anything else.

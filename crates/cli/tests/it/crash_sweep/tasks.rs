@@ -4,6 +4,7 @@
 //! What a task is called is known only once it runs, so the second half of the script is written then.
 
 use super::drive::Scenario;
+use super::host::Host;
 use super::judge;
 use super::told::{Told, gather, id, until_settled};
 use holon_api::{CreateAgentRequest, PromptRequest};
@@ -19,7 +20,14 @@ use std::path::PathBuf;
 const AGENT: &str = "runner";
 /// What the commands leave, each once.
 const MARKS: [&str; 8] = [
-    "direct", "endless", "first", "pipe", "pipe-word", "second", "tty", "tty-word",
+    "direct",
+    "endless",
+    "first",
+    "pipe",
+    "pipe-word",
+    "second",
+    "tty",
+    "tty-word",
 ];
 
 /// What the client does, in order.
@@ -43,8 +51,11 @@ pub(super) struct Tasks {
 }
 
 impl Scenario for Tasks {
+    // A new home and a new agent, as everywhere.
+    const BEFORE: u64 = 28;
+
     fn new(world: &World) -> Self {
-        let mut scenario = Self {
+        let scenario = Self {
             script: world.path().join("runner.json"),
             next: Step::Create,
             acknowledged: Vec::new(),
@@ -54,9 +65,9 @@ impl Scenario for Tasks {
         scenario
     }
 
-    async fn go_on(&mut self, client: &Client) -> Result<(), Error> {
+    async fn go_on(&mut self, host: &Host) -> Result<(), Error> {
         while self.next != Step::Done {
-            self.next = self.take(client).await?;
+            self.next = self.take(host).await?;
         }
         Ok(())
     }
@@ -75,7 +86,8 @@ impl Scenario for Tasks {
 
 impl Tasks {
     /// One step. When it is cut off nobody knows whether it was carried out, and it is made again.
-    async fn take(&mut self, client: &Client) -> Result<Step, Error> {
+    async fn take(&mut self, host: &Host) -> Result<Step, Error> {
+        let client = &host.client;
         Ok(match self.next {
             Step::Create => {
                 let request = CreateAgentRequest {
@@ -90,7 +102,9 @@ impl Tasks {
                 Step::Learn
             }
             Step::Learn => {
-                let status = until_settled(client, AGENT).await?;
+                let status = until_settled(host, AGENT, 3).await?;
+                // One that is stopped too early would have done nothing.
+                while !self.has_begun("endless") {}
                 self.write(status.token_usage.total_model_rounds, &talk(&status));
                 Step::Talk
             }
@@ -99,15 +113,18 @@ impl Tasks {
                 Step::Gather
             }
             Step::Gather => {
-                // A task that is over has queued its result in the same commit.
-                while !until_settled(client, AGENT).await?.active_tasks.is_empty() {}
-                until_settled(client, AGENT).await?;
+                until_settled(host, AGENT, 0).await?;
                 self.told = gather(client, AGENT).await?;
                 self.told.story.acknowledged = self.acknowledged.clone();
                 Step::Done
             }
             Step::Done => Step::Done,
         })
+    }
+
+    fn has_begun(&self, name: &str) -> bool {
+        let marks = std::fs::read_to_string(self.script.with_file_name("marks"));
+        marks.is_ok_and(|marks| marks.lines().any(|mark| mark == name))
     }
 
     async fn prompt(&mut self, client: &Client) -> Result<(), Error> {
@@ -145,19 +162,25 @@ impl Tasks {
                 _ => {}
             }
         }
-        let messages = self.told.transcript.iter().map(|entry| &entry.data["message"]);
+        let messages = self
+            .told
+            .transcript
+            .iter()
+            .map(|entry| &entry.data["message"]);
         let results = messages.filter(|message| message["kind"] == "task_result");
-        let told: Vec<&str> = results.filter_map(|message| message["task_id"].as_str()).collect();
+        let told: Vec<&str> = results
+            .filter_map(|message| message["task_id"].as_str())
+            .collect();
         let [pipe, tty, endless] = begun.as_slice() else {
             panic!("{what}: {begun:?}");
         };
-        ended.sort();
-        let mut expected = vec![
+        // In the order they began: by what else, the three may end in any.
+        ended.sort_by_key(|(task, _)| begun.iter().position(|other| other == task));
+        let expected = [
             (pipe.clone(), TaskStatus::Completed),
             (tty.clone(), TaskStatus::Completed),
             (endless.clone(), TaskStatus::Cancelled),
         ];
-        expected.sort_by(|one, other| one.0.cmp(&other.0));
         assert_eq!(ended, expected, "{what}");
         let mut told: Vec<&str> = told;
         told.sort_unstable();
@@ -175,14 +198,32 @@ fn mark(name: &str) -> String {
 fn begin() -> Vec<Value> {
     let call = |tool: &str, input: Value| json!({ "tool": tool, "input": input });
     let listens = |name: &str| {
-        format!("{}; read word; echo {name}-$word >> ../../../marks", mark(name))
+        format!(
+            "{}; read word; echo {name}-$word >> ../../../marks",
+            mark(name)
+        )
     };
     vec![
-        call("ExecCommand", json!({ "cmd": mark("direct"), "yield_time_ms": 600_000 })),
-        call("ExecCommand", json!({ "cmd": listens("pipe"), "yield_time_ms": 0, "accepts_input": true })),
-        call("ExecCommandBatch", json!({ "items": [{ "cmd": mark("first") }, { "cmd": mark("second") }] })),
-        call("ExecCommand", json!({ "cmd": listens("tty"), "yield_time_ms": 0, "tty": true })),
-        call("ExecCommand", json!({ "cmd": format!("{}; exec sleep 100", mark("endless")), "yield_time_ms": 200 })),
+        call(
+            "ExecCommand",
+            json!({ "cmd": mark("direct"), "yield_time_ms": 600_000 }),
+        ),
+        call(
+            "ExecCommand",
+            json!({ "cmd": listens("pipe"), "yield_time_ms": 0, "accepts_input": true }),
+        ),
+        call(
+            "ExecCommandBatch",
+            json!({ "items": [{ "cmd": mark("first") }, { "cmd": mark("second") }] }),
+        ),
+        call(
+            "ExecCommand",
+            json!({ "cmd": listens("tty"), "yield_time_ms": 0, "tty": true }),
+        ),
+        call(
+            "ExecCommand",
+            json!({ "cmd": format!("{}; exec sleep 100", mark("endless")), "yield_time_ms": 1 }),
+        ),
     ]
 }
 
@@ -191,8 +232,14 @@ fn talk(status: &AgentSummary) -> Vec<Value> {
     let task = |name: &str| {
         let begins = format!("echo {name} ");
         let mut tasks = status.active_tasks.iter();
-        let found = tasks.find(|task| task.summary.as_ref().is_some_and(|words| words.starts_with(&begins)));
-        found.map(|task| task.id.to_string()).unwrap_or_else(|| panic!("no {name}: {status:#?}"))
+        let found = tasks.find(|task| {
+            task.summary
+                .as_ref()
+                .is_some_and(|words| words.starts_with(&begins))
+        });
+        found
+            .map(|task| task.id.to_string())
+            .unwrap_or_else(|| panic!("no {name}: {status:#?}"))
     };
     let input = |name: &str| json!({ "tool": "TaskInput", "input": { "task_id": task(name), "input": "word\n" } });
     let stop = json!({ "tool": "TaskStop", "input": { "task_id": task("endless") } });

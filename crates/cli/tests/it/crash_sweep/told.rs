@@ -1,7 +1,8 @@
 //! What the control plane tells of an agent, as the checker reads it.
 
+use super::host::Host;
 use holon_api::PageOrder;
-use holon_client::{Client, Error, EventsQuery};
+use holon_client::{Client, Error, EventStream, EventsQuery};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::block::Block;
@@ -15,15 +16,32 @@ pub(super) fn id(name: &str) -> AgentId {
     AgentId::parse(name).expect("a name")
 }
 
-/// Looks until the agent has nothing left to do, whatever its tasks do.
-pub(super) async fn until_settled(client: &Client, name: &str) -> Result<AgentSummary, Error> {
+/// Waits until the agent has nothing left to do and no more than these tasks.
+pub(super) async fn until_settled(
+    host: &Host,
+    name: &str,
+    tasks: usize,
+) -> Result<AgentSummary, Error> {
+    let agent_id = id(name);
+    let mut news = None;
     loop {
-        let status = client.status(Some(&id(name))).await?;
+        let status = host.client.status(Some(&agent_id)).await?;
         let agent = &status.agent;
         let booting = agent.status == AgentStatus::Booting;
         let busy = agent.pending > 0 || agent.current_run_id.is_some();
-        if !booting && !busy && agent.sleeping_until.is_none() {
+        let rests = agent.sleeping_until.is_none();
+        if !booting && !busy && rests && status.active_tasks.len() <= tasks {
             return Ok(status);
+        }
+        let stream = || {
+            host.client
+                .events_stream(agent_id.clone(), Some(status.newest_seq))
+        };
+        let news: &mut EventStream = news.get_or_insert_with(stream);
+        // Whatever it was, the next look tells.
+        tokio::select! {
+            event = news.next() => drop(event),
+            () = host.died() => {}
         }
     }
 }

@@ -194,6 +194,8 @@ fn told(stdout: CapturedStream, stderr: CapturedStream, leftovers: u32) -> (Worl
         stderr,
         duration_ms: 1_500,
         leftovers,
+        survivors: 0,
+        stopped: false,
     };
     report(&mut world, 0, TaskReport::Ended(output));
     let words = results(&world)[0].envelope.body.render();
@@ -239,7 +241,7 @@ fn a_result_tells_the_last_of_a_long_output_and_how_to_read_more() {
         tail: format!("{}\n{name} ends\n", "é".repeat(limits::TASK_SUMMARY_BYTES)),
         total_bytes: 1 << 20,
         dropped_bytes: 1 << 19,
-        path: None,
+        ..CapturedStream::default()
     };
     let (world, words) = told(long("output"), long("complaint"), 0);
     let end = world.tasks[0].end.as_ref().expect("it is over");

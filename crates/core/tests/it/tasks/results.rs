@@ -72,6 +72,32 @@ fn the_answer_an_operator_is_owed_is_not_replaced_by_words_about_a_result() {
 }
 
 #[test]
+fn an_operator_who_speaks_while_a_result_is_answered_still_joins_the_turn() {
+    let mut world = states::calling_model_with_result();
+    let held = world.interjections();
+    world.send(make::admit(make::prompt(Priority::Interject)));
+    world.send(Said::words("built").after(held).to(&world));
+    assert_eq!(world.ended_as(), None, "the operator's words come first");
+    answer(&mut world, Said::words("built, and the tests pass"));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+    assert_eq!(world.briefs[0].settles.len(), 2);
+}
+
+#[test]
+fn a_result_nobody_has_answered_is_put_back_by_a_stop_and_told_after_the_start() {
+    let mut world = states::with_task();
+    report(&mut world, 0, commands::exited(0));
+    let seq = world.agent.open_turn.as_ref().expect("a turn").message_seq;
+    world.send(Input::Stop);
+    assert_eq!(results(&world)[0].status, QueueStatus::Queued);
+    assert!(world.violations().is_empty(), "{:?}", world.violations());
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.message_seq, seq);
+}
+
+#[test]
 fn a_result_is_worth_no_more_than_the_turn_that_began_its_task() {
     use holon_domain::authority::{AuthorityClass, TrustLevel};
     use holon_domain::task::TaskRecoverySpec;
@@ -182,17 +208,20 @@ fn many_results_at_once_are_taken_into_few_turns_and_none_is_lost() {
     }
     let before = world.agent.counters.turns;
     assert_eq!(results(&world).len(), count);
+    // The one that opens a turn, and as many beside it as one request takes in.
+    let turns = count.div_ceil(limits::INTERJECTIONS_PER_ROUND + 1);
     while world.agent.open_turn.is_some() {
         answer(&mut world, Said::words("noted"));
     }
-    assert_eq!(world.agent.counters.turns, before, "one turn told them all");
+    let more = world.agent.counters.turns - before;
+    assert_eq!(more + 1, turns as u64, "each took as many as it could");
     assert_eq!(world.queue().pending, 0);
     let taken = |status| {
         let all = results(&world);
         all.iter().filter(|entry| entry.status == status).count()
     };
-    assert_eq!(taken(QueueStatus::Processed), 1);
-    assert_eq!(taken(QueueStatus::Interjected), count - 1);
+    assert_eq!(taken(QueueStatus::Processed), turns);
+    assert_eq!(taken(QueueStatus::Interjected), count - turns);
     assert_eq!(world.violations(), []);
 }
 

@@ -41,7 +41,7 @@ pub(super) fn decode(bytes: &[u8], max: usize, after: After) -> (String, usize) 
 }
 
 /// Bytes of what stands in for a broken character.
-const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
+pub(super) const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 
 /// How many bytes at the beginning are the end of a character that was cut.
 pub(super) fn torn(bytes: &[u8]) -> usize {

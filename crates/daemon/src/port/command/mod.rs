@@ -5,6 +5,7 @@
 
 mod decode;
 mod environment;
+mod facts;
 mod login;
 mod place;
 mod printed;
@@ -137,6 +138,7 @@ impl CommandHost for Commands {
     async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
         let refused = |reason: &str| InputRefused {
             reason: reason.to_owned(),
+            taken: 0,
         };
         let task = match self.found(key, &Place::of(key)).await {
             Standing::Alive(task) => task,
@@ -145,9 +147,7 @@ impl CommandHost for Commands {
             Standing::NeverRan => return Err(refused(NEVER)),
             Standing::Lost(reason) => return Err(refused(reason)),
         };
-        write(&task, input)
-            .await
-            .map_err(|error| refused(&error.to_string()))
+        write(&task, input).await
     }
 
     async fn printed(
@@ -197,21 +197,27 @@ impl CommandHost for Commands {
 }
 
 /// Writes input and closes it, as far as asked for. Each step has a number of its own, so that neither is done twice.
-async fn write(task: &Task, input: &TaskInput) -> Result<u64, Error> {
+async fn write(task: &Task, input: &TaskInput) -> Result<u64, InputRefused> {
+    let refused = |error: &Error, taken: u64| InputRefused {
+        reason: error.to_string(),
+        taken,
+    };
     // A shim's numbers begin above 0.
     let number = input.number.saturating_mul(2).saturating_add(2);
     let bytes = input.input.as_bytes();
     if !bytes.is_empty() {
-        task.input(number, bytes).await?;
+        let taken = task.input(number, bytes).await;
+        taken.map_err(|error| refused(&error, 0))?;
     }
+    let taken = bytes.len() as u64;
     if input.close_input {
         match task.close_input(number.saturating_add(1)).await {
             // What is closed already is as it should be.
             Ok(()) | Err(Error::InputClosed) => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(refused(&error, taken)),
         }
     }
-    Ok(bytes.len() as u64)
+    Ok(taken)
 }
 
 #[cfg(test)]

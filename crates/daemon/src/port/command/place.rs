@@ -3,6 +3,7 @@
 //! Owns their names and how they come and go. Invariant: a command's directory is on disk before the command begins,
 //! so that where there is none, nothing was begun. Everything blocking happens off the async threads.
 
+use super::facts;
 use holon_engine::ports::CommandKey;
 use holon_process::OutputFacts;
 use std::fs::{DirBuilder, File};
@@ -155,12 +156,17 @@ impl Place {
         .await
     }
 
-    /// Removes the directory; harmless when it is gone.
+    /// Removes the directory of a command that does not run, and keeps what only that knew of its output; harmless when
+    /// it is gone. First it gets another name, so that a shim that comes late finds its lock marked or no lock at all.
     pub(super) async fn remove(&self) -> io::Result<()> {
+        if let Err(error) = facts::keep(&self.state_dir()).await {
+            tracing::warn!(name = self.name, %error, "what is known of an output could not be kept");
+        }
         let place = self.clone();
         off_thread(move || {
             remove_dir(&place.unused())?;
-            remove_dir(&place.state_dir())
+            gone(std::fs::rename(place.state_dir(), place.unused()))?;
+            remove_dir(&place.unused())
         })
         .await
     }
@@ -168,13 +174,7 @@ impl Place {
     /// Removes the output files; harmless when they are gone.
     pub(super) async fn remove_output(&self) -> io::Result<()> {
         let files = [self.output(), self.errors()];
-        off_thread(move || {
-            for file in files {
-                gone(std::fs::remove_file(file))?;
-            }
-            Ok(())
-        })
-        .await
+        off_thread(move || files.iter().try_for_each(|file| remove_output(file))).await
     }
 
     /// What the output files hold, when nobody is left who knows more; none when there are no files.
@@ -185,7 +185,11 @@ impl Place {
             if errors.is_none() && !is_there(&output)? {
                 return Ok(None);
             }
-            Ok(Some(holon_process::kept_output(&output, errors.as_deref())))
+            let found = holon_process::kept_output(&output, errors.as_deref());
+            Ok(Some(OutputFacts {
+                output: facts::or_kept(found.output),
+                errors: found.errors.map(facts::or_kept),
+            }))
         });
         kept.await.ok().flatten()
     }
@@ -243,9 +247,61 @@ pub(super) fn remove_dir(dir: &Path) -> io::Result<()> {
     gone(std::fs::remove_dir_all(dir))
 }
 
+/// Removes an output file and what is known of it; harmless when they are gone.
+pub(super) fn remove_output(file: &Path) -> io::Result<()> {
+    gone(std::fs::remove_file(facts::beside(file)))?;
+    gone(std::fs::remove_file(file))
+}
+
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{Mode, OFlags};
+
+    const LOCK: &str = "spec.lock";
+
+    /// Whether somebody who comes to the directory now finds it without its lock, and still under its name.
+    fn is_torn(dir: &Path) -> bool {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(open) = rustix::fs::open(dir, flags, Mode::empty()) else {
+            return false;
+        };
+        let lock = rustix::fs::openat(&open, LOCK, OFlags::RDONLY, Mode::empty());
+        lock.is_err() && dir.exists()
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_is_removed_is_never_found_without_its_lock() {
+        let home = tempfile::tempdir().unwrap();
+        let place = Place::named(home.path(), "task_1");
+        place.make().await.unwrap();
+        let dir = place.state_dir();
+        std::fs::write(dir.join(LOCK), "given up\n").unwrap();
+        // Much to remove, so that there is time to come late.
+        for number in 0..2_000 {
+            std::fs::write(dir.join(number.to_string()), "").unwrap();
+        }
+        let late = std::thread::spawn({
+            let dir = dir.clone();
+            move || {
+                while dir.exists() {
+                    if is_torn(&dir) {
+                        return true;
+                    }
+                }
+                false
+            }
+        });
+        place.remove().await.unwrap();
+        assert!(!late.join().unwrap());
+        assert_eq!(std::fs::read_dir(tasks(home.path())).unwrap().count(), 0);
+        place.remove().await.unwrap();
     }
 }

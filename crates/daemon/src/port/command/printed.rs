@@ -1,9 +1,11 @@
 //! What a command printed, as far as somebody asks for it: from an offset on, the last lines, or both ends.
 //!
-//! Owns how a query becomes parts of streams. Offsets are those of the stream, whoever keeps it. Invariants: a part has
-//! at most so many bytes as were asked for, and the offset it names for the next never falls inside a character.
+//! Owns how a query becomes parts of streams; what of them is shown, and how it is told what is not, is decided where
+//! answers are written. Offsets are those of the stream, whoever keeps it. Invariants: a part has at most so many bytes
+//! as were asked for, and the offset it names for the next never falls inside a character.
 
-use super::decode::{After, decode, last_lines, torn};
+use super::decode::{After, REPLACED, decode, last_lines, torn};
+use super::facts::lacks;
 use holon_domain::command::{StreamPart, TaskPrinted};
 use holon_domain::intent::TaskOutput;
 use holon_process::{Error, OutputFacts, Slice, Stream, StreamFacts, Task};
@@ -11,8 +13,6 @@ use std::sync::Arc;
 
 /// A character has at most so many bytes; a part of fewer might never get past one.
 const CHARACTER: usize = 4;
-/// Room for the line that says how much is left out.
-const MARKER_BYTES: usize = 48;
 
 /// Who knows what a command printed.
 #[derive(Debug)]
@@ -25,10 +25,15 @@ pub(super) enum Source {
 
 /// What is asked for of one stream.
 #[derive(Debug, Clone, Copy)]
-struct Wanted {
-    after: Option<u64>,
-    lines: Option<usize>,
-    max: usize,
+enum Wanted {
+    /// What follows an offset.
+    From(u64),
+    /// The last lines, and of those only what follows an offset.
+    Lines { after: u64, lines: usize },
+    /// Both ends.
+    Ends,
+    /// Nothing but its size.
+    Size,
 }
 
 impl Source {
@@ -42,24 +47,31 @@ impl Source {
         max: usize,
     ) -> Result<TaskPrinted, Error> {
         let facts = self.facts().await?;
+        let max = max.max(CHARACTER);
         let lines = query
             .tail_lines
             .map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
-        let wanted = |after| Wanted {
-            after,
-            lines,
-            max: max.max(CHARACTER),
+        let wanted = |after: Option<u64>, asked: bool| match (after, lines) {
+            _ if !asked => Wanted::Size,
+            (after, Some(lines)) => Wanted::Lines {
+                after: after.unwrap_or(0),
+                lines,
+            },
+            (Some(after), None) => Wanted::From(after),
+            (None, None) => Wanted::Ends,
         };
         let output = Reader::new(self, Stream::Output, &facts.output);
+        let output_wanted = wanted(query.after_byte, query.wants_output());
+        let stderr_wanted = wanted(query.stderr_after_byte, query.wants_stderr());
         let stderr = match &facts.errors {
             Some(errors) => {
                 let reader = Reader::new(self, Stream::Errors, errors);
-                Some(reader.part(wanted(query.stderr_after_byte)).await?)
+                Some(reader.part(stderr_wanted, max).await?)
             }
             None => None,
         };
         Ok(TaskPrinted {
-            output: output.part(wanted(query.after_byte)).await?,
+            output: output.part(output_wanted, max).await?,
             stderr,
         })
     }
@@ -88,13 +100,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    async fn part(&self, wanted: Wanted) -> Result<StreamPart, Error> {
-        let total = self.facts.total_bytes;
-        match (wanted.after, wanted.lines) {
-            (after, Some(lines)) => self.tail(after.unwrap_or(0), lines, wanted.max).await,
-            (Some(after), None) => self.from(after, wanted.max).await,
-            (None, None) if total <= wanted.max as u64 => self.from(0, wanted.max).await,
-            (None, None) => self.ends(wanted.max).await,
+    async fn part(&self, wanted: Wanted, max: usize) -> Result<StreamPart, Error> {
+        match wanted {
+            Wanted::From(after) => self.from(after, max).await,
+            Wanted::Lines { after, lines } => self.tail(after, lines, max).await,
+            Wanted::Ends if self.facts.total_bytes <= max as u64 => self.from(0, max).await,
+            Wanted::Ends => self.ends(max).await,
+            Wanted::Size => Ok(self.size().await),
         }
     }
 
@@ -116,27 +128,49 @@ impl<'a> Reader<'a> {
         Ok(self.told(&read, skip, max))
     }
 
-    /// The beginning and the end, with a line between that says how much is left out.
+    /// The beginning and the end.
     async fn ends(&self, max: usize) -> Result<StreamPart, Error> {
         let total = self.facts.total_bytes;
-        let half = (max.saturating_sub(MARKER_BYTES) / 2).max(CHARACTER);
-        let head = self.read(0, half).await?;
-        let (mut text, head_used) = decode(&head.bytes, half, After::More);
-        let tail = self
-            .read_to(total.saturating_sub(half as u64), total, half)
-            .await?;
-        let skip = torn(&tail.bytes);
+        let half = (max / 2).max(CHARACTER);
+        let read = self.read(0, half).await?;
+        let (head, used) = decode(&read.bytes, half, After::More);
+        let head_ends = read.at + used as u64;
+        let tail_from = total.saturating_sub(half as u64).max(head_ends);
+        let tail = self.read_to(tail_from, total, half).await?;
+        let skip = if tail.at > head_ends {
+            torn(&tail.bytes)
+        } else {
+            0
+        };
         let part = self.told(&tail, skip, half);
-        let left_out = part.at.saturating_sub(head.at + head_used as u64);
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text += &format!("[{left_out} bytes left out]\n{}", part.text);
         Ok(StreamPart {
-            text,
-            at: head.at,
+            head,
+            tail: part.head,
+            left_out: part.at.saturating_sub(head_ends),
+            at: read.at,
             ..part
         })
+    }
+
+    /// Nothing but how much there is, and where its end is.
+    async fn size(&self) -> StreamPart {
+        let total = self.facts.total_bytes;
+        let from = total.saturating_sub(CHARACTER as u64);
+        let end = match self.read_to(from, total, CHARACTER).await {
+            // Every byte may be a character of its own that is replaced.
+            Ok(read) => {
+                self.told(&read, torn(&read.bytes), REPLACED * CHARACTER)
+                    .next_offset
+            }
+            // Nobody wanted to see it.
+            Err(_) => total,
+        };
+        StreamPart {
+            at: end,
+            next_offset: end,
+            total_bytes: total.max(end),
+            ..self.bare()
+        }
     }
 
     /// At most `max` bytes from an offset on, up to where something is missing.
@@ -200,11 +234,20 @@ impl<'a> Reader<'a> {
         let (text, used) = decode(bytes, max, self.follows(read, max));
         let at = read.at + skip as u64;
         StreamPart {
-            text,
+            head: text,
             at,
             next_offset: at + used as u64,
             total_bytes: read.total_bytes,
+            ..self.bare()
+        }
+    }
+
+    /// Nothing of the stream, and the file that keeps it.
+    fn bare(&self) -> StreamPart {
+        StreamPart {
             path: Some(self.facts.path.to_string_lossy().into_owned()),
+            lacks: lacks(self.facts),
+            ..StreamPart::default()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Keeps the output files of an agent within their allowance.
 
-use super::place::{off_thread, outputs, owner, tasks};
+use super::place::{off_thread, outputs, owner, remove_output, tasks};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -24,7 +24,10 @@ pub(super) async fn prune(home: &Path, limit: u64) -> io::Result<()> {
 }
 
 fn prune_now(home: &Path, limit: u64) -> io::Result<()> {
-    let mut files = files(&outputs(home))?;
+    remove_oldest(home, files(&outputs(home))?, limit)
+}
+
+fn remove_oldest(home: &Path, mut files: Vec<File>, limit: u64) -> io::Result<()> {
     let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
     files.sort_by_key(|file| file.changed);
     for file in files {
@@ -35,7 +38,7 @@ fn prune_now(home: &Path, limit: u64) -> io::Result<()> {
         if tasks(home).join(&file.command).exists() {
             continue;
         }
-        std::fs::remove_file(&file.path)?;
+        remove_output(&file.path)?;
         bytes -= file.bytes;
     }
     Ok(())
@@ -51,7 +54,12 @@ fn files(dir: &Path) -> io::Result<Vec<File>> {
             .and_then(owner)
             .filter(|command| command.starts_with(COMMAND));
         let Some(command) = command else { continue };
-        let found = entry.metadata()?;
+        let found = match entry.metadata() {
+            Ok(found) => found,
+            // Somebody was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
         if found.is_file() {
             files.push(File {
                 path: entry.path(),
@@ -112,6 +120,32 @@ mod tests {
         std::fs::create_dir_all(tasks(home.path()).join("task_a")).unwrap();
         prune(home.path(), 0).await.unwrap();
         assert_eq!(left(home.path()), ["notes.log", "task_a.log", "task_x.txt"]);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_already_is_no_error() {
+        let home = home(&["task_a.log", "task_b.log"]);
+        let found = files(&outputs(home.path())).unwrap();
+        std::fs::remove_file(outputs(home.path()).join("task_a.log")).unwrap();
+        remove_oldest(home.path(), found, 0).unwrap();
+        assert_eq!(left(home.path()), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn what_is_known_of_a_file_goes_with_it() {
+        let home = home(&[
+            "task_a.log",
+            "task_a.facts.json",
+            "task_b.stderr.log",
+            "task_b.stderr.facts.json",
+        ]);
+        prune(home.path(), 10).await.unwrap();
+        assert_eq!(
+            left(home.path()),
+            ["task_b.stderr.facts.json", "task_b.stderr.log"]
+        );
+        prune(home.path(), 0).await.unwrap();
+        assert_eq!(left(home.path()), Vec::<String>::new());
     }
 
     #[tokio::test]

@@ -1,7 +1,8 @@
 //! What came of a command, as far as anybody can tell: bounded captures of what it printed, and how it ended.
 
+use super::facts::lacks;
 use super::place::Place;
-use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput};
+use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput, Lacks};
 use holon_domain::limits::TASK_SUMMARY_BYTES;
 use holon_domain::task::TaskReport;
 use holon_domain::text;
@@ -19,6 +20,8 @@ pub(super) async fn output(ended: &Ended, bytes: usize) -> CommandOutput {
         stderr,
         duration_ms: ended.duration_ms,
         leftovers: ended.leftovers,
+        survivors: ended.survivors,
+        stopped: ended.stopped,
     }
 }
 
@@ -68,9 +71,12 @@ pub(super) async fn so_far(
     bytes: usize,
 ) -> Result<(CapturedStream, CapturedStream), Error> {
     let facts = task.output().await?;
-    let stdout = task.preview(Stream::Output, bytes).await?;
+    let stdout = task.preview_of(&facts, Stream::Output, bytes).await?;
     let stderr = match &facts.errors {
-        Some(errors) => at(errors, task.preview(Stream::Errors, bytes).await?),
+        Some(errors) => at(
+            errors,
+            task.preview_of(&facts, Stream::Errors, bytes).await?,
+        ),
         None => CapturedStream::default(),
     };
     Ok((at(&facts.output, stdout), stderr))
@@ -100,6 +106,11 @@ async fn captured(facts: &StreamFacts, bytes: usize) -> CapturedStream {
             CapturedStream {
                 total_bytes: facts.total_bytes,
                 dropped_bytes: facts.total_bytes,
+                path: Some(facts.path.to_string_lossy().into_owned()),
+                lacks: Lacks {
+                    bytes: facts.total_bytes,
+                    reason: Some(error.to_string()),
+                },
                 ..CapturedStream::default()
             }
         }
@@ -109,6 +120,7 @@ async fn captured(facts: &StreamFacts, bytes: usize) -> CapturedStream {
 fn at(facts: &StreamFacts, stream: CapturedStream) -> CapturedStream {
     CapturedStream {
         path: Some(facts.path.to_string_lossy().into_owned()),
+        lacks: lacks(facts),
         ..stream
     }
 }

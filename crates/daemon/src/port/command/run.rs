@@ -11,6 +11,7 @@ use holon_domain::limits::{COMMAND_OUTPUT_BYTES, COMMAND_STREAM_BYTES};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::{CommandOrder, CommandRun, WhenLate};
 use holon_process::{Confinement, Ended, Leftovers, NICENESS, ShimSpec, Task, VERSION, WindowSize};
+use holon_store::fault;
 use holon_workspace::ExecutionRoot;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -91,8 +92,10 @@ impl Commands {
     ) -> Result<Begun, CommandFailure> {
         let spec = self.spec(order, place).await?;
         place.make().await.map_err(|error| unusable(&error))?;
+        fault::hit("command.placed");
         let failure = match holon_process::start(&self.image, spec).await {
             Ok(task) => {
+                fault::hit("command.begun");
                 let task = Arc::new(task);
                 *slot = Some(Arc::clone(&task));
                 return Ok(Begun::Runs(task));

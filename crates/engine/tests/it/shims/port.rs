@@ -190,11 +190,12 @@ fn run_of(standing: Standing) -> Result<CommandRun, CommandFailure> {
 fn part(command: &Command, text: &str, ending: &str, after: Option<u64>) -> StreamPart {
     let at = usize::try_from(after.unwrap_or(0)).expect("a small offset");
     StreamPart {
-        text: text.get(at..).unwrap_or_default().to_owned(),
+        head: text.get(at..).unwrap_or_default().to_owned(),
         at: at as u64,
         next_offset: text.len() as u64,
         total_bytes: text.len() as u64,
         path: Some(command.path(ending)),
+        ..StreamPart::default()
     }
 }
 
@@ -275,6 +276,7 @@ impl CommandHost for Process {
     async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
         let refused = |reason: &str| InputRefused {
             reason: reason.to_owned(),
+            taken: 0,
         };
         let taken = async {
             let on_input = self.shims.change(|state| {

@@ -137,3 +137,24 @@ async fn a_command_starts_with_fresh_signals_in_its_own_session() {
         "{out}"
     );
 }
+
+#[tokio::test]
+async fn a_command_may_open_as_many_files_as_the_host_might_when_it_began() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let place = Place::new();
+    let limit = getrlimit(Resource::Nofile);
+    let lowered = Rlimit {
+        current: Some(777),
+        ..limit
+    };
+    setrlimit(Resource::Nofile, lowered).unwrap();
+    let image = image();
+    // As a host does that needs more for itself.
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let task = start(&image, place.spec("ulimit -Sn; ulimit -Hn")).await;
+    super::place::end_of(&task.unwrap()).await;
+    let most = limit
+        .maximum
+        .map_or("unlimited".to_owned(), |most| most.to_string());
+    assert_eq!(place.out(), format!("777\n{most}\n"));
+}

@@ -21,18 +21,6 @@ fn reader(place: &Place, cmd: &str) -> ShimSpec {
 }
 
 #[tokio::test]
-async fn a_suspended_shim_is_woken_to_be_found() {
-    let place = Place::new();
-    let witness = Witness::new();
-    let cmd = format!("kill -STOP $PPID; exec 3> {}; sleep 3600", witness.path());
-    drop(begin(place.spec(&cmd)).await);
-    let witness = witness.opened().await;
-    let task = alive(&place).await;
-    assert!(task.stop(Duration::ZERO).await.unwrap().stopped);
-    witness.all_dead().await;
-}
-
-#[tokio::test]
 async fn a_task_goes_on_without_its_host_and_is_found_again() {
     let place = Place::new();
     let task = begin(reader(&place, "read x; echo got $x; read x; exit 9")).await;

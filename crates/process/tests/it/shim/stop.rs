@@ -73,6 +73,44 @@ async fn processes_that_keep_forking_are_run_down() {
 }
 
 #[tokio::test]
+async fn nobody_of_a_tree_sees_another_die_in_a_stop() {
+    let place = Place::new();
+    let pipe = place.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    // The first holds a pipe, and the last reads its end when the first dies; many stand between.
+    let cmd = "trap '' TERM; sleep 3600 3<> pipe > pipe & \
+        n=0; while [ $n -lt 150 ]; do sleep 3600 & n=$((n + 1)); done; \
+        sh -c \"echo up; read x; echo it died > seen\" < pipe";
+    let task = begin(place.spec(cmd)).await;
+    until_said(&task, 0, "up").await;
+    let ended = task.stop(Duration::ZERO).await.unwrap();
+    assert_eq!(ended.survivors, 0);
+    assert!(!place.path().join("seen").exists());
+}
+
+/// Starts its successor in a new session and dies, and so on, at most as often as the number says.
+const LINK: &str = "#!/bin/sh\n[ $1 -gt 0 ] && setsid \"$0\" $(($1 - 1)) &\n";
+
+#[tokio::test]
+async fn many_who_keep_forking_are_run_down() {
+    let place = Place::new();
+    let witness = Witness::new();
+    let script = place.path().join("link");
+    std::fs::write(&script, LINK).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    // Never more than two of a chain are alive, and they come to an end by themselves should nobody stop them.
+    let cmd = format!(
+        "exec 3> {}; n=0; while [ $n -lt 80 ]; do ./link 25 & n=$((n + 1)); done; echo up; exec sleep 3600",
+        witness.path()
+    );
+    let task = begin(place.spec(&cmd)).await;
+    until_said(&task, 0, "up").await;
+    let ended = task.stop(Duration::ZERO).await.unwrap();
+    assert!(ended.stopped && ended.survivors == 0, "{ended:?}");
+    witness.all_dead().await;
+}
+
+#[tokio::test]
 async fn a_command_that_signals_its_own_group_or_its_parents_does_not_hurt_the_shim() {
     for cmd in [
         "trap '' TERM; kill 0; exit 5",

@@ -5,13 +5,13 @@
 
 use super::NAME;
 use super::diagnostics::Diagnostics;
-use crate::preview::{self, Previews};
+use crate::preview;
 use crate::tool::command::{self, Files, cmd_preview, shown_tokens};
-use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput, CommandRunning};
+use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning};
 use holon_domain::intent::ExecCommand;
 use holon_domain::task::{CommandSnapshot, TaskHandle, TaskRecord};
 use holon_domain::time::Timestamp;
-use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::tool::ToolEnvelope;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -38,6 +38,8 @@ pub(crate) struct Completed {
     pub(crate) files: Files,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) leftover_processes: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) surviving_processes: u32,
     command_diagnostics: Value,
 }
 
@@ -88,18 +90,13 @@ pub fn completed(command: &ExecCommand, output: &CommandOutput) -> ToolEnvelope 
         &output.stderr,
         preview::budget(shown_tokens(command.max_output_tokens)),
     );
-    match output.end {
-        CommandEnd::Exited { .. } | CommandEnd::Signalled { .. } => {
-            ended(command, output, previews)
-        }
-        CommandEnd::TimedOut => timed_out(command, output, &previews),
-    }
-}
-
-fn ended(command: &ExecCommand, output: &CommandOutput, previews: Previews) -> ToolEnvelope {
     let (exit_status, signal) = command::exit(output.end);
+    let survivors = match output.survivors {
+        0 => String::new(),
+        count => format!(", with processes that could not be stopped: {count}"),
+    };
     let summary = format!(
-        "exit {exit_status} after {} ms: {}",
+        "exit {exit_status} after {} ms{survivors}: {}",
         output.duration_ms,
         cmd_preview(&command.cmd)
     );
@@ -112,33 +109,12 @@ fn ended(command: &ExecCommand, output: &CommandOutput, previews: Previews) -> T
         stdout_preview: previews.stdout.text,
         stderr_preview: previews.stderr.text,
         leftover_processes: output.leftovers,
+        surviving_processes: output.survivors,
         command_diagnostics: json!(
             Diagnostics::of(command).printed(&output.stdout, &output.stderr)
         ),
     };
     success(summary, &Disposition::Completed(result))
-}
-
-fn timed_out(command: &ExecCommand, output: &CommandOutput, previews: &Previews) -> ToolEnvelope {
-    let message = format!(
-        "the command was stopped after {} ms, its time limit",
-        command.yield_time_ms
-    );
-    let details = json!({
-        "timeout_ms": command.yield_time_ms,
-        "duration_ms": output.duration_ms,
-        "stdout_preview": previews.stdout.text,
-        "stderr_preview": previews.stderr.text,
-        "truncated": previews.truncated(),
-        "command_diagnostics": Diagnostics::of(command).printed(&output.stdout, &output.stderr),
-    });
-    let error = ToolError::new(ToolErrorKind::CommandTimedOut, message)
-        .details(details)
-        .hint(
-            "it may have done part of its work: look before you repeat it. Then run it in smaller steps; a command \
-             that waits for input never ends by itself",
-        );
-    ToolEnvelope::failure(NAME, error)
 }
 
 /// The envelope of a command that could not be run, was stopped with its run, or was lost.
@@ -174,8 +150,8 @@ pub fn promoted(
         initial_output_truncated: previews.truncated(),
         initial_output_preview: previews.stdout.text,
         initial_stderr_preview: apart.then_some(previews.stderr.text),
-        next_offset: running.stdout.total_bytes,
-        next_stderr_offset: apart.then_some(running.stderr.total_bytes),
+        next_offset: running.stdout.next_offset(),
+        next_stderr_offset: apart.then_some(running.stderr.next_offset()),
         command_diagnostics: json!(
             Diagnostics::of(command).printed(&running.stdout, &running.stderr)
         ),
@@ -200,7 +176,7 @@ pub fn already_running(command: &ExecCommand, task: &TaskRecord, now: Timestamp)
         task_handle: task.handle(),
         command: task.status_snapshot().command,
         summary: task.summary.clone(),
-        running_for_ms: now.millis_since(task.created_at),
+        running_for_ms: now.millis_since(task.runs_since()),
         instructions,
         command_diagnostics: json!(Diagnostics::of(command)),
     };

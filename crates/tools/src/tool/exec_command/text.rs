@@ -4,7 +4,7 @@
 
 use super::envelope::{AlreadyRunning, Completed, Disposition, Promoted};
 use crate::lines::{line, section, span};
-use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN, cmd_preview};
+use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN, cmd_preview, left_running};
 use holon_domain::tool::ToolError;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -25,15 +25,9 @@ fn ended(completed: &Completed) -> String {
         write!(text, ", ended by signal {signal}").ok();
     }
     write!(text, " ({} ms)", completed.duration_ms).ok();
-    if completed.leftover_processes > 0 {
-        let count = completed.leftover_processes;
-        line(
-            &mut text,
-            &format!("processes it left running were stopped: {count}"),
-        );
-    }
-    for file in completed.files.lines() {
-        line(&mut text, &file);
+    let left = left_running(completed.leftover_processes, completed.surviving_processes);
+    for words in left.chain(completed.files.lines()) {
+        line(&mut text, &words);
     }
     section(&mut text, "stdout", &completed.stdout_preview);
     section(&mut text, "stderr", &completed.stderr_preview);

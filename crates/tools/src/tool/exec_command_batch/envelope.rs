@@ -5,7 +5,7 @@
 //! may show; what quiet items do not need goes to the loud ones.
 
 use super::NAME;
-use crate::preview::{self, Previews};
+use crate::preview::{self, Ends, Previews};
 use crate::tool::command::{self, Files, shown_tokens};
 use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput};
 use holon_domain::intent::{ExecCommand, ExecCommandBatch};
@@ -46,7 +46,9 @@ impl ItemOutcome {
     /// Bytes at hand to be shown.
     fn held(&self) -> usize {
         match self {
-            Self::Ran(output) => preview::held(&output.stdout) + preview::held(&output.stderr),
+            Self::Ran(output) => {
+                Ends::from(&output.stdout).held() + Ends::from(&output.stderr).held()
+            }
             Self::NotRun(CommandFailure::Lost { output_tail, .. }) => output_tail.len(),
             Self::NotRun(
                 CommandFailure::OutsideRoot { .. }
@@ -110,6 +112,8 @@ pub(crate) struct Item {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) leftover_processes: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) surviving_processes: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error_kind: Option<ToolErrorKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error_message: Option<String>,
@@ -170,6 +174,7 @@ fn item(index: usize, command: &ExecCommand, outcome: &ItemOutcome, budget: usiz
         files: Files::default(),
         duration_ms: None,
         leftover_processes: None,
+        surviving_processes: None,
         error_kind: None,
         error_message: None,
     };
@@ -202,6 +207,7 @@ fn ran(bare: Item, command: &ExecCommand, output: &CommandOutput, budget: usize)
         stderr_preview: previews.stderr.text,
         duration_ms: Some(output.duration_ms),
         leftover_processes: Some(output.leftovers).filter(|count| *count > 0),
+        surviving_processes: Some(output.survivors).filter(|count| *count > 0),
         error_kind,
         error_message,
         ..bare

@@ -2,7 +2,7 @@
 
 use super::envelope::{Batch, Item, Status};
 use crate::lines::{line, section};
-use crate::tool::command::cmd_preview;
+use crate::tool::command::{cmd_preview, left_running};
 use std::fmt::Write as _;
 
 /// The grouped receipt.
@@ -38,14 +38,12 @@ fn add(text: &mut String, item: &Item) {
         &format!("[{}] {}", item.index, cmd_preview(&item.cmd)),
     );
     line(text, &outcome(item));
-    if let Some(count) = item.leftover_processes {
-        line(
-            text,
-            &format!("processes it left running were stopped: {count}"),
-        );
-    }
-    for file in item.files.lines() {
-        line(text, &file);
+    let left = left_running(
+        item.leftover_processes.unwrap_or_default(),
+        item.surviving_processes.unwrap_or_default(),
+    );
+    for words in left.chain(item.files.lines()) {
+        line(text, &words);
     }
     section(text, "stdout", &item.stdout_preview);
     section(text, "stderr", &item.stderr_preview);

@@ -6,7 +6,7 @@
 use super::NAME;
 use super::part::{Looked, Wanted, look};
 use crate::lines::span;
-use crate::preview;
+use crate::preview::{self, Ends};
 use crate::tool::command::shown_tokens;
 use crate::tool::task;
 use holon_domain::command::{StreamPart, TaskPrinted};
@@ -30,6 +30,34 @@ pub(crate) struct Retrieved {
     /// Why its output could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unreadable: Option<String>,
+    /// Whether the wait for its end was broken off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) wait_cut_short: bool,
+    /// The stream of which nothing is shown, because only the other was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) not_asked_for: Option<NotAskedFor>,
+    /// What the file of its output does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) output_lacks: Option<String>,
+    /// The same of its complaints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) stderr_lacks: Option<String>,
+}
+
+/// A stream that was not asked for.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct NotAskedFor {
+    pub(crate) stream: StreamName,
+    /// Bytes it has so far.
+    pub(crate) bytes: u64,
+}
+
+/// Which stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StreamName {
+    Output,
+    Stderr,
 }
 
 /// Whether the look found the task's end.
@@ -58,25 +86,72 @@ pub fn envelope(
     printed: Result<&TaskPrinted, &str>,
     now: Timestamp,
 ) -> ToolEnvelope {
-    let running = !task.status.is_terminal();
-    let retrieval_status = match (running, query.wait_ms) {
-        (false, _) => RetrievalStatus::Success,
-        (true, Some(_)) => RetrievalStatus::Timeout,
-        (true, None) => RetrievalStatus::NotReady,
+    let missed = match query.wait_ms {
+        Some(_) => RetrievalStatus::Timeout,
+        None => RetrievalStatus::NotReady,
     };
+    told(&looked(task, query, (printed, missed), now))
+}
+
+/// The same after a wait that was broken off before its time was up, because something else wants the turn.
+#[must_use]
+pub fn cut_short(
+    task: &TaskRecord,
+    query: &TaskOutput,
+    printed: Result<&TaskPrinted, &str>,
+    now: Timestamp,
+) -> ToolEnvelope {
+    let result = looked(task, query, (printed, RetrievalStatus::NotReady), now);
+    told(&Retrieved {
+        wait_cut_short: result.retrieval_status != RetrievalStatus::Success,
+        ..result
+    })
+}
+
+fn told(result: &Retrieved) -> ToolEnvelope {
+    ToolEnvelope::success(NAME, outcome(result), json!(result))
+}
+
+/// A look at a task, which `missed` its end if that has not come.
+fn looked(
+    task: &TaskRecord,
+    query: &TaskOutput,
+    (printed, missed): (Result<&TaskPrinted, &str>, RetrievalStatus),
+    now: Timestamp,
+) -> Retrieved {
+    let running = !task.status.is_terminal();
     let snapshot = match printed {
         Ok(printed) => with_output(bare(task), query, printed),
         Err(_) => with_last_words(bare(task), task, shown_bytes(query)),
     };
-    let result = Retrieved {
-        retrieval_status,
+    let output = printed.ok().map(|printed| &printed.output);
+    let stderr = printed.ok().and_then(|printed| printed.stderr.as_ref());
+    let unasked = |stream: StreamName, part: Option<&StreamPart>| {
+        part.map(|part| NotAskedFor {
+            stream,
+            bytes: part.total_bytes,
+        })
+    };
+    Retrieved {
+        retrieval_status: if running {
+            missed
+        } else {
+            RetrievalStatus::Success
+        },
         task: snapshot,
-        running_for_ms: running.then(|| now.millis_since(task.created_at)),
+        running_for_ms: running.then(|| now.millis_since(task.runs_since())),
         unreadable: printed
             .err()
             .map(|reason| text::preview(reason, EVENT_PREVIEW_BYTES)),
-    };
-    ToolEnvelope::success(NAME, outcome(&result), json!(result))
+        wait_cut_short: false,
+        not_asked_for: match (query.wants_output(), query.wants_stderr()) {
+            (false, _) => unasked(StreamName::Output, output),
+            (true, false) => unasked(StreamName::Stderr, stderr),
+            (true, true) => None,
+        },
+        output_lacks: output.and_then(|part| part.lacks.words()),
+        stderr_lacks: stderr.and_then(|part| part.lacks.words()),
+    }
 }
 
 /// Where the task stands, in one line.
@@ -123,19 +198,23 @@ fn with_output(
     query: &TaskOutput,
     printed: &TaskPrinted,
 ) -> TaskOutputSnapshot {
-    let wanted = |offset: Option<u64>| match (offset, query.tail_lines) {
+    let wanted = |offset: Option<u64>, asked: bool| match (offset, query.tail_lines) {
         (Some(offset), _) => Wanted::From(offset),
+        (None, _) if !asked => Wanted::Nothing,
         (None, Some(lines)) => Wanted::Last(lines),
         (None, None) => Wanted::Whole,
     };
-    let stderr_held = printed.stderr.as_ref().map_or(0, |part| part.text.len());
-    let (for_output, for_stderr) =
-        preview::divide(printed.output.text.len(), stderr_held, shown_bytes(query));
-    let output = look(&printed.output, wanted(query.after_byte), for_output);
-    let stderr: Option<Looked> = printed
-        .stderr
-        .as_ref()
-        .map(|part| look(part, wanted(query.stderr_after_byte), for_stderr));
+    let held = |part: &StreamPart, asked: bool| if asked { Ends::from(part).held() } else { 0 };
+    let (output, stderr) = (&printed.output, printed.stderr.as_ref());
+    let (asks_output, asks_stderr) = (query.wants_output(), query.wants_stderr());
+    let (for_output, for_stderr) = preview::divide(
+        held(output, asks_output),
+        stderr.map_or(0, |part| held(part, asks_stderr)),
+        shown_bytes(query),
+    );
+    let output = look(output, wanted(query.after_byte, asks_output), for_output);
+    let wanted = wanted(query.stderr_after_byte, asks_stderr);
+    let stderr: Option<Looked> = stderr.map(|part| look(part, wanted, for_stderr));
     let mut artifacts = Vec::new();
     let output_artifact = file(&mut artifacts, &printed.output);
     let stderr_artifact = printed
@@ -148,7 +227,7 @@ fn with_output(
         next_offset: Some(output.next_offset),
         next_stderr_offset: stderr.as_ref().map(|look| look.next_offset),
         output_preview: output.shown.text,
-        stderr_preview: stderr.map(|look| look.shown.text),
+        stderr_preview: stderr.filter(|_| asks_stderr).map(|look| look.shown.text),
         output_bytes: Some(printed.output.total_bytes.saturating_add(stderr_bytes)),
         artifacts,
         output_artifact,

@@ -4,7 +4,7 @@
 //! the first byte that was not shown. Every other look shows the two ends of what there is, and goes on after the end.
 //! Invariants: no character is split; the next offset never skips what was not shown, and moves on whenever anything was.
 
-use crate::preview::{self, Shown};
+use crate::preview::{Ends, Shown};
 use holon_domain::command::StreamPart;
 use holon_domain::text;
 
@@ -20,6 +20,8 @@ pub(super) enum Wanted {
     Last(u32),
     /// The whole.
     Whole,
+    /// Nothing, because another stream was asked for.
+    Nothing,
 }
 
 /// A part as far as it is shown.
@@ -35,16 +37,23 @@ pub(super) fn look(part: &StreamPart, wanted: Wanted, budget: usize) -> Looked {
     match wanted {
         Wanted::From(offset) => follow(part, offset, budget),
         Wanted::Last(lines) => {
-            let all_there = part.text.lines().count() >= lines as usize;
+            let all_there = part.head.lines().count() >= lines as usize;
             ends(part, budget, if all_there { 0 } else { part.at })
         }
         Wanted::Whole => ends(part, budget, part.at),
+        Wanted::Nothing => Looked {
+            shown: Shown {
+                text: String::new(),
+                cut: false,
+            },
+            next_offset: part.next_offset,
+        },
     }
 }
 
 /// What is new, from its beginning.
 fn follow(part: &StreamPart, offset: u64, budget: usize) -> Looked {
-    let kept = beginning(&part.text, budget);
+    let kept = beginning(&part.head, budget);
     let next_offset = offset_after(part, kept);
     let gone = part.at.saturating_sub(offset);
     let text = match gone {
@@ -55,7 +64,7 @@ fn follow(part: &StreamPart, offset: u64, budget: usize) -> Looked {
     Looked {
         shown: Shown {
             text,
-            cut: gone > 0 || more || kept.len() < part.text.len(),
+            cut: gone > 0 || more || kept.len() < part.head.len(),
         },
         next_offset,
     }
@@ -72,7 +81,7 @@ fn beginning(text: &str, budget: usize) -> &str {
 /// A replacement stands for one to three bytes that were no text, or for itself, so behind one the place is not exactly
 /// known from either side; then the earliest place it can be is taken, so that nothing is skipped.
 fn offset_after(part: &StreamPart, kept: &str) -> u64 {
-    let rest = part.text.get(kept.len()..).unwrap_or_default();
+    let rest = part.head.get(kept.len()..).unwrap_or_default();
     if rest.is_empty() {
         return part.next_offset;
     }
@@ -91,9 +100,9 @@ fn extent(text: &str) -> (u64, u64) {
     (most - replaced * slack, most)
 }
 
-/// The two ends of what there is, `missing` bytes before it.
+/// The two ends of what there is, `missing` bytes before it. What the host left out is counted with what is cut here.
 fn ends(part: &StreamPart, budget: usize, missing: u64) -> Looked {
-    let Shown { text, cut } = preview::ends(&part.text, budget);
+    let Shown { text, cut } = Ends::from(part).fit(budget);
     let more = part.total_bytes.saturating_sub(part.next_offset) >= LONGEST_CHARACTER;
     Looked {
         shown: Shown {

@@ -1,6 +1,6 @@
 //! What a model reads of a look at a task: where it stands, what it printed, and where to read on.
 
-use super::envelope::{RetrievalStatus, Retrieved, outcome};
+use super::envelope::{NotAskedFor, RetrievalStatus, Retrieved, StreamName, outcome};
 use crate::lines::{line, section};
 use holon_domain::task::TaskOutputSnapshot;
 use std::fmt::Write as _;
@@ -13,6 +13,12 @@ pub(crate) fn text(result: &Retrieved) -> String {
         line(
             &mut text,
             "its result arrives as a message by itself: do other work or end the turn",
+        );
+    }
+    if result.wait_cut_short {
+        line(
+            &mut text,
+            "the wait for its end was broken off: something else has come for you",
         );
     }
     if let Some(reason) = &result.unreadable {
@@ -35,35 +41,81 @@ pub(crate) fn text(result: &Retrieved) -> String {
         };
         line(&mut text, nothing);
     }
-    if let Some(next) = next(task) {
+    if let Some(unasked) = result.not_asked_for.filter(|stream| stream.bytes > 0) {
+        line(&mut text, &size(unasked, task));
+    }
+    if let Some(next) = next(result) {
         line(&mut text, &next);
     }
-    if task.output_truncated {
-        files(&mut text, task);
-    }
+    files(&mut text, result);
     text
 }
 
+/// What is told of a stream that was not asked for.
+fn size(NotAskedFor { stream, bytes }: NotAskedFor, task: &TaskOutputSnapshot) -> String {
+    let (name, argument, next) = match stream {
+        StreamName::Output => ("output", "after_byte", task.next_offset),
+        StreamName::Stderr => ("stderr", "stderr_after_byte", task.next_stderr_offset),
+    };
+    let next = next.unwrap_or(bytes);
+    format!(
+        "{name} was not asked for: {bytes} bytes so far; {argument}=0 shows them, {argument}={next} what comes after"
+    )
+}
+
 /// Where to read on. Of a task that is over and was shown whole there is nothing more.
-fn next(task: &TaskOutputSnapshot) -> Option<String> {
+fn next(result: &Retrieved) -> Option<String> {
+    let task = &result.task;
     if task.status.is_terminal() && !task.output_truncated {
         return None;
     }
-    let mut next = format!("next: after_byte={}", task.next_offset?);
-    if let Some(offset) = task.next_stderr_offset {
-        // Writing to a string cannot fail.
+    let unasked = result.not_asked_for.map(|unasked| unasked.stream);
+    let mut next = "next:".to_owned();
+    if unasked != Some(StreamName::Output) {
+        // Writing to a string cannot fail, here and below.
+        write!(next, " after_byte={}", task.next_offset?).ok();
+    }
+    if let Some(offset) = task.next_stderr_offset
+        && unasked != Some(StreamName::Stderr)
+    {
         write!(next, " stderr_after_byte={offset}").ok();
     }
-    Some(next)
+    Some(next).filter(|next| next.ends_with(|last: char| last.is_ascii_digit()))
 }
 
-fn files(text: &mut String, task: &TaskOutputSnapshot) {
-    for (name, index) in [
-        ("output", task.output_artifact),
-        ("stderr", task.stderr_artifact),
+/// The files, where they hold more than is shown, or less than was printed.
+fn files(text: &mut String, result: &Retrieved) {
+    let task = &result.task;
+    let unasked = result.not_asked_for.map(|unasked| unasked.stream);
+    for (stream, name, index, lacks) in [
+        (
+            StreamName::Output,
+            "output",
+            task.output_artifact,
+            &result.output_lacks,
+        ),
+        (
+            StreamName::Stderr,
+            "stderr",
+            task.stderr_artifact,
+            &result.stderr_lacks,
+        ),
     ] {
-        if let Some(file) = index.and_then(|index| task.artifacts.get(index)) {
-            line(text, &format!("all of the {name}: {}", file.path));
+        let Some(file) = index.and_then(|index| task.artifacts.get(index)) else {
+            continue;
+        };
+        if unasked == Some(stream) {
+            continue;
+        }
+        match lacks {
+            Some(lacks) => line(
+                text,
+                &format!("the file of the {name} {lacks}: {}", file.path),
+            ),
+            None if task.output_truncated => {
+                line(text, &format!("all of the {name}: {}", file.path));
+            }
+            None => {}
         }
     }
 }

@@ -70,7 +70,15 @@ fn lines(lines: u32) -> TaskOutput {
 
 async fn part(source: &Source, query: &TaskOutput, max: usize) -> (String, u64, u64) {
     let part = source.printed(query, max).await.unwrap().output;
-    (part.text, part.at, part.next_offset)
+    assert_eq!((part.tail.as_str(), part.left_out), ("", 0), "one piece");
+    (part.head, part.at, part.next_offset)
+}
+
+/// Both ends, and how many bytes lie between.
+async fn both(source: &Source, max: usize) -> (String, u64, String) {
+    let part = source.printed(&query(), max).await.unwrap().output;
+    assert_eq!((part.at, part.next_offset), (0, part.total_bytes));
+    (part.head, part.left_out, part.tail)
 }
 
 fn is(text: &str, at: u64, next: u64) -> (String, u64, u64) {
@@ -83,11 +91,11 @@ async fn a_short_stream_is_shown_whole() {
     let printed = kept.source().printed(&query(), 8).await.unwrap();
     assert_eq!(printed.stderr, None);
     let expected = StreamPart {
-        text: "one\ntwo\n".to_owned(),
-        at: 0,
+        head: "one\ntwo\n".to_owned(),
         next_offset: 8,
         total_bytes: 8,
         path: Some(kept.path().to_str().unwrap().to_owned()),
+        ..StreamPart::default()
     };
     assert_eq!(printed.output, expected);
 }
@@ -116,14 +124,27 @@ async fn a_part_ends_before_a_character_that_does_not_fit() {
 }
 
 #[tokio::test]
-async fn a_long_stream_shows_both_ends_and_says_what_is_between() {
+async fn of_a_long_stream_both_ends_are_read_and_what_lies_between_is_counted() {
     let kept = Kept::new("漢".repeat(1_000).as_bytes());
-    let source = kept.source();
-    let (text, at, next) = part(&source, &query(), 108).await;
-    let end = "漢".repeat(10);
-    assert_eq!(text, format!("{end}\n[2940 bytes left out]\n{end}"));
-    assert_eq!((at, next), (0, 3_000));
-    assert!(text.len() <= 108);
+    let end = "漢".repeat(16);
+    assert_eq!(
+        both(&kept.source(), 100).await,
+        (end.clone(), 3_000 - 96, end)
+    );
+}
+
+#[tokio::test]
+async fn ends_that_meet_are_not_read_twice() {
+    // Nothing of its beginning was kept, and little of its end.
+    let kept = Kept::new(b"0123456789");
+    let source = kept.with_hole(0, 990, 0);
+    let part = source.printed(&query(), 16).await.unwrap().output;
+    assert_eq!(
+        (part.head.as_str(), part.left_out, part.tail.as_str()),
+        ("01234567", 0, "89")
+    );
+    assert_eq!((part.at, part.next_offset), (990, 1_000));
+    assert_eq!(part.lacks.bytes, 990);
 }
 
 #[tokio::test]
@@ -165,8 +186,10 @@ async fn what_was_not_kept_is_skipped_and_the_offset_says_so() {
     assert_eq!(part(&source, &after(2), 100).await, is("ad", 2, 4));
     assert_eq!(part(&source, &after(4), 100).await, is("tail", 104, 108));
     assert_eq!(part(&source, &lines(1), 106).await, is("tail", 104, 108));
-    let (text, ..) = part(&source, &query(), 60).await;
-    assert_eq!(text, "head\n[100 bytes left out]\ntail");
+    assert_eq!(
+        both(&source, 60).await,
+        ("head".to_owned(), 100, "tail".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -188,6 +211,34 @@ async fn both_streams_have_an_offset_of_their_own() {
         ..after(3)
     };
     let printed = source.printed(&query, 100).await.unwrap();
-    assert_eq!(printed.output.text, "put");
-    assert_eq!(printed.stderr.unwrap().text, "s");
+    assert_eq!(printed.output.head, "put");
+    assert_eq!(printed.stderr.unwrap().head, "s");
+}
+
+#[tokio::test]
+async fn of_a_stream_that_was_not_asked_for_only_the_size_is_told() {
+    let kept = Kept::new(b"output");
+    let errors = kept.dir.path().join("err");
+    std::fs::write(&errors, "errors").unwrap();
+    let source = Source::Kept(kept_output(&kept.path(), Some(&errors)));
+    let printed = source.printed(&after(3), 100).await.unwrap();
+    let stderr = printed.stderr.unwrap();
+    assert_eq!(
+        (printed.output.head.as_str(), stderr.head.as_str()),
+        ("put", "")
+    );
+    assert_eq!(
+        (stderr.at, stderr.next_offset, stderr.total_bytes),
+        (6, 6, 6)
+    );
+    let complaints = TaskOutput {
+        stderr_after_byte: Some(4),
+        ..query()
+    };
+    let printed = source.printed(&complaints, 100).await.unwrap();
+    assert_eq!(printed.stderr.unwrap().head, "rs");
+    assert_eq!(
+        (printed.output.head.as_str(), printed.output.next_offset),
+        ("", 6)
+    );
 }

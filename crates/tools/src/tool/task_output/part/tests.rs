@@ -15,11 +15,11 @@ fn part_of(stream: &[u8], offset: u64, max: usize) -> StreamPart {
         Ok(_) | Err(_) => bytes.len(),
     };
     StreamPart {
-        text: String::from_utf8_lossy(&bytes[..whole]).into_owned(),
+        head: String::from_utf8_lossy(&bytes[..whole]).into_owned(),
         at: from as u64,
         next_offset: (from + whole) as u64,
         total_bytes: stream.len() as u64,
-        path: None,
+        ..StreamPart::default()
     }
 }
 
@@ -97,6 +97,37 @@ fn the_last_lines_lack_nothing_when_they_are_as_many_as_asked_for() {
     );
     assert!(looked(3).shown.cut && looked(3).shown.text.starts_with("[4 bytes before"));
     assert_eq!(looked(3).next_offset, 14);
+}
+
+#[test]
+fn what_the_host_left_out_is_counted_once_with_what_is_cut() {
+    let holed = StreamPart {
+        head: "a".repeat(20),
+        tail: "z".repeat(20),
+        left_out: 1_000,
+        at: 0,
+        next_offset: 1_040,
+        total_bytes: 1_040,
+        ..StreamPart::default()
+    };
+    for (budget, shown) in [
+        (
+            40,
+            format!("{}\n[1000 bytes left out]\n{}", holed.head, holed.tail),
+        ),
+        (10, "aaaaa\n[1030 bytes left out]\nzzzzz".to_owned()),
+    ] {
+        let looked = look(&holed, Wanted::Whole, budget);
+        assert_eq!((looked.shown.text, looked.shown.cut), (shown, true));
+        assert_eq!(looked.next_offset, 1_040);
+    }
+}
+
+#[test]
+fn of_a_stream_that_was_not_asked_for_nothing_is_shown_and_nothing_is_missed() {
+    let looked = look(&part("one\ntwo\n"), Wanted::Nothing, 100);
+    assert_eq!((looked.shown.text.as_str(), looked.shown.cut), ("", false));
+    assert_eq!(looked.next_offset, 8);
 }
 
 #[test]

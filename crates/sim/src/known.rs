@@ -1,0 +1,312 @@
+//! One agent as the oracle knows it: its messages, turns, outcomes and tasks, read anew after every commit.
+
+use crate::check;
+use crate::coverage::Coverage;
+use crate::message::Message;
+use crate::talk::{Said, Talk};
+use crate::tasks::Ledger;
+use crate::tools::Bench;
+use crate::violation::{Verdict, ensure, stored, violation};
+use holon_domain::agent::AgentRecord;
+use holon_domain::authority::AuthorityClass;
+use holon_domain::event::Event;
+use holon_domain::feed::{EventOrder, EventQuery};
+use holon_domain::message::MessageKind;
+use holon_domain::queue::QueueStatus;
+use holon_domain::{CallId, MessageId, Timestamp, limits};
+use holon_store::{AgentNo, Outstanding, Reader};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One agent as the oracle knows it.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Its row when it was last looked at.
+    pub(crate) record: AgentRecord,
+    pub(crate) messages: BTreeMap<u64, Message>,
+    pub(crate) by_id: BTreeMap<MessageId, u64>,
+    /// Operator messages without an outcome.
+    pub(crate) unsettled: BTreeSet<u64>,
+    /// Messages that are not settled yet.
+    pub(crate) live: BTreeSet<u64>,
+    pub(crate) talk: Talk,
+    pub(crate) tasks: Ledger,
+    /// What its rows say is not settled.
+    pub(crate) outstanding: Outstanding,
+    events: u64,
+    pub(crate) briefs: u64,
+    pub(crate) turns_started: u64,
+    pub(crate) turns_ended: u64,
+    fired: Vec<Timestamp>,
+    /// Authority of the last turn that was opened.
+    pub(crate) turn_authority: AuthorityClass,
+    /// Unclean ends in a row without a new entry: the log's end, and how many.
+    pub(crate) resumes: (u64, u32),
+    /// Its rows go, so they say nothing any more.
+    pub(crate) removing: bool,
+}
+
+impl Known {
+    pub(crate) fn new(record: AgentRecord) -> Self {
+        Self {
+            record,
+            messages: BTreeMap::new(),
+            by_id: BTreeMap::new(),
+            unsettled: BTreeSet::new(),
+            live: BTreeSet::new(),
+            talk: Talk::default(),
+            tasks: Ledger::default(),
+            outstanding: Outstanding::default(),
+            events: 0,
+            briefs: 0,
+            turns_started: 0,
+            turns_ended: 0,
+            fired: Vec::new(),
+            turn_authority: AuthorityClass::OperatorInstruction,
+            resumes: (0, 0),
+            removing: false,
+        }
+    }
+
+    /// What was said so far.
+    #[must_use]
+    pub(crate) const fn talk(&self) -> &Talk {
+        &self.talk
+    }
+
+    pub(crate) fn look(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        record: AgentRecord,
+        bench: &Bench,
+        (now, coverage): (Timestamp, &mut Coverage),
+    ) -> Verdict<()> {
+        self.record = record;
+        self.outstanding = stored(reader.outstanding(no))?;
+        self.read_messages(reader, no)?;
+        let opened = self.read_log(reader, no, (bench, now), coverage)?;
+        self.read_statuses(reader, no)?;
+        self.read_events(reader, no, coverage)?;
+        self.read_tasks(reader, no, bench, coverage)?;
+        self.read_briefs(reader, no)?;
+        let queue = stored(reader.queue(no))?;
+        check::agent(&self.record, &queue, &self.outstanding)?;
+        self.talk.agrees_with(&self.record)?;
+        self.check_turns()?;
+        self.check_order(opened)?;
+        self.check_settled()?;
+        coverage.agent(&self.record);
+        Ok(())
+    }
+
+    fn read_messages(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        let known = self.messages.len() as u64;
+        for seq in known + 1..=self.record.counters.messages {
+            let Some(entry) = stored(reader.message(no, seq))? else {
+                return violation("message positions are dense", format!("{seq} is missing"));
+            };
+            let envelope = &entry.envelope;
+            self.check_authority(envelope)?;
+            self.tasks.hear_message(envelope)?;
+            self.by_id.insert(envelope.id.clone(), seq);
+            self.live.insert(seq);
+            if envelope.kind == MessageKind::OperatorPrompt {
+                self.unsettled.insert(seq);
+            }
+            self.messages.insert(seq, Message::of(envelope));
+        }
+        Ok(())
+    }
+
+    fn read_log(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        (bench, now): (&Bench, Timestamp),
+        coverage: &mut Coverage,
+    ) -> Verdict<Option<u64>> {
+        let mut opened = None;
+        for (seq, entry) in stored(reader.turn_entries(no, self.talk.entries + 1))? {
+            match self.talk.hear(seq, &entry, bench, now)? {
+                Said::Opened(message) => {
+                    opened = Some(message);
+                    self.enter(message, message)?;
+                    self.count_result(message, "result:opened_turn", coverage);
+                    if let Some(found) = self.messages.get(&message) {
+                        self.turn_authority = found.authority;
+                    }
+                }
+                Said::Entered { seq, opener } => {
+                    self.enter(seq, opener)?;
+                    self.count_result(seq, "result:joined_turn", coverage);
+                }
+                Said::Answered(call, envelope) => {
+                    coverage.result(&envelope);
+                    self.tasks.hear_result(&call, &envelope)?;
+                }
+                Said::Other => {}
+            }
+        }
+        let counted = self.record.counters.log;
+        ensure(
+            self.talk.entries == counted,
+            "the agent counts its log",
+            || format!("{} entries, counted {counted}", self.talk.entries),
+        )?;
+        Ok(opened)
+    }
+
+    fn enter(&mut self, seq: u64, opener: u64) -> Verdict<()> {
+        let Some(message) = self.messages.get_mut(&seq) else {
+            return violation("only what was queued is taken up", seq.to_string());
+        };
+        let before = message.turn.replace(opener);
+        ensure(before.is_none(), "a message enters one turn", || {
+            format!("{seq} entered {before:?} and {opener}")
+        })
+    }
+
+    fn count_result(&self, seq: u64, name: &str, coverage: &mut Coverage) {
+        let told = |id| self.tasks.is_told_by(id);
+        if self.messages.get(&seq).is_some_and(|found| told(&found.id)) {
+            coverage.count(name);
+        }
+    }
+
+    fn read_tasks(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        bench: &Bench,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        let rows = stored(reader.tasks(no, limits::TASKS_KEPT as usize))?;
+        let home = &self.record.agent_home;
+        self.tasks
+            .compare((rows, self.turn_authority), bench, home, coverage)
+    }
+
+    /// Whether a call waits for its commands, or a task stands for them.
+    pub(crate) fn follows(&self, call: &CallId) -> bool {
+        let waits = self
+            .talk
+            .in_hand()
+            .is_some_and(|waiting| waiting.id == *call);
+        waits || self.tasks.follows(call)
+    }
+
+    fn read_statuses(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        let open = self.record.open_turn.as_ref().map(|turn| turn.message_seq);
+        let live: Vec<u64> = self.live.iter().copied().collect();
+        for seq in live {
+            let to = self.status(reader, no, seq)?;
+            let Some(message) = self.messages.get_mut(&seq) else {
+                continue;
+            };
+            let from = message.status;
+            message.status = to;
+            let fits = match to {
+                QueueStatus::Queued => from == QueueStatus::Queued && message.turn.is_none(),
+                QueueStatus::Dequeued => open == Some(seq),
+                QueueStatus::Processed => message.turn == Some(seq) || !message.for_a_model,
+                QueueStatus::Aborted => message.turn == Some(seq),
+                QueueStatus::Interjected => message.joins && message.turn.is_some_and(|t| t != seq),
+                QueueStatus::Dropped => false,
+            };
+            ensure(
+                fits,
+                "a message is pending, in a turn, or answered by one",
+                || {
+                    format!(
+                        "{seq} went from {from:?} to {to:?} in turn {:?}",
+                        message.turn
+                    )
+                },
+            )?;
+            if to.is_final() {
+                self.live.remove(&seq);
+            }
+        }
+        Ok(())
+    }
+
+    fn status(&self, reader: &Reader<'_>, no: AgentNo, seq: u64) -> Verdict<QueueStatus> {
+        if self.outstanding.queued.binary_search(&seq).is_ok() {
+            return Ok(QueueStatus::Queued);
+        }
+        match stored(reader.message(no, seq))? {
+            Some(entry) => Ok(entry.status),
+            None => violation("no message is lost", format!("{seq}")),
+        }
+    }
+
+    fn read_events(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        loop {
+            let query = EventQuery {
+                after_seq: Some(self.events),
+                before_seq: None,
+                limit: 512,
+                order: EventOrder::Ascending,
+            };
+            let page = stored(reader.events(no, query))?;
+            for event in &page.events {
+                ensure(
+                    event.event_seq == self.events + 1,
+                    "event positions are dense",
+                    || format!("{} after {}", event.event_seq, self.events),
+                )?;
+                self.events = event.event_seq;
+                coverage.event(&event.event);
+                self.hear_event(&event.event)?;
+            }
+            if !page.has_newer {
+                break;
+            }
+        }
+        let counted = self.record.counters.events;
+        ensure(
+            self.events == counted,
+            "the agent counts its events",
+            || format!("{} events, counted {counted}", self.events),
+        )
+    }
+
+    fn hear_event(&mut self, event: &Event) -> Verdict<()> {
+        self.tasks.hear_event(event)?;
+        match event {
+            Event::TurnStarted(turn) => {
+                self.turns_started += 1;
+                ensure(
+                    turn.turn_index == self.turns_started
+                        && self.turns_ended + 1 == self.turns_started,
+                    "turns are counted and one is open at a time",
+                    || format!("turn {} began", turn.turn_index),
+                )
+            }
+            Event::TurnTerminal(turn) => {
+                self.turns_ended += 1;
+                ensure(
+                    turn.turn_index == self.turns_ended && self.turns_ended == self.turns_started,
+                    "a turn ends once",
+                    || format!("turn {} ended", turn.turn_index),
+                )
+            }
+            Event::SystemTickEmitted(tick) => {
+                self.fired.push(tick.planned_at);
+                let count =
+                    |of: &[Timestamp]| of.iter().filter(|at| **at == tick.planned_at).count();
+                ensure(
+                    count(&self.fired) <= count(&self.talk.slots),
+                    "a rest is ended once, by its own time",
+                    || format!("{}", tick.planned_at),
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}

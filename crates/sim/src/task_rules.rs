@@ -1,0 +1,93 @@
+//! The rules for the row of one task: how it begins, moves and ends, and whether what it says of its end is true.
+
+use crate::command::State;
+use crate::coverage::Coverage;
+use crate::errand::key_of;
+use crate::follow::keys_of;
+use crate::tools::Bench;
+use crate::violation::{Verdict, ensure, violation};
+use holon_domain::command::CommandEnd;
+use holon_domain::task::{TaskRecord, TaskStatus};
+
+/// As what a row begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// Its command outlasted its call.
+    Promoted,
+    /// Its call was called off.
+    TakenOver,
+}
+
+/// A row begins as a promoted command, or as one that is being stopped because its call was called off.
+pub(crate) fn begins(row: &TaskRecord, as_what: Beginning) -> Verdict<()> {
+    let expected = match as_what {
+        Beginning::Promoted => (TaskStatus::Running, true),
+        Beginning::TakenOver => (TaskStatus::Cancelling, false),
+    };
+    ensure(
+        (row.status, row.terminal_reentry) == expected,
+        "a task begins as a promoted command, or being stopped",
+        || format!("{row:?}"),
+    )
+}
+
+/// A row that is over never changes, and another only moves forward.
+pub(crate) fn moves(before: &TaskRecord, row: &TaskRecord) -> Verdict<()> {
+    if before.status.is_terminal() {
+        return ensure(before == row, "a task that is over never changes", || {
+            format!("{before:?} became {row:?}")
+        });
+    }
+    let back = before.status == TaskStatus::Cancelling && row.status == TaskStatus::Running;
+    let same = before.recovery == row.recovery && before.created_at == row.created_at;
+    ensure(!back && same, "a task moves forward only", || {
+        format!("{before:?} became {row:?}")
+    })
+}
+
+/// What a row says of its end is what the world saw.
+pub(crate) fn is_true(row: &TaskRecord, bench: &Bench, home: &str) -> Verdict<()> {
+    let key = key_of(home, row);
+    let keys = keys_of(row, &key);
+    let states: Vec<Option<State>> = keys
+        .iter()
+        .map(|key| bench.commands.get(key).map(|command| command.state))
+        .collect();
+    let runs = states.contains(&Some(State::Runs));
+    ensure(
+        !runs,
+        "a task that is over has no command that runs",
+        || row.id.to_string(),
+    )?;
+    let [state] = states.as_slice() else {
+        return Ok(());
+    };
+    let seen = match (row.status, state) {
+        (TaskStatus::Completed, Some(State::Over { end, stopped, .. })) => {
+            !stopped && *end == CommandEnd::Exited { status: 0 }
+        }
+        (TaskStatus::Failed, Some(State::Over { end, stopped, .. })) => {
+            !stopped && *end != CommandEnd::Exited { status: 0 }
+        }
+        (TaskStatus::Cancelled, Some(State::Over { .. }))
+        | (TaskStatus::Interrupted, None | Some(State::Lost | State::NotStarted | State::Barred)) => {
+            true
+        }
+        (_, _) => false,
+    };
+    if !seen {
+        return violation(
+            "what is said of a task's end is what the world saw",
+            format!("{} is {:?}, seen {state:?}", row.id, row.status),
+        );
+    }
+    Ok(())
+}
+
+pub(crate) fn count_end(row: &TaskRecord, bench: &Bench, home: &str, coverage: &mut Coverage) {
+    coverage.count(format!("task_ended:{:?}", row.status));
+    let command = bench.commands.get(&key_of(home, row));
+    if command.is_some_and(|command| command.state == State::Lost) {
+        coverage.count("task:lost");
+    }
+}
