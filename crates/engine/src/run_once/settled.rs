@@ -13,6 +13,7 @@ use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::task::TaskRecord;
+use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::LogSeq;
 use serde_json::{Value, json};
 
@@ -112,6 +113,7 @@ struct Tally {
     calls: u64,
     commands: u64,
     batched: u64,
+    changed: Vec<String>,
     words: Option<String>,
     failure: Option<FailureArtifact>,
     timeline: AttemptTimeline,
@@ -157,6 +159,7 @@ impl Tally {
                         .into_iter()
                         .for_each(|timeline| tally.add_timeline(timeline));
                 }
+                LogEntry::ToolResult { envelope, .. } if in_turn => tally.add_changes(&envelope),
                 LogEntry::AssistantRound { .. }
                 | LogEntry::RuntimeFailure { .. }
                 | LogEntry::Frame(_)
@@ -166,6 +169,15 @@ impl Tally {
             }
         }
         tally
+    }
+
+    /// Adds the files a patch changed, each once.
+    fn add_changes(&mut self, envelope: &ToolEnvelope) {
+        for path in holon_tools::apply_patch::changed_paths(envelope) {
+            if !self.changed.contains(&path) {
+                self.changed.push(path);
+            }
+        }
     }
 
     fn add_timeline(&mut self, timeline: AttemptTimeline) {
@@ -216,7 +228,7 @@ fn respond(
         failure_artifact: tally.failure,
         tasks,
         message_count: agent.counters.messages,
-        changed_files: Vec::new(),
+        changed_files: tally.changed,
         token_usage: tally.usage,
         input_tokens: tally.usage.input_tokens,
         output_tokens: tally.usage.output_tokens,

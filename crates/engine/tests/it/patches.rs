@@ -90,3 +90,22 @@ async fn after_a_crash_the_model_is_told_what_can_be_proven_of_a_patch() {
         briefs(&host, "main", 1).await;
     }
 }
+
+#[tokio::test]
+async fn a_run_names_the_files_its_patches_changed() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let waiting = tokio::spawn(async move { acts.run_once(crate::runs::request("add it")).await });
+    let patch = || ("ApplyPatch", json!({ "patch": PATCH }));
+    let round = calls(&[patch(), patch()]);
+    house.model.next().await.answer(round);
+    for _ in 0..2 {
+        let asked = house.files.patches.next().await;
+        asked.answer(Ok(added("new.txt")));
+    }
+    house.model.next().await.answer(says("added"));
+    let response = waiting.await.expect("runs").expect("a response");
+    assert_eq!(response.changed_files, ["new.txt"]);
+    host.shut_down().await.expect("goes down");
+}
