@@ -110,6 +110,19 @@ fn whether_a_look_found_the_end_follows_from_the_row_and_from_the_wait() {
     }
 }
 
+/// Twenty bytes of output that follow ten others.
+fn new_output() -> TaskPrinted {
+    TaskPrinted {
+        output: StreamPart {
+            at: 10,
+            next_offset: 30,
+            total_bytes: 30,
+            ..part("0123456789abcdefghij", "/o/task_1.log")
+        },
+        stderr: Some(part("", "/o/task_1.stderr.log")),
+    }
+}
+
 #[test]
 fn looks_read_with_the_outcome_first_and_the_way_on_last() {
     let over = ended(TaskStatus::Completed, "exit 0 after 12300 ms");
@@ -131,15 +144,7 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         after_byte: Some(30),
         ..query()
     };
-    let new = TaskPrinted {
-        output: StreamPart {
-            at: 10,
-            next_offset: 30,
-            total_bytes: 30,
-            ..part("0123456789abcdefghij", "/o/task_1.log")
-        },
-        stderr: Some(part("", "/o/task_1.stderr.log")),
-    };
+    let new = new_output();
     let nothing = TaskPrinted {
         output: StreamPart {
             at: 30,
@@ -150,28 +155,6 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         stderr: None,
     };
     let terminal = with_spec(|spec| spec.tty = true);
-    let full = TaskPrinted {
-        output: StreamPart {
-            tail: "end\n".into(),
-            left_out: 960,
-            next_offset: 969,
-            total_bytes: 969,
-            lacks: Lacks {
-                bytes: 900,
-                reason: Some("No space left on device".into()),
-            },
-            ..part("begin", "/o/task_1.log")
-        },
-        stderr: Some(part("warned\n", "/o/task_1.stderr.log")),
-    };
-    let new_and_old = TaskPrinted {
-        stderr: Some(part("warned\n", "/o/task_1.stderr.log")),
-        ..new.clone()
-    };
-    let complaints = TaskOutput {
-        stderr_after_byte: Some(0),
-        ..query()
-    };
     let texts = [
         (
             "over",
@@ -191,26 +174,6 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         ),
         ("read on", look(&running(), &on, &new)),
         ("read on, cut", look(&running(), &narrow(on.clone()), &new)),
-        (
-            "read on in one stream",
-            look(
-                &running(),
-                &TaskOutput {
-                    stderr_after_byte: None,
-                    ..on.clone()
-                },
-                &new_and_old,
-            ),
-        ),
-        (
-            "read on in the other",
-            look(&running(), &complaints, &new_and_old),
-        ),
-        ("over, with a hole", look(&over, &query(), &full)),
-        (
-            "cut short",
-            cut_short(&running(), &waited, Ok(&printed("step 1\n", "")), now()),
-        ),
         ("nothing new", look(&terminal, &at_the_end, &nothing)),
         ("not kept", look(&terminal, &on, &nothing)),
         ("silent", look(&running(), &query(), &printed("", ""))),
@@ -221,6 +184,49 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         (
             "not readable yet",
             envelope(&running(), &query(), Err("no such file"), now()),
+        ),
+    ]
+    .map(|(name, envelope)| format!("== {name}\n{}", receipt(&envelope)));
+    insta::assert_snapshot!(texts.join("\n\n"));
+}
+
+#[test]
+fn looks_that_show_less_than_there_is_say_so() {
+    let over = ended(TaskStatus::Completed, "exit 0 after 12300 ms");
+    let full = TaskPrinted {
+        output: StreamPart {
+            tail: "end\n".into(),
+            left_out: 960,
+            next_offset: 969,
+            total_bytes: 969,
+            lacks: Lacks {
+                bytes: 900,
+                reason: Some("No space left on device".into()),
+            },
+            ..part("begin", "/o/task_1.log")
+        },
+        stderr: Some(part("warned\n", "/o/task_1.stderr.log")),
+    };
+    let both = TaskPrinted {
+        stderr: Some(part("warned\n", "/o/task_1.stderr.log")),
+        ..new_output()
+    };
+    let only = |after_byte, stderr_after_byte| TaskOutput {
+        after_byte,
+        stderr_after_byte,
+        ..query()
+    };
+    let waited = TaskOutput {
+        wait_ms: Some(5),
+        ..query()
+    };
+    let texts = [
+        ("one stream", look(&running(), &only(Some(10), None), &both)),
+        ("the other", look(&running(), &only(None, Some(0)), &both)),
+        ("with a hole", look(&over, &query(), &full)),
+        (
+            "cut short",
+            cut_short(&running(), &waited, Ok(&printed("step 1\n", "")), now()),
         ),
     ]
     .map(|(name, envelope)| format!("== {name}\n{}", receipt(&envelope)));
