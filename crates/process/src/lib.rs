@@ -11,6 +11,7 @@ mod capture;
 mod error;
 mod failure;
 mod group;
+mod hunt;
 mod measure;
 mod pipe;
 mod record;
@@ -18,6 +19,7 @@ mod run;
 mod shim;
 mod spec;
 mod supervise;
+mod table;
 mod unix;
 mod wire;
 
@@ -27,4 +29,6 @@ pub use record::{Ended, Identity, OutputFacts, Stream, StreamFacts};
 pub use run::{CommandSpec, run, run_with_input};
 pub use shim::shim_main;
 pub use spec::{Confinement, Leftovers, NICENESS, ShimSpec, VERSION, WindowSize};
-pub use supervise::{Attached, Image, Slice, Task, attach, kept_output, start};
+pub use supervise::{
+    Attached, Image, Slice, Sought, Stopped, Task, attach, kept_output, put_down, start, stop,
+};

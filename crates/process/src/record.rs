@@ -131,6 +131,9 @@ pub struct Identity {
     pub pid: i32,
     /// When its program began.
     pub started_at: Timestamp,
+    /// What was noted of who it and its command are, see [`BORN`](crate::wire::BORN).
+    #[serde(default)]
+    pub(crate) born: Option<String>,
 }
 
 /// The first line a shim writes to whoever started it.

@@ -7,6 +7,7 @@
 mod child;
 mod claim;
 mod input;
+mod note;
 mod orders;
 mod rank;
 mod server;
@@ -16,12 +17,13 @@ mod tree;
 mod watch;
 
 use crate::record::{Identity, Outcome, Report};
-use crate::spec::{Confinement, ShimSpec, VERSION};
+use crate::spec::{Confinement, ShimSpec, Told, VERSION};
 use crate::unix;
 use child::{Child, SpawnOptions};
 use claim::Claim;
 use holon_domain::command::CommandFailure;
 use holon_domain::time::Timestamp;
+use note::Note;
 use rustix::fs::Mode;
 use serde::Serialize;
 use server::Server;
@@ -62,9 +64,10 @@ fn run() -> Start<()> {
     unix::close_inherited();
     let signals = unix::block_signals().map_err(|error| broken("block signals", &error))?;
     let umask = settle_in().map_err(|error| broken("prepare itself", &error))?;
-    let spec = read_spec()?;
-    let claim = Claim::take(&spec)?;
-    let begun = match begin(&spec, &claim, umask) {
+    let told = read_spec()?;
+    let spec = &told.spec;
+    let claim = Claim::take(spec)?;
+    let begun = match begin(&told, &claim, umask) {
         Ok(begun) => begun,
         Err(failure) => {
             let outcome = Outcome::NotStarted {
@@ -80,7 +83,7 @@ fn run() -> Start<()> {
     tell(&Report::Started(begun.identity.clone()));
     // Room for the status is taken early, so that a disk that fills up later cannot lose it.
     let status = StatusFile::reserve(claim.dir());
-    let (ended, server) = Watch::new(&spec, begun, signals).run();
+    let (ended, server) = Watch::new(spec, begun, signals).run();
     let outcome = Outcome::Ended(Box::new(ended));
     // Who waits is told also when the disk took nothing: the host then keeps what we could not.
     status.and_then(|status| status.write(&outcome)).ok();
@@ -108,7 +111,7 @@ fn settle_in() -> io::Result<Mode> {
     Ok(rustix::process::umask(Mode::from_raw_mode(0o177)))
 }
 
-fn read_spec() -> Start<ShimSpec> {
+fn read_spec() -> Start<Told> {
     let mut text = Vec::new();
     io::stdin()
         .read_to_end(&mut text)
@@ -117,21 +120,29 @@ fn read_spec() -> Start<ShimSpec> {
     let null = File::open("/dev/null").map_err(|error| broken("open /dev/null", &error))?;
     rustix::stdio::dup2_stdin(&null)
         .map_err(|error| broken("let go of its spec", &error.into()))?;
-    let spec: ShimSpec =
+    let told: Told =
         serde_json::from_slice(&text).map_err(|error| broken("read its spec", &error.into()))?;
-    match (spec.version, spec.confinement) {
-        (VERSION, Confinement::None) => Ok(spec),
+    match (told.spec.version, told.spec.confinement) {
+        (VERSION, Confinement::None) => Ok(told),
         (version, Confinement::None) => Err(CommandFailure::Spawn {
             reason: format!("the shim speaks version {VERSION} and was told version {version}"),
         }),
     }
 }
 
-fn begin(spec: &ShimSpec, claim: &Claim, umask: Mode) -> Start<Begun> {
+fn begin(told: &Told, claim: &Claim, umask: Mode) -> Start<Begun> {
+    let spec = &told.spec;
     let server = Server::bind(claim.dir(), &spec.nonce)
         .map_err(|error| broken("open its socket", &error))?;
     let files = SinkFiles::create(spec)?;
-    let (child, sources) = child::spawn(spec, SpawnOptions { umask })?;
+    // It serves an accident that may never happen; the command runs without it, too.
+    let note = Note::begin(claim.dir()).ok();
+    let options = SpawnOptions {
+        umask,
+        open_files: told.open_files,
+        note: note.as_ref().and_then(Note::handle),
+    };
+    let (child, sources) = child::spawn(spec, options)?;
     let cap = spec.output_cap_bytes;
     let mut sources = sources.into_iter();
     let output = Sink::new(sources.next(), files.output, &spec.output_path, cap);
@@ -144,6 +155,7 @@ fn begin(spec: &ShimSpec, claim: &Claim, umask: Mode) -> Start<Begun> {
         task_id: spec.task_id.clone(),
         pid: child.pid().as_raw_pid(),
         started_at: now(),
+        born: note.and_then(|note| note.text()),
     };
     Ok(Begun {
         identity,

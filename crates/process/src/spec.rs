@@ -80,6 +80,16 @@ pub struct ShimSpec {
     pub confinement: Confinement,
 }
 
+/// What a shim is told beyond the command: how its host was started.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Told<S = ShimSpec> {
+    #[serde(flatten)]
+    pub(crate) spec: S,
+    /// How many files the host might have open before it asked for more; the command may do no more either.
+    #[serde(default, rename = "host_open_files")]
+    pub(crate) open_files: Option<u64>,
+}
+
 impl fmt::Debug for ShimSpec {
     /// Without the nonce and the values of the environment, which have no business in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

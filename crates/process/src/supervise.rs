@@ -5,17 +5,22 @@
 
 mod attach;
 mod boot;
+mod born;
 mod client;
+mod end;
 mod holder;
 mod image;
 mod kept;
+mod line;
+mod put_down;
 mod slice;
 mod start;
 mod task;
 
-pub use attach::{Attached, attach};
+pub use attach::{Attached, Sought, attach};
 pub use image::Image;
 pub use kept::kept_output;
+pub use put_down::{Stopped, put_down, stop};
 pub use slice::Slice;
 pub use start::start;
 pub use task::Task;

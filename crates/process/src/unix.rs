@@ -6,9 +6,9 @@
     reason = "no safe interface exists for these system calls; each block says why it is sound"
 )]
 
-use rustix::fs::Mode;
-use rustix::process::{Pid, Signal};
-use std::ffi::c_int;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Resource, Signal, getrlimit, setrlimit};
+use std::ffi::{CStr, c_int};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd as _, OwnedFd};
@@ -75,8 +75,13 @@ pub(crate) enum Stdin {
     Terminal,
 }
 
+/// What the system says of a process and of the group it schedules it in, each in a line.
+const WHO_WE_ARE: [&CStr; 2] = [c"/proc/self/stat", c"/proc/self/autogroup"];
+/// More than such a line is long.
+const LINE_BYTES: usize = 1024;
+
 /// How a child begins, between the fork and its program.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Birth {
     /// The process that starts it, without which it does not live.
     pub(crate) parent: Pid,
@@ -86,6 +91,10 @@ pub(crate) struct Birth {
     pub(crate) niceness: i32,
     /// The mask for the files it makes.
     pub(crate) umask: Mode,
+    /// How many files it may have open, where that is not what its parent may.
+    pub(crate) open_files: Option<u64>,
+    /// Where it notes who it is.
+    pub(crate) note: Option<OwnedFd>,
 }
 
 impl Birth {
@@ -96,7 +105,7 @@ impl Birth {
         unsafe { command.pre_exec(move || self.steps()) };
     }
 
-    fn steps(self) -> io::Result<()> {
+    fn steps(&self) -> io::Result<()> {
         // The session comes first, while every signal is still blocked: nobody can hit our group meanwhile.
         rustix::process::setsid()?;
         if self.stdin == Stdin::Terminal {
@@ -107,6 +116,19 @@ impl Birth {
             // The parent died before the line above could be of any use.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
+        if let Some(note) = &self.note {
+            // A command that cannot be noted runs all the same.
+            WHO_WE_ARE.iter().try_for_each(|path| copy(path, note)).ok();
+        }
+        if let Some(open_files) = self.open_files {
+            let mut limit = getrlimit(Resource::Nofile);
+            limit.current = Some(
+                limit
+                    .maximum
+                    .map_or(open_files, |most| most.min(open_files)),
+            );
+            setrlimit(Resource::Nofile, limit).ok();
+        }
         // Refused where the limit is lower; the command runs all the same.
         rustix::process::nice(self.niceness).ok();
         rustix::process::umask(self.umask);
@@ -115,6 +137,15 @@ impl Birth {
         unsafe { libc::close_range(FIRST_FD, libc::c_uint::MAX, CLOSE_ON_EXEC) };
         fresh_signals()
     }
+}
+
+/// Copies a short file. Safe between fork and exec, as it only makes system calls.
+fn copy(path: &CStr, to: &OwnedFd) -> io::Result<()> {
+    let from = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut line = [0; LINE_BYTES];
+    let read = rustix::io::read(&from, &mut line)?;
+    rustix::io::write(to, line.get(..read).unwrap_or_default())?;
+    Ok(())
 }
 
 const CLOSE_ON_EXEC: c_int = libc::CLOSE_RANGE_CLOEXEC as c_int;

@@ -16,6 +16,9 @@ pub(crate) const GIVEN_UP: &str = "given up\n";
 pub(crate) const STATUS: &str = "status.json";
 /// Its name until everything of it is on disk.
 pub(crate) const UNFINISHED: &str = "status.tmp";
+/// Who the shim and its command are, noted at the command's birth: a line that says where numbers of processes mean
+/// what they say, the system's lines of both, and the name of the scheduler's group the command began with its session.
+pub(crate) const BORN: &str = "born";
 /// The shim's socket.
 pub(crate) const SOCKET: &str = "shim.sock";
 

@@ -7,6 +7,7 @@ mod forgetting;
 mod reading;
 mod runner;
 mod running;
+mod unruly;
 mod world;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         ending::TESTS,
         reading::TESTS,
         forgetting::TESTS,
+        unruly::TESTS,
     ];
     runner::run(&tests.concat())
 }

@@ -15,9 +15,13 @@ use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
 /// What the child gets back of what the shim was started with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct SpawnOptions {
     pub(super) umask: Mode,
+    /// How many files it may have open.
+    pub(super) open_files: Option<u64>,
+    /// Where it notes who it is.
+    pub(super) note: Option<OwnedFd>,
 }
 
 /// A child that runs.
@@ -84,6 +88,8 @@ pub(super) fn spawn(spec: &ShimSpec, options: SpawnOptions) -> Start<(Child, Vec
         },
         niceness: i32::from(spec.niceness),
         umask: options.umask,
+        open_files: options.open_files,
+        note: options.note,
     };
     birth.of(&mut command);
     let spawned = command

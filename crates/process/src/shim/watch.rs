@@ -20,8 +20,9 @@ use std::time::{Duration, Instant};
 const DRAIN: Duration = Duration::from_millis(200);
 /// How long processes have between being asked and being killed when the time is up.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long killed processes may take to die; one stuck in the kernel longer is counted as a survivor.
-const DEATH: Duration = Duration::from_secs(5);
+/// How long killed processes may take to die. Who is stuck inside the system longer, or may not be killed, is counted as
+/// a survivor; while anybody is left who can be killed, it goes on.
+const DEATH: Duration = Duration::from_secs(30);
 /// How soon to look again for processes that were born while others were killed.
 const SWEEP: Duration = Duration::from_millis(5);
 /// Bytes of one read.
@@ -322,12 +323,12 @@ impl Watch {
     fn sweep(&mut self, at: Instant, give_up: Instant) {
         self.reap();
         if !tree::any() {
+            return self.drain(at);
+        }
+        let left = tree::kill();
+        if give_up <= at && left.dying == 0 {
+            self.survivors = left.beyond;
             self.drain(at);
-        } else if give_up <= at {
-            self.survivors = u32::try_from(tree::members().len()).unwrap_or(u32::MAX);
-            self.drain(at);
-        } else {
-            tree::signal(&tree::members(), Signal::KILL);
         }
     }
 

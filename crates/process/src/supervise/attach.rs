@@ -1,8 +1,11 @@
 //! Finding a task again after the host was away.
 
+use super::born::Born;
 use super::client;
 use super::holder::{self, Held};
-use super::task::{Line, Task};
+use super::line::wait_line;
+use super::task::Task;
+use crate::error::Error;
 use crate::record::{Ended, Outcome};
 use crate::wire::{Answer, Ask, STATUS};
 use holon_domain::command::CommandFailure;
@@ -10,13 +13,25 @@ use rustix::process::Signal;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-use tokio::net::UnixStream;
 
 /// How often a lock that is held and a socket that is silent are looked at again: the shim may be just starting, or
 /// writing its status.
 const LOOKS: u32 = 40;
 /// And how long between.
 const PAUSE: Duration = Duration::from_millis(25);
+/// How long all looks together may take: one that keeps somebody waiting each time would take minutes.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// By what a task is found.
+#[derive(Debug, Clone, Copy)]
+pub struct Sought<'a> {
+    /// Its own directory.
+    pub state_dir: &'a Path,
+    /// Its id. A shim that runs another task is not taken for this one's, whatever else it answers.
+    pub task_id: &'a str,
+    /// What its shim answers to.
+    pub nonce: &'a str,
+}
 
 /// What became of a task. Where no shim can be asked, [`kept_output`](crate::kept_output) finds what it wrote.
 #[derive(Debug)]
@@ -43,7 +58,23 @@ pub enum Attached {
 /// before the task is started, must not remove it while the answer matters, and must not make it again. A directory
 /// that is there but is older than the running system, and so may have lost its mark to a failure of power, or that
 /// holds other traces of a shim, says [`Attached::Gone`] in place of [`Attached::NeverRan`].
-pub async fn attach(state_dir: &Path, nonce: &str) -> Attached {
+///
+/// Where the shim is dead, what it left behind of the command's session is ended, as far as it is proven to be that:
+/// processes that began a session of their own are nobody's any more and cannot be told from strangers.
+pub async fn attach(sought: Sought<'_>) -> Attached {
+    let looked = holder::woken(sought.state_dir, look_for(sought));
+    let found = tokio::time::timeout(LONGEST, looked).await;
+    let found = found.unwrap_or(Attached::Silent);
+    if matches!(found, Attached::Gone)
+        && let Some(born) = Born::of(sought.state_dir).await
+    {
+        born.end_orphans().await;
+    }
+    found
+}
+
+async fn look_for(sought: Sought<'_>) -> Attached {
+    let state_dir = sought.state_dir;
     for look in 0..LOOKS {
         if look > 0 {
             tokio::time::sleep(PAUSE).await;
@@ -57,15 +88,32 @@ pub async fn attach(state_dir: &Path, nonce: &str) -> Attached {
             Probe::Held if look == 0 => holder::send(state_dir, Signal::CONT).await,
             Probe::Held => {}
         }
-        if let Ok((Answer::Hello(identity), _)) =
-            client::ask(state_dir, nonce, Ask::Hello, &[]).await
-            && let Ok(line) = wait_line(state_dir, nonce).await
-        {
-            let task = Task::found(state_dir, nonce, identity, line);
+        if let Ok(task) = greet(sought).await {
             return Attached::Alive(Box::new(task));
         }
     }
     Attached::Silent
+}
+
+/// Asks a shim who it is, and holds its task if it is the one.
+///
+/// # Errors
+/// When nobody answers, or another does.
+pub(super) async fn greet(sought: Sought<'_>) -> Result<Task, Error> {
+    let Sought {
+        state_dir, nonce, ..
+    } = sought;
+    let identity = match client::ask(state_dir, nonce, Ask::Hello, &[]).await? {
+        (Answer::Hello(identity), _) if identity.task_id == sought.task_id => identity,
+        (answer, _) => {
+            return Err(Error::Unreachable {
+                reason: format!("another answered in its place: {answer:?}"),
+            });
+        }
+    };
+    let line = wait_line(state_dir, nonce).await;
+    let line = line.map_err(|error| Error::unreachable(&error))?;
+    Ok(Task::found(sought, identity, line))
 }
 
 /// What the task's directory says.
@@ -100,10 +148,4 @@ pub(super) async fn probe(state_dir: &Path) -> Probe {
 fn read_status(state_dir: &Path) -> Option<Outcome> {
     let text = std::fs::read(state_dir.join(STATUS)).ok()?;
     serde_json::from_slice(&text).ok()
-}
-
-/// A connection on which the end will be told.
-pub(super) async fn wait_line(state_dir: &Path, nonce: &str) -> io::Result<Line> {
-    let stream: UnixStream = client::send(state_dir, nonce, Ask::Wait, &[]).await?;
-    Ok(Line::new(Box::new(stream)))
 }

@@ -4,14 +4,19 @@
 //! one of us at a time may have the file open.
 
 use super::boot;
-use crate::wire::{CLAIMED, GIVEN_UP, LOCK, SOCKET, UNFINISHED};
+use crate::wire::{BORN, CLAIMED, GIVEN_UP, LOCK, SOCKET, UNFINISHED};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::process::{Flock, FlockType, Pid, PidfdFlags, Signal, fcntl_getlk, pidfd_open};
+use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a shim may keep somebody waiting before it is taken for suspended.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +34,7 @@ pub(super) fn give_up_unless_held(state_dir: &Path) -> io::Result<Held> {
     let _alone = alone();
     // A shim does not wait for its mark to be on disk, so a loss of power may have taken it, and its command can
     // remove it. Looked at before the lock is made, which changes the directory.
-    let traces = [SOCKET, UNFINISHED].map(|name| state_dir.join(name));
+    let traces = [SOCKET, UNFINISHED, BORN].map(|name| state_dir.join(name));
     let certain = boot::is_since(state_dir)? && !traces.iter().any(|trace| trace.exists());
     let lock = open(state_dir, OFlags::CREATE)?;
     match rustix::fs::fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -68,6 +73,23 @@ pub(super) async fn send(state_dir: &Path, which: Signal) {
     let state_dir = state_dir.to_owned();
     let send = move || signal(&state_dir, which);
     drop(tokio::task::spawn_blocking(send).await);
+}
+
+/// Waits for something that a shim does. Its own command can suspend it, so it is woken now and then; to one that runs
+/// this means nothing.
+pub(super) async fn woken<T>(state_dir: &Path, what: impl Future<Output = T>) -> T {
+    tokio::select! {
+        done = what => done,
+        never = wake(state_dir, PATIENCE) => match never {},
+    }
+}
+
+/// Wakes the shim that holds the lock, again and again with so much time between.
+pub(super) async fn wake(state_dir: &Path, every: Duration) -> Infallible {
+    loop {
+        tokio::time::sleep(every).await;
+        send(state_dir, Signal::CONT).await;
+    }
 }
 
 /// Signals the shim that holds the lock, and no other process whatever its number.

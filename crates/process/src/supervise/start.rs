@@ -2,22 +2,17 @@
 
 use super::holder;
 use super::image::Image;
-use super::task::{Line, Task};
+use super::line::Line;
+use super::task::Task;
 use crate::record::Report;
 use crate::shim::ARGUMENT;
-use crate::spec::ShimSpec;
+use crate::spec::{ShimSpec, Told};
 use holon_domain::command::CommandFailure;
 use rustix::fs::{MemfdFlags, SeekFrom};
-use rustix::process::Signal;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 use tokio::process::Command;
-
-/// How long a shim may be silent before it is taken for suspended.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Starts a command under a shim, and returns when its program was executed or could not be.
 ///
@@ -27,7 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// # Errors
 /// When the command could not be started, or was before.
 pub async fn start(image: &Image, spec: ShimSpec) -> Result<Task, CommandFailure> {
-    let inherited = inherit(&spec).map_err(|error| broken(&error))?;
+    let told = Told {
+        spec: &spec,
+        open_files: image.open_files(),
+    };
+    let inherited = inherit(&told).map_err(|error| broken(&error))?;
     // Without environment: the command's own is in the spec, and ours is none of the shim's business.
     let mut shim = Command::new(image.path())
         .arg0("holon")
@@ -41,7 +40,7 @@ pub async fn start(image: &Image, spec: ShimSpec) -> Result<Task, CommandFailure
         .map_err(|error| broken(&error))?;
     let said = shim.stdout.take().map(|pipe| Line::new(Box::new(pipe)));
     let mut said = said.ok_or_else(|| broken(&io::Error::other("it has no output")))?;
-    match first_word(&mut said, &spec.state_dir).await {
+    match holder::woken(&spec.state_dir, said.next()).await {
         Ok(Some(Report::Started(identity))) => Ok(Task::started(spec, identity, said, shim)),
         Ok(Some(Report::NotStarted { failure })) => Err(failure),
         Ok(None) => Err(broken(&io::Error::other(
@@ -51,20 +50,9 @@ pub async fn start(image: &Image, spec: ShimSpec) -> Result<Task, CommandFailure
     }
 }
 
-/// What the shim says first. A command can suspend its shim before that, so a silent one is woken now and then.
-async fn first_word(said: &mut Line, state_dir: &Path) -> io::Result<Option<Report>> {
-    loop {
-        if let Ok(word) = tokio::time::timeout(PATIENCE, said.next()).await {
-            return word;
-        }
-        // There may be nobody to wake yet.
-        holder::send(state_dir, Signal::CONT).await;
-    }
-}
-
 /// The spec in a file without a name, which only the shim gets.
-fn inherit(spec: &ShimSpec) -> io::Result<OwnedFd> {
-    let text = serde_json::to_vec(spec)?;
+fn inherit(told: &Told<&ShimSpec>) -> io::Result<OwnedFd> {
+    let text = serde_json::to_vec(told)?;
     let file = rustix::fs::memfd_create("spec", MemfdFlags::CLOEXEC)?;
     let mut rest = text.as_slice();
     while !rest.is_empty() {

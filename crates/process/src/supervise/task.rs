@@ -1,68 +1,58 @@
 //! A running command, as the host holds it.
 
-use super::attach::{Probe, probe, wait_line};
+use super::attach::{Probe, Sought, probe};
+use super::born::Born;
+use super::end::settled;
+use super::line::Line;
 use super::slice::{Slice, halves, so_far};
 use super::{client, holder};
 use crate::error::Error;
-use crate::record::{Ended, Identity, Outcome, OutputFacts, Stream};
+use crate::record::{Ended, Identity, OutputFacts, Stream};
 use crate::spec::{ShimSpec, WindowSize};
-use crate::wire::{Answer, Ask, LINE_BYTES, Reply};
+use crate::wire::{Answer, Ask};
 use holon_domain::command::CapturedStream;
-use rustix::process::Signal;
-use serde::de::DeserializeOwned;
-use std::convert::Infallible;
-use std::fmt;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use std::path::PathBuf;
 use tokio::process::Child;
 use tokio::sync::{Mutex, OnceCell};
-
-/// How long a shim may take after a stop's grace to kill, to drain and to write its status. Far more than it needs on
-/// a machine that is not choking: a shim that is killed because it is slow leaves no status.
-const AFTER_GRACE: Duration = Duration::from_secs(30);
-/// How long between looks at a shim that neither answers nor lets go of its lock.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How often a shim that is to stop its command is woken, in case something suspends it.
-const NUDGE: Duration = Duration::from_millis(200);
 
 /// A command under its shim. Dropping it changes nothing for the command.
 #[derive(Debug)]
 pub struct Task {
-    state_dir: PathBuf,
-    nonce: String,
+    pub(super) state_dir: PathBuf,
+    pub(super) nonce: String,
     identity: Identity,
-    waiting: Mutex<Waiting>,
-    over: OnceCell<Result<Ended, Error>>,
+    /// Who its processes are, held here because its directory can be removed.
+    pub(super) born: Option<Born>,
+    pub(super) waiting: Mutex<Waiting>,
+    pub(super) over: OnceCell<Result<Ended, Error>>,
 }
 
 /// Where the end is told.
 #[derive(Debug)]
-struct Waiting {
-    line: Line,
+pub(super) struct Waiting {
+    pub(super) line: Line,
     /// The shim, where we started it: to be reaped.
-    shim: Option<Child>,
+    pub(super) shim: Option<Child>,
 }
 
 impl Task {
     pub(super) fn started(spec: ShimSpec, identity: Identity, line: Line, shim: Child) -> Self {
+        let shim = Some(shim);
         Self {
+            born: Born::told(&identity),
             state_dir: spec.state_dir,
             nonce: spec.nonce,
             identity,
-            waiting: Mutex::new(Waiting {
-                line,
-                shim: Some(shim),
-            }),
+            waiting: Mutex::new(Waiting { line, shim }),
             over: OnceCell::new(),
         }
     }
 
-    pub(super) fn found(state_dir: &Path, nonce: &str, identity: Identity, line: Line) -> Self {
+    pub(super) fn found(sought: Sought<'_>, identity: Identity, line: Line) -> Self {
         Self {
-            state_dir: state_dir.to_owned(),
-            nonce: nonce.to_owned(),
+            state_dir: sought.state_dir.to_owned(),
+            nonce: sought.nonce.to_owned(),
+            born: Born::told(&identity),
             identity,
             waiting: Mutex::new(Waiting { line, shim: None }),
             over: OnceCell::new(),
@@ -72,38 +62,6 @@ impl Task {
     /// Whose command it is, since when it runs, and its process id to be shown to people.
     pub const fn identity(&self) -> &Identity {
         &self.identity
-    }
-
-    /// Waits for the end. May be called by several at once, dropped and called again.
-    ///
-    /// # Errors
-    /// [`Error::Lost`] when the shim died and left no status.
-    pub async fn ended(&self) -> Result<Ended, Error> {
-        self.over.get_or_init(|| self.wait()).await.clone()
-    }
-
-    async fn wait(&self) -> Result<Ended, Error> {
-        let mut waiting = self.waiting.lock().await;
-        loop {
-            // A line that breaks off or makes no sense tells nothing; the directory does.
-            if let Ok(Some(told)) = waiting.line.next::<Told>().await {
-                let outcome = told.into_outcome();
-                if let Some(shim) = &mut waiting.shim {
-                    // It exits right after its last word; nothing else is of interest in that.
-                    shim.wait().await.ok();
-                }
-                return settled(outcome);
-            }
-            match probe(&self.state_dir).await {
-                Probe::Over(outcome) => return settled(Some(outcome)),
-                // What ran has not never run: somebody removed its directory.
-                Probe::Gone | Probe::NeverRan => return Err(Error::Lost),
-                Probe::Held => match wait_line(&self.state_dir, &self.nonce).await {
-                    Ok(line) => waiting.line = line,
-                    Err(_) => tokio::time::sleep(PAUSE).await,
-                },
-            }
-        }
     }
 
     /// What is kept of the output so far.
@@ -222,45 +180,6 @@ impl Task {
         self.order(Ask::Signal { signal }, &[]).await
     }
 
-    /// Asks every process of the command to end, kills after `grace` whoever has not, and returns how it ended.
-    ///
-    /// # Errors
-    /// [`Error::Lost`] when the shim itself had to be killed, or died before.
-    pub async fn stop(&self, grace: Duration) -> Result<Ended, Error> {
-        let limit = grace.saturating_add(AFTER_GRACE);
-        let stopped = async {
-            tokio::select! {
-                ended = self.ended() => ended,
-                never = self.press(grace) => match never {},
-            }
-        };
-        if let Ok(ended) = tokio::time::timeout(limit, stopped).await {
-            return ended;
-        }
-        // It is beyond talking to. Its direct child dies with it.
-        holder::send(&self.state_dir, Signal::KILL).await;
-        self.ended().await
-    }
-
-    /// Asks for a stop until it is granted, and has nobody sleep over it.
-    async fn press(&self, grace: Duration) -> Infallible {
-        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        let ask = async {
-            while self.ask(Ask::Stop { grace_ms }, &[]).await.is_err() {
-                // Most often because it has ended.
-                tokio::time::sleep(PAUSE).await;
-            }
-        };
-        tokio::join!(self.nudge(), ask).0
-    }
-
-    async fn nudge(&self) -> Infallible {
-        loop {
-            holder::send(&self.state_dir, Signal::CONT).await;
-            tokio::time::sleep(NUDGE).await;
-        }
-    }
-
     async fn order(&self, ask: Ask, body: &[u8]) -> Result<(), Error> {
         match self.ask(ask, body).await? {
             (Answer::Done, _) => Ok(()),
@@ -268,8 +187,9 @@ impl Task {
         }
     }
 
-    async fn ask(&self, ask: Ask, body: &[u8]) -> Result<(Answer, Vec<u8>), Error> {
-        client::ask(&self.state_dir, &self.nonce, ask, body).await
+    pub(super) async fn ask(&self, ask: Ask, body: &[u8]) -> Result<(Answer, Vec<u8>), Error> {
+        let asked = client::ask(&self.state_dir, &self.nonce, ask, body);
+        holder::woken(&self.state_dir, asked).await
     }
 
     /// The end, when that is why the shim does not answer.
@@ -285,78 +205,8 @@ impl Task {
     }
 }
 
-fn settled(outcome: Option<Outcome>) -> Result<Ended, Error> {
-    match outcome {
-        Some(Outcome::Ended(ended)) => Ok(*ended),
-        // A command we saw running was started; anything else is another's status.
-        Some(Outcome::NotStarted { .. }) | None => Err(Error::Lost),
-    }
-}
-
 fn unexpected(answer: &Answer) -> Error {
     Error::Unreachable {
         reason: format!("it answered something else: {answer:?}"),
-    }
-}
-
-/// How the end is told: bare by a shim to whoever started it, as an answer to whoever asked.
-#[derive(Debug, serde::Deserialize)]
-#[serde(untagged)]
-enum Told {
-    Outcome(Outcome),
-    Reply(Reply),
-}
-
-impl Told {
-    fn into_outcome(self) -> Option<Outcome> {
-        match self {
-            Self::Outcome(outcome)
-            | Self::Reply(Reply {
-                answer: Answer::Over(outcome),
-                ..
-            }) => Some(outcome),
-            Self::Reply(_) => None,
-        }
-    }
-}
-
-/// Lines of JSON from a shim. A read that was dropped goes on where it stood.
-pub(super) struct Line {
-    reader: BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>,
-    line: Vec<u8>,
-}
-
-impl Line {
-    pub(super) fn new(reader: Box<dyn AsyncRead + Send + Sync + Unpin>) -> Self {
-        Self {
-            reader: BufReader::with_capacity(4 << 10, reader),
-            line: Vec::new(),
-        }
-    }
-
-    /// The next line; none at the end.
-    pub(super) async fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
-        while self.line.last() != Some(&b'\n') {
-            if self.line.len() > LINE_BYTES {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            let part = self.reader.fill_buf().await?;
-            if part.is_empty() {
-                return Ok(None);
-            }
-            let end = part.iter().position(|byte| *byte == b'\n');
-            let used = end.map_or(part.len(), |end| end + 1);
-            self.line
-                .extend_from_slice(part.get(..used).unwrap_or_default());
-            self.reader.consume(used);
-        }
-        let line = std::mem::take(&mut self.line);
-        Ok(Some(serde_json::from_slice(&line)?))
-    }
-}
-
-impl fmt::Debug for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line").finish_non_exhaustive()
     }
 }

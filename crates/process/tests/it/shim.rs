@@ -15,6 +15,7 @@ mod place;
 mod preview;
 mod rank;
 mod reuse;
+mod silent;
 mod speed;
 mod stop;
 mod suspended;

@@ -5,7 +5,7 @@
 
 use super::place::off_thread;
 use holon_domain::command::Lacks;
-use holon_process::{Attached, OutputFacts, StreamFacts, attach};
+use holon_process::{Attached, OutputFacts, Sought, StreamFacts, attach};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -22,8 +22,13 @@ pub(super) fn beside(output: &Path) -> PathBuf {
 
 /// Keeps what the directory of a command that has ended knows and its output files do not tell.
 pub(super) async fn keep(state_dir: &Path) -> io::Result<()> {
-    // Who has ended is asked for no nonce.
-    let Attached::Ended(ended) = attach(state_dir, "").await else {
+    // Who has ended is asked for neither name nor nonce.
+    let nobody = Sought {
+        state_dir,
+        task_id: "",
+        nonce: "",
+    };
+    let Attached::Ended(ended) = attach(nobody).await else {
         return Ok(());
     };
     let OutputFacts { output, errors } = ended.output;

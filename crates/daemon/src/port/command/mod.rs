@@ -29,7 +29,7 @@ use login::Login;
 use place::{Look, Place};
 use printed::Source;
 use registry::Registry;
-use standing::{NEVER, Standing};
+use standing::{NEVER, Standing, sought};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -116,7 +116,7 @@ impl CommandHost for Commands {
         let _nobody_starts_it = entry.lock().await;
         // Asked afresh: one that is held may have ended without anybody waiting for it.
         let state_dir = Place::of(key).state_dir();
-        let attached = tokio::time::timeout(LOOK, attach(&state_dir, key.call.as_str()));
+        let attached = tokio::time::timeout(LOOK, attach(sought(key, &state_dir)));
         matches!(attached.await, Ok(Attached::Alive(_)))
     }
 
@@ -129,8 +129,8 @@ impl CommandHost for Commands {
 
     async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport {
         let place = Place::of(key);
-        let standing = self.barred(key, &place).await;
         let grace = Duration::from_millis(grace_ms);
+        let standing = self.barred(key, &place, grace).await;
         let follow = |task: Arc<Task>| async move { task.stop(grace).await };
         self.reported(key, (&place, standing), follow).await
     }
@@ -174,7 +174,7 @@ impl CommandHost for Commands {
         let entry = self.registry.entry(key);
         let mut slot = entry.lock().await;
         *slot = None;
-        if !sweep::end_and_remove(&place, key.call.as_str(), LOOK).await {
+        if !sweep::end_and_remove(&place, (&key.name, key.call.as_str())).await {
             return;
         }
         let done = match output {

@@ -6,11 +6,13 @@ use super::registry::Slot;
 use super::standing::Standing;
 use super::{Commands, report};
 use crate::port::wall_clock;
-use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning};
+use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput, CommandRunning};
 use holon_domain::limits::{COMMAND_OUTPUT_BYTES, COMMAND_STREAM_BYTES};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::{CommandOrder, CommandRun, WhenLate};
-use holon_process::{Confinement, Ended, Leftovers, NICENESS, ShimSpec, Task, VERSION, WindowSize};
+use holon_process::{
+    Confinement, Ended, Error, Leftovers, NICENESS, ShimSpec, Task, VERSION, WindowSize,
+};
 use holon_store::fault;
 use holon_workspace::ExecutionRoot;
 use std::io;
@@ -23,6 +25,9 @@ const WINDOW: WindowSize = WindowSize {
     rows: 24,
     columns: 80,
 };
+
+/// How long after its time a command may take to be stopped by its shim: a grace, the end of a large tree, the drain.
+const SHIM_LATE: Duration = Duration::from_secs(10);
 
 /// A command that was begun, now or before.
 enum Begun {
@@ -46,8 +51,7 @@ impl Commands {
                 let left = time_left(&task, order.command.yield_time_ms);
                 tokio::time::timeout(left, task.ended()).await.ok()
             }
-            // Its shim sees to that, also while we are away.
-            WhenLate::IsStopped => Some(task.ended().await),
+            WhenLate::IsStopped => Some(in_time(&task, order.command.yield_time_ms).await),
         };
         match ended {
             Some(ended) => {
@@ -159,6 +163,22 @@ impl Commands {
             confinement: Confinement::None,
         })
     }
+}
+
+/// Waits for a command that its shim stops in time, also while we are away, and stops it where its shim does not.
+async fn in_time(task: &Task, timeout_ms: u64) -> Result<Ended, Error> {
+    let left = time_left(task, timeout_ms).saturating_add(SHIM_LATE);
+    if let Ok(ended) = tokio::time::timeout(left, task.ended()).await {
+        return ended;
+    }
+    let stopped = task.stop(Duration::ZERO).await;
+    stopped.map(|ended| Ended {
+        end: match ended.stopped {
+            true => CommandEnd::TimedOut,
+            false => ended.end,
+        },
+        ..ended
+    })
 }
 
 async fn whole(ended: &Ended) -> CommandOutput {

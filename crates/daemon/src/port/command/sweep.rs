@@ -1,7 +1,7 @@
 //! Ends and removes what nobody follows any more.
 
 use super::place::{Place, is_unused, off_thread, remove_dir, tasks};
-use holon_process::{Attached, attach};
+use holon_process::{Sought, Stopped, stop};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -9,8 +9,6 @@ use tokio::task::JoinSet;
 
 /// How long a command nobody knows has to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long a shim may take to answer before the command is left for the next sweep.
-const LOOK: Duration = Duration::from_secs(10);
 /// How the ids of commands and of the calls that asked for them begin.
 const TASK: &str = "task_";
 const CALL: &str = "call_";
@@ -35,7 +33,7 @@ pub(super) async fn sweep(home: &Path, is_spared: impl Fn(&str) -> bool) {
                 return;
             }
             let place = Place::named(&home, &name);
-            if end_and_remove(&place, &nonce(&name), LOOK).await {
+            if end_and_remove(&place, (&name, &nonce(&name))).await {
                 tracing::info!(name, "removed a command that nobody follows");
             }
         });
@@ -43,19 +41,19 @@ pub(super) async fn sweep(home: &Path, is_spared: impl Fn(&str) -> bool) {
     sweeping.join_all().await;
 }
 
-/// Ends a command if it runs, and removes its directory. One whose shim does not answer within `patience` is left
-/// alone, so that somebody can find it later. Says whether it is gone.
-pub(super) async fn end_and_remove(place: &Place, nonce: &str, patience: Duration) -> bool {
+/// Ends a command of this name and nonce if it runs, whether its shim answers or not, and removes its directory. One
+/// that cannot be ended keeps it, so that somebody can find it later. Says whether it is gone.
+pub(super) async fn end_and_remove(place: &Place, (name, nonce): (&str, &str)) -> bool {
     let dir = place.state_dir();
-    match tokio::time::timeout(patience, attach(&dir, nonce)).await {
-        Ok(Attached::Alive(task)) => {
-            if let Err(error) = task.stop(GRACE).await {
-                tracing::warn!(dir = %dir.display(), %error, "a command that nobody follows ended strangely");
-            }
-        }
-        Ok(Attached::Ended(_) | Attached::NotStarted(_) | Attached::NeverRan | Attached::Gone) => {}
-        Ok(Attached::Silent) | Err(_) => {
-            tracing::warn!(dir = %dir.display(), "a command's supervisor does not answer; it is left alone");
+    let sought = Sought {
+        state_dir: &dir,
+        task_id: name,
+        nonce,
+    };
+    match stop(sought, GRACE).await {
+        Stopped::Ended(_) | Stopped::NotStarted(_) | Stopped::NeverRan | Stopped::Lost => {}
+        Stopped::Unstoppable => {
+            tracing::warn!(dir = %dir.display(), "a command's supervisor can be neither asked nor killed; it is left alone");
             return false;
         }
     }

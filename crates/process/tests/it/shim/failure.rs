@@ -1,6 +1,6 @@
 //! Commands that cannot be started under a shim, and the surroundings of those that can.
 
-use super::place::{NONCE, Place, finish, image};
+use super::place::{Place, finish, image};
 use holon_domain::command::CommandFailure;
 use holon_process::{Attached, ShimSpec, attach, start};
 use std::os::fd::AsFd as _;
@@ -44,7 +44,7 @@ async fn a_missing_directory_is_not_mistaken_for_a_missing_shell() {
         workdir: cwd.display().to_string(),
     };
     assert_eq!(failure(spec).await, expected);
-    let found = attach(&place.state_dir(), NONCE).await;
+    let found = attach(place.sought()).await;
     assert!(matches!(found, Attached::NotStarted(failure) if failure == expected));
 }
 
@@ -155,6 +155,6 @@ async fn a_command_may_open_as_many_files_as_the_host_might_when_it_began() {
     super::place::end_of(&task.unwrap()).await;
     let most = limit
         .maximum
-        .map_or("unlimited".to_owned(), |most| most.to_string());
+        .map_or_else(|| "unlimited".to_owned(), |most| most.to_string());
     assert_eq!(place.out(), format!("777\n{most}\n"));
 }

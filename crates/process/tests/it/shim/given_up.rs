@@ -1,13 +1,13 @@
 //! Tasks that nobody ever took on.
 
-use super::place::{NONCE, Place, begin, end_of, image, until_said};
+use super::place::{Place, begin, end_of, image, sought, until_said};
 use holon_domain::command::CommandEnd;
 use holon_process::{Attached, ShimSpec, attach, start};
 use std::fs::File;
 use std::time::SystemTime;
 
 async fn found(place: &Place) -> Attached {
-    attach(&place.state_dir(), NONCE).await
+    attach(place.sought()).await
 }
 
 async fn never_starts(place: &Place) {
@@ -95,7 +95,7 @@ async fn of_a_start_and_many_who_give_it_up_either_the_start_or_the_others_are_r
         let mut askers = tokio::task::JoinSet::new();
         for _ in 0..8 {
             let dir = dir.clone();
-            askers.spawn(async move { attach(&dir, NONCE).await });
+            askers.spawn(async move { attach(sought(&dir)).await });
         }
         let started = start(&image(), place.spec("touch ran")).await;
         if let Ok(task) = &started {

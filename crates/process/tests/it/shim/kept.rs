@@ -1,6 +1,6 @@
 //! Output that outlives its shim.
 
-use super::place::{NONCE, Place, begin, finish, image, kill_shim, until_written};
+use super::place::{Place, begin, finish, image, kill_shim, until_written};
 use holon_process::{Attached, Error, ShimSpec, Stream, attach, kept_output, start};
 
 const CAP: u64 = 64 << 10;
@@ -19,7 +19,7 @@ async fn what_a_killed_shim_had_written_can_still_be_shown() {
         let before = task.output().await.unwrap();
         kill_shim(&place.err());
         assert_eq!(task.ended().await, Err(Error::Lost));
-        let found = attach(&place.state_dir(), NONCE).await;
+        let found = attach(place.sought()).await;
         assert!(matches!(found, Attached::Gone), "{found:?}");
 
         let kept = kept_output(&out, err.as_deref());

@@ -1,6 +1,6 @@
 //! What a shim that was killed leaves behind.
 
-use super::place::{FOREVER, NONCE, Place, begin, kill_shim, until_said};
+use super::place::{FOREVER, Place, begin, kill_shim, until_said};
 use crate::support::Witness;
 use holon_process::{Attached, Error, ShimSpec, Task, attach};
 use std::time::Duration;
@@ -43,7 +43,7 @@ async fn who_finds_a_task_whose_shim_is_dead_leaves_nobody_of_its_session() {
     let said = place.out();
     kill_shim(said.split_whitespace().next().unwrap());
     loop {
-        match attach(&place.state_dir(), NONCE).await {
+        match attach(place.sought()).await {
             Attached::Gone => break,
             // It is not dead yet.
             Attached::Alive(_) => tokio::task::yield_now().await,

@@ -1,12 +1,13 @@
 //! A directory for one task, and what is needed to run it.
 
 use holon_process::{
-    Confinement, Ended, Image, Leftovers, NICENESS, ShimSpec, Stream, Task, VERSION, WindowSize,
-    start,
+    Confinement, Ended, Image, Leftovers, NICENESS, ShimSpec, Sought, Stream, Task, VERSION,
+    WindowSize, start,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) const TASK: &str = "task_1";
 pub(crate) const NONCE: &str = "the nonce of this task";
 
 /// Long enough for any machine; a test that needs it has failed.
@@ -16,16 +17,27 @@ pub(crate) fn image() -> Image {
     Image::of(Path::new(env!("CARGO_BIN_EXE_holon-shim"))).unwrap()
 }
 
+/// The task of a directory.
+pub(crate) const fn sought(state_dir: &Path) -> Sought<'_> {
+    Sought {
+        state_dir,
+        task_id: TASK,
+        nonce: NONCE,
+    }
+}
+
 /// A task's place.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
+    state_dir: PathBuf,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("state")).unwrap();
-        Self { dir }
+        let state_dir = dir.path().join("state");
+        std::fs::create_dir(&state_dir).unwrap();
+        Self { dir, state_dir }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -33,14 +45,19 @@ impl Place {
     }
 
     pub(crate) fn state_dir(&self) -> PathBuf {
-        self.dir.path().join("state")
+        self.state_dir.clone()
+    }
+
+    /// Its task.
+    pub(crate) fn sought(&self) -> Sought<'_> {
+        sought(&self.state_dir)
     }
 
     /// `cmd` with pipes, both streams kept apart, and bounds it does not reach.
     pub(crate) fn spec(&self, cmd: &str) -> ShimSpec {
         ShimSpec {
             version: VERSION,
-            task_id: "task_1".to_owned(),
+            task_id: TASK.to_owned(),
             nonce: NONCE.to_owned(),
             cmd: cmd.to_owned(),
             shell: None,

@@ -1,8 +1,8 @@
 //! Numbers of dead processes that others have now.
 
 use super::namespace::inside;
-use super::place::{FOREVER, NONCE, Place, begin, image, kill_shim, until_said};
-use holon_process::{Attached, Error, ShimSpec, Task, attach, start};
+use super::place::{FOREVER, Place, begin, image, kill_shim, until_said};
+use holon_process::{Attached, Error, ShimSpec, Stopped, Task, attach, start, stop};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -15,12 +15,28 @@ struct Decoy(Child);
 impl Decoy {
     /// One with this number, which must be free.
     fn with(wanted: i32) -> Self {
+        Self::of(wanted, || {
+            let mut sleep = Command::new("sleep");
+            sleep.arg("3600").process_group(0);
+            sleep
+        })
+    }
+
+    /// One that leads a session of this number.
+    fn leading(wanted: i32) -> Self {
+        Self::of(wanted, || {
+            let mut leader = Command::new("setsid");
+            leader.args(["sleep", "3600"]);
+            leader
+        })
+    }
+
+    fn of(wanted: i32, command: impl Fn() -> Command) -> Self {
         // A thread of ours can come between.
         for _ in 0..100 {
             let last = (wanted - 1).to_string();
             std::fs::write("/proc/sys/kernel/ns_last_pid", last).unwrap();
-            let sleep = Command::new("sleep").arg("3600").process_group(0).spawn();
-            let mut decoy = Self(sleep.unwrap());
+            let mut decoy = Self(command().spawn().unwrap());
             if decoy.0.id() == u32::try_from(wanted).unwrap() {
                 assert!(decoy.is_alive());
                 return decoy;
@@ -53,7 +69,7 @@ async fn found_again(place: &Place) -> (Box<Task>, i32, i32) {
     drop(started);
     let words: Vec<&str> = said.split_whitespace().collect();
     let number = |index: usize| words[index].parse::<i32>().unwrap();
-    let Attached::Alive(task) = attach(&place.state_dir(), NONCE).await else {
+    let Attached::Alive(task) = attach(place.sought()).await else {
         panic!("it is alive");
     };
     assert_eq!(task.identity().pid, number(3));
@@ -91,7 +107,7 @@ fn a_stranger_with_the_number_of_a_dead_shim_or_command_is_left_alone() {
         assert_eq!(task.output().await, Err(Error::Lost));
         assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
         assert_eq!(task.ended().await, Err(Error::Lost));
-        let found = attach(&place.state_dir(), NONCE).await;
+        let found = attach(place.sought()).await;
         assert!(matches!(found, Attached::Gone), "{found:?}");
         start(&image(), place.spec("true"))
             .await
@@ -99,5 +115,78 @@ fn a_stranger_with_the_number_of_a_dead_shim_or_command_is_left_alone() {
         for decoy in &mut decoys {
             assert!(decoy.is_alive());
         }
+    });
+}
+
+/// The numbers of the living in a session.
+fn in_session(wanted: i32) -> Vec<String> {
+    let session = |pid: &str| -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let is_dead = fields.next()? == "Z";
+        (!is_dead).then(|| fields.nth(2)?.parse().ok())?
+    };
+    let entries = std::fs::read_dir("/proc").unwrap();
+    let names = entries.filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    names.filter(|pid| session(pid) == Some(wanted)).collect()
+}
+
+/// Everything that ends what a dead shim left behind.
+async fn ends_what_is_left(place: &Place, task: &Task) {
+    assert_eq!(task.ended().await, Err(Error::Lost));
+    assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
+    let found = attach(place.sought()).await;
+    assert!(matches!(found, Attached::Gone), "{found:?}");
+    let stopped = stop(place.sought(), Duration::ZERO).await;
+    assert!(matches!(stopped, Stopped::Lost), "{stopped:?}");
+}
+
+#[test]
+fn a_session_whose_number_was_a_dead_commands_is_left_alone() {
+    let name = "a_session_whose_number_was_a_dead_commands_is_left_alone";
+    inside(module_path!(), name, async {
+        let place = Place::new();
+        let (task, shim, command) = found_again(&place).await;
+        kill_shim(&shim.to_string());
+        until_free(shim).await;
+        until_free(command).await;
+        let mut decoys = [Decoy::leading(shim), Decoy::leading(command)];
+        ends_what_is_left(&place, &task).await;
+        for decoy in &mut decoys {
+            assert!(decoy.is_alive());
+        }
+    });
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "what is not tested has to be said")]
+fn a_session_whose_number_was_a_dead_commands_is_left_alone_also_without_its_leader() {
+    if !Path::new("/proc/self/autogroup").exists() {
+        println!("not run: this system does not tell sessions of one number apart");
+        return;
+    }
+    let name = "a_session_whose_number_was_a_dead_commands_is_left_alone_also_without_its_leader";
+    inside(module_path!(), name, async {
+        let place = Place::new();
+        let (task, shim, command) = found_again(&place).await;
+        kill_shim(&shim.to_string());
+        until_free(shim).await;
+        until_free(command).await;
+        let family = || {
+            let mut leader = Command::new("setsid");
+            leader.args(["sh", "-c", "sleep 3600 & wait"]);
+            leader
+        };
+        let leader = Decoy::of(command, family);
+        let members = || in_session(command);
+        while members().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        drop(leader);
+        until_free(command).await;
+        let before = members();
+        assert_eq!(before.len(), 1, "{before:?}");
+        ends_what_is_left(&place, &task).await;
+        assert_eq!(members(), before);
     });
 }

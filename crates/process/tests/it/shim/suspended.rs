@@ -1,13 +1,13 @@
 //! Shims that something suspends.
 
-use super::place::{FOREVER, NONCE, Place, begin, end_of, until_said};
+use super::place::{FOREVER, Place, begin, end_of, until_said};
 use crate::support::Witness;
 use holon_domain::command::CommandEnd;
 use holon_process::{Attached, ShimSpec, Task, attach};
 use std::time::Duration;
 
 async fn alive(place: &Place) -> Box<Task> {
-    match attach(&place.state_dir(), NONCE).await {
+    match attach(place.sought()).await {
         Attached::Alive(task) => task,
         other => panic!("not alive: {other:?}"),
     }

@@ -1,0 +1,133 @@
+//! Shims that are there and do not answer.
+
+use super::place::{FOREVER, Place, begin, end_of};
+use crate::support::Witness;
+use holon_domain::command::CommandEnd;
+use holon_process::{Attached, Error, Stopped, Task, attach, stop};
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+
+/// A command with a process in the background, which has done this to its records.
+async fn after(place: &Place, harm: &str) -> (Task, Witness) {
+    let witness = Witness::new();
+    let cmd = format!(
+        "exec 3> {}; sleep 3600 & {harm}; echo up; exec sleep 3600",
+        witness.path()
+    );
+    let task = begin(place.spec(&cmd)).await;
+    let witness = witness.opened().await;
+    until_up(place).await;
+    (task, witness)
+}
+
+async fn until_up(place: &Place) {
+    let up = async {
+        // The file itself: the shim may not be there to be asked.
+        while !place.out().contains("up") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(FOREVER, up).await.expect("it is up");
+}
+
+/// The same without its host.
+async fn silent(place: &Place, harm: &str) -> Witness {
+    after(place, harm).await.1
+}
+
+#[tokio::test]
+async fn a_shim_without_a_socket_is_killed_with_its_commands_session() {
+    let place = Place::new();
+    let witness = silent(&place, "rm state/shim.sock").await;
+    let found = attach(place.sought()).await;
+    assert!(matches!(found, Attached::Silent), "{found:?}");
+    let stopped = stop(place.sought(), Duration::ZERO).await;
+    assert!(matches!(stopped, Stopped::Lost), "{stopped:?}");
+    witness.all_dead().await;
+    let found = attach(place.sought()).await;
+    assert!(matches!(found, Attached::Gone), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_shim_without_a_lock_is_asked_to_stop() {
+    let place = Place::new();
+    let witness = silent(&place, "rm state/spec.lock").await;
+    let found = attach(place.sought()).await;
+    assert!(matches!(found, Attached::Gone), "{found:?}");
+    let stopped = stop(place.sought(), Duration::ZERO).await;
+    assert!(
+        matches!(&stopped, Stopped::Ended(ended) if ended.stopped),
+        "{stopped:?}"
+    );
+    witness.all_dead().await;
+}
+
+#[tokio::test]
+async fn a_shim_with_neither_is_killed_by_what_was_noted_of_it() {
+    let place = Place::new();
+    let witness = silent(&place, "rm state/spec.lock state/shim.sock").await;
+    let stopped = stop(place.sought(), Duration::ZERO).await;
+    assert!(matches!(stopped, Stopped::Lost), "{stopped:?}");
+    witness.all_dead().await;
+}
+
+#[tokio::test]
+async fn a_stop_of_what_is_over_or_never_was_says_so() {
+    let place = Place::new();
+    let stopped = stop(place.sought(), Duration::ZERO).await;
+    assert!(matches!(stopped, Stopped::NeverRan), "{stopped:?}");
+    let place = Place::new();
+    end_of(&begin(place.spec("exit 3")).await).await;
+    match stop(place.sought(), Duration::ZERO).await {
+        Stopped::Ended(ended) => assert_eq!(ended.end, CommandEnd::Exited { status: 3 }),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_shim_that_keeps_everybody_waiting_is_given_up_before_long() {
+    let place = Place::new();
+    let witness = silent(&place, "rm state/shim.sock").await;
+    let mute = UnixListener::bind(place.state_dir().join("shim.sock")).unwrap();
+    tokio::time::pause();
+    let before = tokio::time::Instant::now();
+    let found = attach(place.sought()).await;
+    assert!(matches!(found, Attached::Silent), "{found:?}");
+    assert!(before.elapsed() < Duration::from_secs(30));
+    tokio::time::resume();
+    drop(mute);
+    let stopped = stop(place.sought(), Duration::ZERO).await;
+    assert!(matches!(stopped, Stopped::Lost), "{stopped:?}");
+    witness.all_dead().await;
+}
+
+#[tokio::test]
+async fn a_stop_that_reaches_nobody_by_the_records_kills_what_was_noted_before() {
+    let place = Place::new();
+    let (task, witness) = after(&place, "rm -r state").await;
+    tokio::time::pause();
+    // Until nothing is left but to kill; that takes its own time.
+    let polite = async {
+        tokio::time::sleep(Duration::from_secs(39)).await;
+        tokio::time::resume();
+    };
+    let (stopped, ()) = tokio::join!(task.stop(Duration::ZERO), polite);
+    assert_eq!(stopped, Err(Error::Lost));
+    witness.all_dead().await;
+}
+
+#[tokio::test]
+async fn a_stop_of_somebody_who_cannot_be_found_comes_to_an_end() {
+    let place = Place::new();
+    let pipe = place.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    // So that nothing can be noted of who it is.
+    std::fs::create_dir(place.state_dir().join("born")).unwrap();
+    let task = begin(place.spec("rm -r state; echo up; read x < pipe")).await;
+    until_up(&place).await;
+    tokio::time::pause();
+    assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
+    tokio::time::resume();
+    std::fs::write(&pipe, "\n").unwrap();
+    assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 0 });
+}
