@@ -1,7 +1,8 @@
 //! The environment a login gives: captured once, and again when one of the files it is made of has changed.
 //!
 //! Owns when and how it is captured, by running a shell that prints it. What of it a command sees is decided beside.
-//! Invariant: nothing here shows a value; what a profile printed is in no error and in no log.
+//! Invariants: nothing here shows a value; what a profile printed is in no error and in no log. After a capture that
+//! failed nobody waits for another: it goes on beside, and what there was serves until it has come out well.
 
 mod watched;
 
@@ -9,9 +10,10 @@ use holon_domain::command::{CommandEnd, CommandOutput};
 use holon_process::CommandSpec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as Short, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, OnceCell};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use watched::Stamps;
@@ -34,11 +36,11 @@ pub(super) type Vars = BTreeMap<String, String>;
 
 /// The environments that commands begin with.
 pub(super) struct Login {
-    shell: Option<String>,
-    /// Set over what this process inherited.
-    over: Vec<(String, String)>,
+    shell: Shell,
     inherited: OnceCell<Arc<Vars>>,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    /// The capture that goes on beside, if one does. It ends with us.
+    beside: Short<JoinSet<()>>,
 }
 
 #[derive(Default)]
@@ -48,15 +50,17 @@ struct State {
     /// The files as they were before it.
     stamps: Stamps,
     looked: Option<Instant>,
-    /// When to try again although nothing has changed.
+    /// When to try again although nothing has changed, after one that failed.
     again: Option<Instant>,
+    /// Whether one goes on beside.
+    is_captured_beside: bool,
 }
 
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The variables may hold keys of their own.
         f.debug_struct("Login")
-            .field("shell", &self.shell)
+            .field("shell", &self.shell.path)
             .finish_non_exhaustive()
     }
 }
@@ -65,10 +69,10 @@ impl Login {
     /// The environments of this process and of a login to this shell, both with `over` set.
     pub(super) fn new(shell: Option<String>, over: Vec<(String, String)>) -> Self {
         Self {
-            shell,
-            over,
+            shell: Shell { path: shell, over },
             inherited: OnceCell::new(),
-            state: Mutex::default(),
+            state: Arc::default(),
+            beside: Short::default(),
         }
     }
 
@@ -78,13 +82,15 @@ impl Login {
     /// Why it cannot be told.
     pub(super) async fn inherited(&self, without: &[String]) -> Result<Arc<Vars>, String> {
         let capture = || async {
-            let vars = self.capture(Files::NotRead, without, PathBuf::from("/"));
+            let shell = &self.shell;
+            let vars = shell.capture(Files::NotRead, without, PathBuf::from("/"));
             vars.await.map(Arc::new)
         };
         self.inherited.get_or_try_init(capture).await.cloned()
     }
 
-    /// What a login gives, without these variables. One caller captures it, the others wait for that.
+    /// What a login gives, without these variables. One caller captures it, the others wait for that; where the last
+    /// capture failed, nobody does.
     ///
     /// # Errors
     /// When not even what this process was started with can be told.
@@ -100,22 +106,43 @@ impl Login {
         if let Some(vars) = state.unchanged(&stamps, now) {
             return Ok(vars);
         }
-        let captured = self.capture(Files::Read, without, home(&inherited).await);
-        let captured = captured.await;
-        state.stamps = stamps;
-        state.again = None;
-        let vars = match captured {
-            Ok(vars) => Arc::new(vars),
-            Err(reason) => {
-                state.again = Some(now + TRY_AGAIN);
-                tracing::warn!(%reason, "the environment of a login could not be captured");
-                state.vars.take().unwrap_or(inherited)
+        let home = home(&inherited).await;
+        if let (Some(vars), Some(_failed)) = (state.vars.clone(), state.again) {
+            if !state.is_captured_beside {
+                state.is_captured_beside = true;
+                self.capture_beside(stamps, without.to_vec(), home);
             }
-        };
-        state.vars = Some(Arc::clone(&vars));
-        Ok(vars)
+            return Ok(vars);
+        }
+        let captured = self.shell.capture(Files::Read, without, home).await;
+        state.take(captured, stamps);
+        let vars = state.vars.get_or_insert(inherited);
+        Ok(Arc::clone(vars))
     }
 
+    fn capture_beside(&self, stamps: Stamps, without: Vec<String>, home: PathBuf) {
+        let (shell, state) = (self.shell.clone(), Arc::clone(&self.state));
+        let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only one goes on at a time; those before have ended.
+        while beside.try_join_next().is_some() {}
+        beside.spawn(async move {
+            let captured = shell.capture(Files::Read, &without, home).await;
+            let mut state = state.lock().await;
+            state.is_captured_beside = false;
+            state.take(captured, stamps);
+        });
+    }
+}
+
+/// What prints an environment.
+#[derive(Clone)]
+struct Shell {
+    path: Option<String>,
+    /// Set over what this process inherited.
+    over: Vec<(String, String)>,
+}
+
+impl Shell {
     async fn capture(
         &self,
         files: Files,
@@ -127,7 +154,7 @@ impl Login {
             let spec = CommandSpec {
                 cmd: format!("printf '%s\\0' {BEGINS}; {way}"),
                 shell: match files {
-                    Files::Read => self.shell.clone(),
+                    Files::Read => self.path.clone(),
                     Files::NotRead => None,
                 },
                 login: files == Files::Read,
@@ -138,12 +165,12 @@ impl Login {
                 capture_bytes: CAPTURE_BYTES,
             };
             let output = holon_process::run(spec, CancellationToken::new()).await;
-            match output.map_err(|failure| failure.to_string()) {
-                Ok(output) => match read(&output) {
-                    Ok(vars) => return Ok(vars),
-                    Err(reason) => why = reason,
-                },
-                Err(reason) => return Err(reason),
+            let output = output.map_err(|failure| failure.to_string())?;
+            match read(&output) {
+                Ok(vars) => return Ok(vars),
+                // Another way would hang as well.
+                Err(reason) if output.end == CommandEnd::TimedOut => return Err(reason),
+                Err(reason) => why = reason,
             }
         }
         Err(why)
@@ -163,6 +190,21 @@ impl State {
         let is_due = self.again.is_some_and(|again| again <= now);
         let is_same = self.stamps == *stamps && !is_due;
         self.vars.clone().filter(|_| is_same)
+    }
+
+    /// Takes over a capture of the files as they were at these stamps. After one that failed, what there was stays.
+    fn take(&mut self, captured: Result<Vars, String>, stamps: Stamps) {
+        self.stamps = stamps;
+        match captured {
+            Ok(vars) => {
+                self.vars = Some(Arc::new(vars));
+                self.again = None;
+            }
+            Err(reason) => {
+                self.again = Some(Instant::now() + TRY_AGAIN);
+                tracing::warn!(%reason, "the environment of a login could not be captured");
+            }
+        }
     }
 }
 

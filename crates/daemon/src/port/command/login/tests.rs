@@ -47,6 +47,16 @@ async fn later(time: Duration) {
     tokio::time::resume();
 }
 
+async fn until(is_so: impl Fn() -> bool) {
+    let so = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let so = tokio::time::timeout(Duration::from_secs(60), so).await;
+    so.expect("it comes to that");
+}
+
 #[tokio::test]
 async fn a_login_gives_what_its_files_export_and_what_the_host_has() {
     let user = User::new("echo Welcome; export TOOL='a=b\nc'; HIDDEN=1\n");
@@ -96,7 +106,43 @@ async fn files_that_break_a_login_leave_what_there_was() {
     assert_eq!(user.reads(), WAYS.len(), "not again for every command");
     later(TRY_AGAIN).await;
     assert_eq!(value(&login, "TOOL").await.as_deref(), Some("one"));
-    assert_eq!(user.reads(), 2 * WAYS.len());
+    until(|| user.reads() == 2 * WAYS.len()).await;
+}
+
+#[tokio::test]
+async fn after_a_login_that_failed_nobody_waits_for_the_next() {
+    let user = User::new("exit 3\n");
+    let gate = user.home.path().join("gate");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
+    let login = user.login();
+    assert_eq!(value(&login, "TOOL").await, None);
+    user.write(&format!(
+        "{COUNT}read x < \"$HOME/gate\"; export TOOL=one\n"
+    ));
+    for _ in 0..3 {
+        later(LOOK_EVERY).await;
+        assert_eq!(value(&login, "TOOL").await, None);
+    }
+    let open = move || std::fs::write(gate, "\n").unwrap();
+    tokio::task::spawn_blocking(open).await.unwrap();
+    let came = async { while value(&login, "TOOL").await.as_deref() != Some("one") {} };
+    // Less than it takes until a login is tried again.
+    let came = tokio::time::timeout(TRY_AGAIN / 2, came).await;
+    came.expect("the login goes on beside");
+    assert_eq!(user.reads(), 1);
+}
+
+#[tokio::test]
+async fn a_login_that_hangs_is_not_tried_another_way() {
+    let user = User::new(&format!("{COUNT}exec sleep 3600\n"));
+    let login = user.login();
+    let time_is_up = async {
+        until(|| user.reads() == 1).await;
+        later(Duration::from_millis(CAPTURE_MS)).await;
+    };
+    let (host_has, ()) = tokio::join!(value(&login, "CARGO_MANIFEST_DIR"), time_is_up);
+    assert!(host_has.is_some());
+    assert_eq!(user.reads(), 1);
 }
 
 #[tokio::test]
