@@ -185,11 +185,17 @@ impl Acts {
     pub async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
         let (mut answer, waiting) = tokio::sync::oneshot::channel();
         let acts = self.clone();
-        self.shell.spawn(async move {
+        let is_temporary = request.agent_id.is_none();
+        let run = async move {
             let outcome = crate::run_once::run(&acts, request, answer.closed()).await;
             // A caller that stopped waiting has no use for the answer.
             drop(answer.send(outcome));
-        });
+        };
+        if is_temporary {
+            self.shell.spawn_temporary(run);
+        } else {
+            self.shell.spawn(run);
+        }
         waiting.await.unwrap_or(Err(Error::ShuttingDown))
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Inner {
     runtime: tokio::runtime::Handle,
     running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
     tasks: TaskTracker,
-    /// Agents that go because their one request is answered.
+    /// Runs with an agent of their own, and the removal of those agents.
     removals: TaskTracker,
     /// Wakes the due loop when an earlier time was set.
     due_set: Notify,
@@ -233,6 +233,11 @@ impl Shell {
             shell.wait_removed(&agent_id).await;
         };
         self.removals.spawn_on(removal, &self.runtime);
+    }
+
+    /// A run whose agent goes with it: a drain waits for both before nothing new begins.
+    pub(crate) fn spawn_temporary(&self, run: impl Future<Output = ()> + Send + 'static) {
+        self.removals.spawn_on(run, &self.runtime);
     }
 
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {

@@ -301,3 +301,24 @@ async fn the_rounds_of_a_run_are_bounded_over_all_its_turns() {
     assert_eq!(response.model_rounds, 3);
     host.shut_down().await.expect("goes down");
 }
+
+#[tokio::test]
+async fn a_host_that_goes_down_with_its_caller_ends_the_tasks_of_a_temporary_run_first() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let waiting = tokio::spawn(async move { acts.run_once(request("start it")).await });
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[background("server")]));
+    let server = house.commands.next().await;
+    server.watched().await;
+    let _never_answered = house.model.next().await;
+    waiting.abort();
+    assert!(waiting.await.is_err(), "nobody waits any more");
+    host.shut_down().await.expect("goes down");
+    assert_eq!(house.commands.told().stops.len(), 1, "{}", server.name());
+    assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
+}
