@@ -29,8 +29,9 @@ pub async fn serve(
     reread: Reread,
     ready: impl FnOnce(&Endpoints),
 ) -> Result<(), Error> {
-    raise_file_limit();
     let live = Live::new(settings)?;
+    // After what commands begin with was taken down: they may open as many files as this process was given.
+    raise_file_limit();
     compose::check_default_model(settings, &live.models).await?;
     let mut signals = EndSignals::listen()?;
     let mut hangups = Hangups::listen()?;
