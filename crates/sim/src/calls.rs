@@ -1,16 +1,29 @@
 //! Calls about commands and tasks that a simulated model makes: long ones, several in a row, and what it does with
 //! tasks, its own and those of others.
 
-use crate::provider::call;
+use crate::provider::{Asked, call};
 use crate::rng::Rng;
 use holon_domain::TaskId;
 use holon_domain::model::ReplyBlock;
 use serde_json::json;
 
+/// A round about tasks: a few calls, a talk with one, or its end.
+pub(crate) fn round(asked: Asked<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
+    match dice.below(8) {
+        0 if asked.active > 0 => insist(asked.tasks, dice),
+        1 | 2 if asked.active > 0 => converse(asked.tasks, dice),
+        _ => {
+            let some = (0..=dice.below(3)).map(|_| about_tasks(asked, dice));
+            some.collect()
+        }
+    }
+}
+
 /// A command that may take long, or something about a task.
-pub(crate) fn about_tasks(tasks: &[TaskId], dice: &mut Rng) -> ReplyBlock {
+pub(crate) fn about_tasks(asked: Asked<'_>, dice: &mut Rng) -> ReplyBlock {
+    let tasks = asked.tasks;
     match dice.below(16) {
-        _ if tasks.is_empty() && dice.percent(80) => long_command(dice),
+        _ if asked.active == 0 && dice.percent(70) => long_command(dice),
         0..=3 => long_command(dice),
         4 => call("TaskList", json!({})),
         5 => call("TaskStatus", json!({ "task_id": named(tasks, dice) })),
@@ -34,10 +47,18 @@ pub(crate) fn about_tasks(tasks: &[TaskId], dice: &mut Rng) -> ReplyBlock {
 }
 
 /// Stops a task, and does not wait to see whether it listens.
-pub(crate) fn insist(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
+fn insist(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
     let id = named(tasks, dice);
     let stop = || call("TaskStop", json!({ "task_id": id }));
     vec![stop(), stop()]
+}
+
+/// Talks to a task.
+fn converse(tasks: &[TaskId], dice: &mut Rng) -> Vec<ReplyBlock> {
+    let id = named(tasks, dice);
+    let say = |words: &str| call("TaskInput", json!({ "task_id": id, "input": words }));
+    let hear = call("TaskOutput", json!({ "task_id": id, "tail_lines": 3 }));
+    vec![say("who is there"), hear, say("and now")]
 }
 
 /// Several commands one after the other.

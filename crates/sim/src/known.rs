@@ -12,7 +12,8 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::MessageKind;
-use holon_domain::queue::QueueStatus;
+use holon_domain::queue::{QueueStatus, QueueView};
+use holon_domain::turn::TerminalReason;
 use holon_domain::{CallId, MessageId, Timestamp, limits};
 use holon_store::{AgentNo, Outstanding, Reader};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +38,8 @@ pub(crate) struct Known {
     pub(crate) turns_started: u64,
     pub(crate) turns_ended: u64,
     fired: Vec<Timestamp>,
+    /// How the last turn ended, and after how many rounds.
+    last_end: Option<(TerminalReason, u32)>,
     /// Authority of the last turn that was opened.
     pub(crate) turn_authority: AuthorityClass,
     /// Unclean ends in a row without a new entry: the log's end, and how many.
@@ -61,6 +64,7 @@ impl Known {
             turns_started: 0,
             turns_ended: 0,
             fired: Vec::new(),
+            last_end: None,
             turn_authority: AuthorityClass::OperatorInstruction,
             resumes: (0, 0),
             removing: false,
@@ -85,11 +89,12 @@ impl Known {
         self.outstanding = stored(reader.outstanding(no))?;
         self.read_messages(reader, no)?;
         let opened = self.read_log(reader, no, (bench, now), coverage)?;
-        self.read_statuses(reader, no)?;
         self.read_events(reader, no, coverage)?;
+        self.read_statuses(reader, no, coverage)?;
         self.read_tasks(reader, no, bench, coverage)?;
         self.read_briefs(reader, no)?;
         let queue = stored(reader.queue(no))?;
+        self.check_operators(&queue)?;
         check::agent(&self.record, &queue, &self.outstanding)?;
         self.talk.agrees_with(&self.record)?;
         self.check_turns()?;
@@ -195,7 +200,13 @@ impl Known {
         waits || self.tasks.follows(call)
     }
 
-    fn read_statuses(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+    fn read_statuses(
+        &mut self,
+        reader: &Reader<'_>,
+        no: AgentNo,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        let unheard = self.ended_unheard();
         let open = self.record.open_turn.as_ref().map(|turn| turn.message_seq);
         let live: Vec<u64> = self.live.iter().copied().collect();
         for seq in live {
@@ -205,14 +216,21 @@ impl Known {
             };
             let from = message.status;
             message.status = to;
+            let put_back = message.is_result() && unheard && from == QueueStatus::Dequeued;
             let fits = match to {
+                QueueStatus::Queued if put_back => message.turn.take() == Some(seq),
                 QueueStatus::Queued => from == QueueStatus::Queued && message.turn.is_none(),
                 QueueStatus::Dequeued => open == Some(seq),
                 QueueStatus::Processed => message.turn == Some(seq) || !message.for_a_model,
-                QueueStatus::Aborted => message.turn == Some(seq),
-                QueueStatus::Interjected => message.joins && message.turn.is_some_and(|t| t != seq),
+                QueueStatus::Aborted => message.turn == Some(seq) && !put_back,
+                QueueStatus::Interjected => {
+                    message.joins() && message.turn.is_some_and(|turn| turn != seq)
+                }
                 QueueStatus::Dropped => false,
             };
+            if put_back && to == QueueStatus::Queued {
+                coverage.count("result:put_back");
+            }
             ensure(
                 fits,
                 "a message is pending, in a turn, or answered by one",
@@ -228,6 +246,28 @@ impl Known {
             }
         }
         Ok(())
+    }
+
+    /// Whether the last turn was called off before any model had answered it. The result of a task is then still owed.
+    fn ended_unheard(&self) -> bool {
+        matches!(
+            self.last_end,
+            Some((
+                TerminalReason::AgentStopped | TerminalReason::OperatorAborted,
+                0
+            ))
+        )
+    }
+
+    fn check_operators(&self, queue: &QueueView) -> Verdict<()> {
+        let waiting = self.outstanding.interjections.iter();
+        let owed = waiting.filter(|seq| self.messages.get(seq).is_some_and(Message::owes));
+        let owed = owed.count() as u64;
+        ensure(
+            queue.operators == owed,
+            "the queue counts the operators who wait to be heard",
+            || format!("{} instead of {owed}", queue.operators),
+        )
     }
 
     fn status(&self, reader: &Reader<'_>, no: AgentNo, seq: u64) -> Verdict<QueueStatus> {
@@ -290,6 +330,7 @@ impl Known {
             }
             Event::TurnTerminal(turn) => {
                 self.turns_ended += 1;
+                self.last_end = Some((turn.reason, turn.rounds));
                 ensure(
                     turn.turn_index == self.turns_ended && self.turns_ended == self.turns_started,
                     "a turn ends once",

@@ -11,8 +11,7 @@ pub(crate) struct Message {
     pub(crate) id: MessageId,
     pub(crate) rank: u8,
     pub(crate) authority: AuthorityClass,
-    /// Whether it may enter the turn of another.
-    pub(crate) joins: bool,
+    kind: MessageKind,
     pub(crate) self_caused: bool,
     pub(crate) for_a_model: bool,
     pub(crate) status: QueueStatus,
@@ -34,16 +33,30 @@ impl Message {
             id: envelope.id.clone(),
             rank: envelope.priority.rank(),
             authority: envelope.authority_class,
-            joins: matches!(
-                envelope.kind,
-                MessageKind::OperatorPrompt | MessageKind::TaskResult
-            ),
+            kind: envelope.kind,
             self_caused: is_self_caused(envelope),
             for_a_model: !observes && envelope.body.is_contentful(),
             status: QueueStatus::Queued,
             turn: None,
             outcome: None,
         }
+    }
+}
+
+impl Message {
+    /// Whether it may enter the turn of another.
+    pub(crate) fn joins(&self) -> bool {
+        self.owes() || self.is_result()
+    }
+
+    /// Whether it is an operator's, who is owed an outcome.
+    pub(crate) fn owes(&self) -> bool {
+        self.kind == MessageKind::OperatorPrompt
+    }
+
+    /// Whether it tells the end of a task.
+    pub(crate) fn is_result(&self) -> bool {
+        self.kind == MessageKind::TaskResult
     }
 }
 

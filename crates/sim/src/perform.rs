@@ -221,7 +221,14 @@ impl World {
         if open.is_none() {
             return Ok(None);
         }
-        stored(reader.interjections(no, limits::INTERJECTIONS_PER_ROUND)).map(Some)
+        let queued = stored(reader.interjections(no, limits::INTERJECTIONS_PER_ROUND))?;
+        let waiting = stored(reader.outstanding(no))?.interjections.len();
+        ensure(
+            queued.len() == waiting.min(limits::INTERJECTIONS_PER_ROUND),
+            "whatever may enter a turn is shown to its model",
+            || format!("{} of {waiting}", queued.len()),
+        )?;
+        Ok(Some(queued))
     }
 
     fn answer(&mut self, record: &EffectRecord, stamp: Stamp, queued: Vec<QueueEntry>) -> Input {
@@ -234,12 +241,14 @@ impl World {
         let known = self.model.agent(&record.agent_id);
         let open = known.and_then(|known| known.record.open_turn.as_ref());
         let cut_off = open.map_or(0, |turn| turn.output_limit_hits);
+        let active = known.map_or(0, |known| known.tasks.active().count());
         let tasks = self.model.tasks_to_name(&record.agent_id);
         let asked = Asked {
             plan: &self.plan,
             mood: self.mood,
             cut_off,
             tasks: &tasks,
+            active,
         };
         match provider::answer(asked, &mut self.dice) {
             Err(failure) => Input::RoundFailed {

@@ -27,8 +27,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) mood: Mood,
     /// Answers that were cut off in a row; the next is likely to be as well.
     pub(crate) cut_off: u32,
-    /// Tasks there are.
+    /// Tasks there are, those of the agent that are not over first.
     pub(crate) tasks: &'a [TaskId],
+    /// How many of the first are not over.
+    pub(crate) active: usize,
 }
 
 /// One attempt at one round.
@@ -58,12 +60,7 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
         return Ok(restless(dice));
     }
     if plan.has(Fault::Long) && dice.percent(50) {
-        let calls = if dice.percent(10) {
-            calls::insist(asked.tasks, dice)
-        } else {
-            let some = (0..=dice.below(3)).map(|_| calls::about_tasks(asked.tasks, dice));
-            some.collect()
-        };
+        let calls = calls::round(asked, dice);
         return Ok(reply(calls, StopReason::ToolUse));
     }
     Ok(match dice.below(10) {
@@ -162,7 +159,7 @@ const PATCH: &str = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n";
 
 fn any_call(asked: Asked<'_>, dice: &mut Rng) -> ReplyBlock {
     if asked.plan.has(Fault::Long) && dice.percent(45) {
-        return calls::about_tasks(asked.tasks, dice);
+        return calls::about_tasks(asked, dice);
     }
     match dice.below(13) {
         0 => call("AgentGet", json!({})),

@@ -1,5 +1,6 @@
 //! `holon serve`: coming up, going down, and what stays.
 
+use crate::processes::Swept;
 use crate::support::{doer, hello, http, silent, world};
 
 #[test]
@@ -49,20 +50,15 @@ fn going_down_stops_no_agent_and_what_was_begun_goes_on_at_the_next_start() {
 #[test]
 fn after_a_crash_the_socket_file_is_replaced_and_work_goes_on() {
     let world = world();
-    let meeting = world.meeting("command");
-    let model = doer(
-        &world,
-        &format!(
-            "echo ran >> ../../../ran; {}; echo and done",
-            meeting.shell()
-        ),
-    );
+    let _swept = Swept(&world);
+    let go_on = "until [ -e ../../../go ]; do sleep 0.05; done; echo and done";
+    let model = doer(&world, &format!("echo ran >> ../../../ran; {go_on}"));
     let served = world.serve(&["--model", &model]);
     assert_eq!(world.run(&["prompt", "go"]).code, Some(0));
-    meeting.wait();
+    while !world.path().join("ran").exists() {}
     served.crash();
     // The command goes on without a host, and ends.
-    drop(meeting);
+    world.write("go", "");
     assert!(
         world.home().join("run/holon.sock").exists(),
         "a crash leaves the socket file"

@@ -75,6 +75,14 @@ fn of_ended(task: &TaskRecord, output: &CommandOutput, now: Timestamp) -> TaskEn
     };
     // Writing to a string cannot fail.
     write!(summary, " after {} ms", output.duration_ms).ok();
+    if output.survivors > 0 {
+        write!(
+            summary,
+            "; {} processes of it could not be killed",
+            output.survivors
+        )
+        .ok();
+    }
     if output.leftovers > 0 {
         write!(
             summary,

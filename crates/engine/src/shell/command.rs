@@ -174,6 +174,7 @@ fn goes_on(command: &ExecCommand, spec: CommandTaskSpec, running: &CommandRunnin
         output_path: running.stdout.path.clone(),
         stderr_path: running.stderr.path.clone(),
         promoted_from_exec_command: true,
+        started_at: Some(running.started_at),
         ..spec
     };
     let handle = TaskHandle {

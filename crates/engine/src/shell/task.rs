@@ -219,6 +219,10 @@ impl Shell {
         let key = task_key(&context.agent_home, &task)?;
         match self.ports.command.input(&key, &input).await {
             Ok(bytes) => Some(Came::to(task_input::accepted(&task, &input, bytes))),
+            Err(refusal) if refusal.taken > 0 => {
+                let told = task_input::not_closed(&task, refusal.taken, &refusal.reason);
+                Some(Came::to(told))
+            }
             Err(refusal) => refused(&refusal.reason),
         }
     }

@@ -56,6 +56,7 @@ fn the_rules_are_put_to_the_test() {
         "restart:unreported_end",
         "result:joined_turn",
         "result:opened_turn",
+        "result:put_back",
         "task:input_taken",
         "task:lost",
         "task:promoted",

@@ -2,7 +2,7 @@
 
 use crate::hands::{self, Hands};
 use crate::processes::{Swept, assert_none_left, commands, shims};
-use crate::support::{doer, hello, world};
+use crate::support::{hello, world};
 use holon_domain::task::TaskStatus;
 use holon_testkit::World;
 use rustix::process::{Pid, Signal, kill_process};
@@ -107,6 +107,27 @@ fn stopping_an_agent_ends_its_tasks_and_the_command_of_its_turn() {
     assert_eq!(served.terminate().0, Some(0));
 }
 
+#[test]
+fn a_batch_whose_agent_is_stopped_ends_where_it_is_and_never_goes_on() {
+    let world = world();
+    let _swept = Swept(&world);
+    let served = world.serve(&["--model", &hands::model(&world)]);
+    let hands = Hands::of(&world);
+    let meeting = world.meeting("command");
+    let mark = |name: &str| format!("echo {name} >> ../../../marks");
+    let second = format!("{}; {}; sleep 60", mark("second"), meeting.shell());
+    let items = json!([{ "cmd": mark("first") }, { "cmd": second }, { "cmd": mark("third") }]);
+    hands.prompt(&[hands::call("ExecCommandBatch", json!({ "items": items }))]);
+    meeting.wait();
+    assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
+    hands.until(|status| status.active_tasks.is_empty());
+    assert_none_left(&world);
+    assert_eq!(world.run(&["agent", "start"]).code, Some(0));
+    let after = hands.call("ExecCommand", json!({ "cmd": "cat ../../../marks" }));
+    assert_eq!(after["stdout_preview"], "first\nsecond\n");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
 /// A run whose agent has a task and waits for a command, at the moment both are there.
 fn run_with_commands(world: &World) -> Child {
     let (task, command) = (world.meeting("task"), world.meeting("command"));
@@ -159,8 +180,8 @@ fn a_run_without_a_host_that_is_interrupted_leaves_no_process_to_run_on() {
     let _swept = Swept(&world);
     let child = run_with_commands(&world);
     interrupt(child);
-    let ran = world.run(&["run", "hi", "--model", &doer(&world, "true")]);
-    assert_eq!(ran.code, Some(0));
-    assert_none_left(&world);
+    // Nobody would end them before the next start.
+    assert_eq!(shims(&world), []);
+    assert_eq!(commands(&world), []);
     assert_eq!(crate::runs::agents_left(&world), [""; 0]);
 }

@@ -92,7 +92,7 @@ fn a_result_nobody_has_answered_is_put_back_by_a_stop_and_told_after_the_start()
     assert_eq!(results(&world)[0].status, QueueStatus::Queued);
     assert!(world.violations().is_empty(), "{:?}", world.violations());
     world.send(Input::Start);
-    let mut world = states::ready(world);
+    let world = states::ready(world);
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     assert_eq!(turn.message_seq, seq);
 }

@@ -108,7 +108,8 @@ async fn a_stop_that_reaches_nobody_by_the_records_kills_what_was_noted_before()
     tokio::time::pause();
     // Until nothing is left but to kill; that takes its own time.
     let polite = async {
-        tokio::time::sleep(Duration::from_secs(39)).await;
+        let then = tokio::time::Instant::now() + Duration::from_secs(39);
+        tokio::time::sleep_until(then).await;
         tokio::time::resume();
     };
     let (stopped, ()) = tokio::join!(task.stop(Duration::ZERO), polite);
