@@ -75,14 +75,20 @@ async fn processes_that_keep_forking_are_run_down() {
 #[tokio::test]
 async fn nobody_of_a_tree_sees_another_die_in_a_stop() {
     let place = Place::new();
-    let pipe = place.path().join("pipe");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-    // The first holds a pipe, and the last reads its end when the first dies; many stand between.
-    let cmd = "trap '' TERM; sleep 3600 3<> pipe > pipe & \
-        n=0; while [ $n -lt 150 ]; do sleep 3600 & n=$((n + 1)); done; \
-        sh -c \"echo up; read x; echo it died > seen\" < pipe";
-    let task = begin(place.spec(cmd)).await;
-    until_said(&task, 0, "up").await;
+    for pipe in ["of_first", "of_last"] {
+        let pipe = place.path().join(pipe);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    }
+    let up = Witness::new();
+    // The first and the last hold a pipe each, whose end the other reads when they die; many stand between.
+    let cmd = format!(
+        "trap '' TERM; sh -c 'exec 4<> of_first 4> of_first; read x; echo died > seen' < of_last & \
+         n=0; while [ $n -lt 150 ]; do sleep 3600 & n=$((n + 1)); done; \
+         sh -c 'exec 4> {}; read x; echo died > seen' 5> of_last < of_first",
+        up.path()
+    );
+    let task = begin(place.spec(&cmd)).await;
+    up.opened().await;
     let ended = task.stop(Duration::ZERO).await.unwrap();
     assert_eq!(ended.survivors, 0);
     assert!(!place.path().join("seen").exists());
@@ -98,13 +104,15 @@ async fn many_who_keep_forking_are_run_down() {
     let script = place.path().join("link");
     std::fs::write(&script, LINK).unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let up = Witness::new();
     // Never more than two of a chain are alive, and they come to an end by themselves should nobody stop them.
     let cmd = format!(
-        "exec 3> {}; n=0; while [ $n -lt 80 ]; do ./link 25 & n=$((n + 1)); done; echo up; exec sleep 3600",
-        witness.path()
+        "exec 3> {}; n=0; while [ $n -lt 40 ]; do ./link 50 & n=$((n + 1)); done; exec 4> {}; exec sleep 3600",
+        witness.path(),
+        up.path()
     );
     let task = begin(place.spec(&cmd)).await;
-    until_said(&task, 0, "up").await;
+    up.opened().await;
     let ended = task.stop(Duration::ZERO).await.unwrap();
     assert!(ended.stopped && ended.survivors == 0, "{ended:?}");
     witness.all_dead().await;
