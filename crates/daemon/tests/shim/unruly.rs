@@ -43,7 +43,8 @@ async fn a_command_of_a_batch_that_its_shim_does_not_stop_is_stopped_by_the_host
     tokio::time::pause();
     // So much time passes for the host alone that it is late; the stop takes its own time.
     let late = async {
-        tokio::time::sleep(Duration::from_millis(NEVER_MS + 9_000)).await;
+        let then = tokio::time::Instant::now() + Duration::from_millis(NEVER_MS + 9_000);
+        tokio::time::sleep_until(then).await;
         tokio::time::resume();
     };
     let (run, ()) = tokio::join!(host.run(order, CancellationToken::new()), late);
