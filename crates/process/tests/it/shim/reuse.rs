@@ -76,15 +76,27 @@ async fn found_again(place: &Place) -> (Box<Task>, i32, i32) {
     (task, number(1), number(3))
 }
 
-/// Waits until a number is nobody's. Whose parent has died is our child here, since we are the first process.
+/// Waits until a number is nobody's, and until whoever gets it now begins at another moment as the system counts them.
+/// Only a test can have a number back sooner. Whose parent has died is our child here, since we are the first process.
 async fn until_free(number: i32) {
     let free = async {
         while Path::new(&format!("/proc/{number}")).exists() {
             waitpid(Pid::from_raw(number), WaitOptions::NOHANG).ok();
             tokio::task::yield_now().await;
         }
+        let now = ticks();
+        while ticks() <= now + 1 {
+            tokio::task::yield_now().await;
+        }
     };
     tokio::time::timeout(FOREVER, free).await.expect("it dies");
+}
+
+/// Hundredths of a second since the system began.
+fn ticks() -> u64 {
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
+    let digits = uptime.split_whitespace().next().unwrap().replace('.', "");
+    digits.parse().unwrap()
 }
 
 #[test]
