@@ -1,8 +1,9 @@
 //! The system's table of processes: who is there, whose child, since when, and in what state.
 //!
-//! A number says nothing about who has it; with the moment it began it does, as long as the system runs. Nothing is
-//! signalled here, and [`Process::handle`] is the only way to somebody who is to be: a descriptor that is opened first
-//! and compared with the table afterwards, so that a number given to a stranger meanwhile leads nowhere.
+//! A number says nothing about who has it; with the moment it began it does, as long as the system runs: moments are
+//! counted in hundredths of a second, and numbers take far longer to come round. Nothing is signalled here, and
+//! [`Process::handle`] is the only way to somebody who is to be: a descriptor that is opened first and compared with the
+//! table afterwards, so that a number given to a stranger meanwhile leads nowhere.
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::OwnedFd;
