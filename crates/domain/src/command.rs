@@ -71,6 +71,44 @@ pub enum CommandEnd {
     TimedOut,
 }
 
+/// Shells report a death by signal as this plus the signal's number.
+const SIGNAL_BASE: i32 = 128;
+/// And a command that ran out of time as this.
+const TIMED_OUT_STATUS: i32 = 124;
+
+impl CommandEnd {
+    /// The exit status as a shell tells it.
+    #[must_use]
+    pub const fn exit_status(self) -> i32 {
+        match self {
+            Self::Exited { status } => status,
+            Self::Signalled { signal } => SIGNAL_BASE.saturating_add(signal),
+            Self::TimedOut => TIMED_OUT_STATUS,
+        }
+    }
+
+    /// The signal that ended it.
+    #[must_use]
+    pub const fn signal(self) -> Option<i32> {
+        match self {
+            Self::Signalled { signal } => Some(signal),
+            Self::Exited { .. } | Self::TimedOut => None,
+        }
+    }
+}
+
+impl CapturedStream {
+    /// What stands at its end.
+    #[must_use]
+    pub fn last(&self) -> &str {
+        if self.tail.is_empty() {
+            &self.head
+        } else {
+            &self.tail
+        }
+    }
+}
+
 /// A finished command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandOutput {

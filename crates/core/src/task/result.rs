@@ -15,11 +15,6 @@ use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskStatus};
 use holon_domain::{Timestamp, limits, text};
 use std::fmt::Write as _;
 
-/// Shells report a death by signal as this plus the signal's number.
-const SIGNAL_BASE: i32 = 128;
-/// And a command that ran out of time as this.
-const TIMED_OUT_STATUS: i32 = 124;
-
 /// The end a task comes to.
 pub(super) fn status(previous: TaskStatus, report: &TaskReport) -> TaskStatus {
     match report {
@@ -62,11 +57,7 @@ pub(super) fn end(task: &TaskRecord, report: &TaskReport, now: Timestamp) -> Tas
 }
 
 fn of_ended(task: &TaskRecord, output: &CommandOutput, now: Timestamp) -> TaskEnd {
-    let (exit_status, signal) = match output.end {
-        CommandEnd::Exited { status } => (status, None),
-        CommandEnd::Signalled { signal } => (SIGNAL_BASE.saturating_add(signal), Some(signal)),
-        CommandEnd::TimedOut => (TIMED_OUT_STATUS, None),
-    };
+    let (exit_status, signal) = (output.end.exit_status(), output.end.signal());
     let mut summary = match (task.status, output.end) {
         (TaskStatus::Cancelled, _) => "stopped".to_owned(),
         (_, CommandEnd::Exited { status }) => format!("exit {status}"),
@@ -156,7 +147,7 @@ fn last_words(stdout: &CapturedStream, stderr: &CapturedStream) -> LastWords {
     let both = [("", stdout), ("stderr:\n", stderr)];
     let printed: Vec<_> = both
         .iter()
-        .map(|(name, stream)| (*name, last(stream).trim_end()))
+        .map(|(name, stream)| (*name, stream.last().trim_end()))
         .filter(|(_, words)| !words.is_empty())
         .collect();
     let share = limits::TASK_SUMMARY_BYTES / printed.len().max(1);
@@ -164,7 +155,7 @@ fn last_words(stdout: &CapturedStream, stderr: &CapturedStream) -> LastWords {
         .iter()
         .map(|(name, words)| format!("{name}{}", text::suffix(words, share)))
         .collect();
-    let captured = |stream: &CapturedStream| stream.total_bytes <= last(stream).len() as u64;
+    let captured = |stream: &CapturedStream| stream.total_bytes <= stream.last().len() as u64;
     LastWords {
         text: parts.join("\n"),
         is_all: both.iter().all(|(_, stream)| captured(stream))
@@ -176,15 +167,6 @@ const fn streams(report: &TaskReport) -> (&CapturedStream, &CapturedStream) {
     match report {
         TaskReport::Ended(CommandOutput { stdout, stderr, .. })
         | TaskReport::Lost { stdout, stderr, .. } => (stdout, stderr),
-    }
-}
-
-/// What stands at the end of a capture.
-fn last(stream: &CapturedStream) -> &str {
-    if stream.tail.is_empty() {
-        &stream.head
-    } else {
-        &stream.tail
     }
 }
 

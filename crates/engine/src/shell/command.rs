@@ -94,9 +94,11 @@ impl Shell {
             });
         }
         let envelope = exec_command_batch::completed(&batch, &outcomes);
-        let output = kept(&envelope);
-        let keys = (1..=batch.items.len()).map(|number| key.item(number));
-        let ran = keys.map(|key| Ran { key, output }).collect();
+        let ran = |number: usize| Ran {
+            key: key.item(number),
+            output: kept_if(holon_tools::item_refers_to_files(&envelope, number)),
+        };
+        let ran = (1..=batch.items.len()).map(ran).collect();
         Some(Came {
             then: Afterwards::Commands(ran),
             ..Came::to(envelope)
@@ -161,7 +163,7 @@ pub(super) fn task_key(agent_home: &str, task: &TaskRecord) -> Option<CommandKey
 }
 
 fn ended(key: CommandKey, envelope: ToolEnvelope) -> Came {
-    let output = kept(&envelope);
+    let output = kept_if(holon_tools::refers_to_files(&envelope));
     Came {
         then: Afterwards::Commands(vec![Ran { key, output }]),
         ..Came::to(envelope)
@@ -188,8 +190,9 @@ fn goes_on(command: &ExecCommand, spec: CommandTaskSpec, running: &CommandRunnin
     }
 }
 
-fn kept(envelope: &ToolEnvelope) -> KeptOutput {
-    if holon_tools::refers_to_files(envelope) {
+/// Output stays where somebody was told of it.
+const fn kept_if(told: bool) -> KeptOutput {
+    if told {
         KeptOutput::Kept
     } else {
         KeptOutput::Dropped

@@ -235,8 +235,8 @@ impl Shell {
         cancel: CancellationToken,
     ) -> Option<Came> {
         let found = self.task(&errand.agent_id, &query.task_id).await;
-        let mut task = match found {
-            Ok(Some(task)) => task,
+        let (mut task, mut cut_short) = match found {
+            Ok(Some(task)) => (task, false),
             Ok(None) => return Some(unknown(errand, &query.task_id)),
             Err(_) => return Some(Came::to(unreadable(&errand.call))),
         };
@@ -244,8 +244,8 @@ impl Shell {
             && !task.status.is_terminal()
         {
             let waiting = self.wait_for_end(&errand.agent_id, &task, wait_ms);
-            task = tokio::select! {
-                task = waiting => task,
+            (task, cut_short) = tokio::select! {
+                waited = waiting => waited,
                 () = cancel.cancelled() => return None,
                 () = self.draining.cancelled() => return None,
             };
@@ -255,17 +255,23 @@ impl Shell {
         let max_bytes = task_output::shown_bytes(&query);
         let printed = self.ports.command.printed(&key, &query, max_bytes).await;
         let printed = printed.as_ref().map_err(String::as_str);
-        let envelope = task_output::envelope(&task, &query, printed, self.ports.clock.now());
+        let tell = if cut_short {
+            task_output::cut_short
+        } else {
+            task_output::envelope
+        };
+        let envelope = tell(&task, &query, printed, self.ports.clock.now());
         Some(Came::to(envelope))
     }
 
-    /// Waits until a task is over, its time is up, or something else wants the turn's attention, and returns its row.
+    /// Waits until a task is over, its time is up, or something else wants the turn's attention, and returns its row
+    /// and whether it was that.
     async fn wait_for_end(
         &self,
         agent_id: &AgentId,
         task: &TaskRecord,
         wait_ms: u64,
-    ) -> TaskRecord {
+    ) -> (TaskRecord, bool) {
         let mut news = self.writer.subscribe();
         let until = self.ports.clock.now().plus_millis(wait_ms);
         let (mut row, mut waits) = (task.clone(), true);
@@ -278,7 +284,7 @@ impl Shell {
                 interrupted = waiting;
             }
             if row.status.is_terminal() || interrupted || !waits {
-                return row;
+                return (row, interrupted);
             }
             // Whatever ended the wait, the row is looked at once more: an end on record is never told as running.
             waits = tokio::select! {

@@ -85,6 +85,7 @@ async fn a_look_at_a_task_does_not_keep_an_operator_waiting() {
     interject(&host, "main", "never mind").await;
     let (asked, told) = result(&house).await;
     assert!(told.contains("running for"), "{told}");
+    assert!(told.contains("was broken off"), "{told}");
     let [words] = interjected(&asked.request).try_into().expect("one");
     assert!(words.contains("never mind"), "{words}");
 }

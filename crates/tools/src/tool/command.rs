@@ -5,7 +5,7 @@
 
 use crate::input::Subject;
 use crate::preview::{Previews, Shown};
-use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
+use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput};
 use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES, TASK_SUMMARY_BYTES};
 use holon_domain::task::ArtifactRef;
 use holon_domain::text;
@@ -13,10 +13,6 @@ use holon_domain::tool::{ToolError, ToolErrorKind, ToolOutputBudget};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Shells report a death by signal as this plus the signal's number.
-const SIGNAL_BASE: i32 = 128;
-/// And a command that was stopped because its time was up as this.
-const TIMED_OUT_STATUS: i32 = 124;
 /// The detail of a lost command that holds its last output.
 pub(crate) const OUTPUT_TAIL: &str = "output_tail";
 /// The detail of a lost command that holds it as it was given.
@@ -93,15 +89,6 @@ pub(crate) fn cmd_preview(cmd: &str) -> String {
     let beginning = text::prefix(cmd, EVENT_PREVIEW_BYTES * 4);
     let line: Vec<&str> = beginning.split_whitespace().collect();
     text::preview(&line.join(" "), EVENT_PREVIEW_BYTES)
-}
-
-/// The exit status as shells tell it, and the signal, if it was one.
-pub(crate) const fn exit(end: CommandEnd) -> (i32, Option<i32>) {
-    match end {
-        CommandEnd::Exited { status } => (status, None),
-        CommandEnd::Signalled { signal } => (SIGNAL_BASE.saturating_add(signal), Some(signal)),
-        CommandEnd::TimedOut => (TIMED_OUT_STATUS, None),
-    }
 }
 
 /// Files that hold what was cut out of a command's output, and which of them is which stream.

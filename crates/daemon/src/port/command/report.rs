@@ -46,14 +46,14 @@ pub(super) async fn lost(place: &Place, reason: &str) -> TaskReport {
 /// The same for the call that waited for it.
 pub(super) async fn lost_failure(place: &Place, reason: &str) -> CommandFailure {
     let (stdout, stderr) = last_words(place).await;
-    let mut tail = last(&stdout).to_owned();
-    if !last(&stderr).trim().is_empty() {
+    let mut tail = stdout.last().to_owned();
+    if !stderr.last().trim().is_empty() {
         // The complaints say more about what went wrong, so they get their half.
         let half = TASK_SUMMARY_BYTES / 2;
         tail = format!(
             "{}\nstderr:\n{}",
             text::suffix(tail.trim_end(), half),
-            text::suffix(last(&stderr), half)
+            text::suffix(stderr.last(), half)
         );
     }
     CommandFailure::Lost {
@@ -122,14 +122,5 @@ fn at(facts: &StreamFacts, stream: CapturedStream) -> CapturedStream {
         path: Some(facts.path.to_string_lossy().into_owned()),
         lacks: lacks(facts),
         ..stream
-    }
-}
-
-/// What stands at the end of a capture.
-fn last(stream: &CapturedStream) -> &str {
-    if stream.tail.is_empty() {
-        &stream.head
-    } else {
-        &stream.tail
     }
 }

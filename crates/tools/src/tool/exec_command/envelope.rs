@@ -90,7 +90,7 @@ pub fn completed(command: &ExecCommand, output: &CommandOutput) -> ToolEnvelope 
         &output.stderr,
         preview::budget(shown_tokens(command.max_output_tokens)),
     );
-    let (exit_status, signal) = command::exit(output.end);
+    let (exit_status, signal) = (output.end.exit_status(), output.end.signal());
     let survivors = match output.survivors {
         0 => String::new(),
         count => format!(", with processes that could not be stopped: {count}"),

@@ -187,7 +187,7 @@ fn item(index: usize, command: &ExecCommand, outcome: &ItemOutcome, budget: usiz
 
 fn ran(bare: Item, command: &ExecCommand, output: &CommandOutput, budget: usize) -> Item {
     let previews: Previews = preview::streams(&output.stdout, &output.stderr, budget);
-    let (exit_status, signal) = command::exit(output.end);
+    let (exit_status, signal) = (output.end.exit_status(), output.end.signal());
     let (error_kind, error_message) = match output.end {
         CommandEnd::TimedOut => (
             Some(ToolErrorKind::CommandTimedOut),
