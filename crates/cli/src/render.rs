@@ -29,11 +29,14 @@ fn spelled(value: &impl Serialize) -> String {
     }
 }
 
-/// What is to be said of a run that is not simply done, and what to do next.
+/// What is to be said of a run that is not simply done, which tasks were stopped with it, and what to do next.
 pub(crate) fn run_status(response: &RunOnceResponse, providers: &Providers) -> Option<String> {
-    match response.final_status {
-        RunStatus::Completed => None,
-        RunStatus::Waiting => Some(waiting(response)),
+    let (happened, next) = match response.final_status {
+        RunStatus::Completed => {
+            let stopped = stopped_tasks(response, "the run");
+            return (!stopped.is_empty()).then(|| stopped.join("\n"));
+        }
+        RunStatus::Waiting => waiting(response),
         RunStatus::Failed => {
             let kind = response
                 .failure_artifact
@@ -41,16 +44,36 @@ pub(crate) fn run_status(response: &RunOnceResponse, providers: &Providers) -> O
                 .map_or("unknown", |failure| failure.kind.as_str());
             let next = attempt::remedy(&response.provider_attempt_timeline, providers)
                 .unwrap_or_else(|| "see every try with --json".to_owned());
-            Some(format!("run failed: {kind}\nnext: {next}"))
+            (format!("run failed: {kind}"), next)
         }
-        RunStatus::MaxTurnsExceeded => Some(format!(
-            "run was cut off after {} model rounds\nnext: allow more with --max-turns N",
-            response.model_rounds
-        )),
-    }
+        RunStatus::MaxTurnsExceeded => {
+            let rounds = text::counted(response.model_rounds, "model round");
+            let happened = format!("run was cut off after {rounds}");
+            (happened, "allow more with --max-turns N".to_owned())
+        }
+    };
+    let mut lines = vec![happened];
+    lines.extend(stopped_tasks(response, "it"));
+    lines.push(format!("next: {next}"));
+    Some(lines.join("\n"))
 }
 
-fn waiting(response: &RunOnceResponse) -> String {
+/// One line for each task that was stopped because its run was over.
+fn stopped_tasks(response: &RunOnceResponse, run: &str) -> Vec<String> {
+    let stopped = |entry: &&Value| entry.get("stopped_with_run") == Some(&Value::Bool(true));
+    let line = |entry: &Value| {
+        format!(
+            "stopped with {run}: {} ({}): {}",
+            words_at(entry, "/task/task_id"),
+            words_at(entry, "/task/status"),
+            text::preview(&words_at(entry, "/task/summary"), LINE_BYTES / 4)
+        )
+    };
+    response.tasks.iter().filter(stopped).map(line).collect()
+}
+
+/// What a run waits for, and what to do next.
+fn waiting(response: &RunOnceResponse) -> (String, String) {
     let reason = response
         .waiting_reason
         .as_ref()
@@ -61,14 +84,17 @@ fn waiting(response: &RunOnceResponse) -> String {
     } else {
         format!("it goes on while a host runs (holon serve); see: holon status --agent {id}")
     };
-    format!("run is waiting: {reason}\nnext: {next}")
+    (format!("run is waiting: {reason}"), next)
 }
 
 /// What a run cost.
 pub(crate) fn run_usage(response: &RunOnceResponse) -> String {
     format!(
-        "{} model rounds, {} tool calls, {} tokens read, {} written",
-        response.model_rounds, response.tool_calls, response.input_tokens, response.output_tokens
+        "{}, {}, {} tokens read, {} written",
+        text::counted(response.model_rounds, "model round"),
+        text::counted(response.tool_calls, "tool call"),
+        response.input_tokens,
+        response.output_tokens
     )
 }
 

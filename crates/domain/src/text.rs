@@ -1,4 +1,4 @@
-//! Cutting text without breaking a character, and estimating what it costs a model.
+//! Cutting text without breaking a character, counting in words, and estimating what a text costs a model.
 
 /// The longest prefix of `text` that fits in `max_bytes` and ends on a character boundary.
 #[must_use]
@@ -30,6 +30,13 @@ pub fn preview(text: &str, max_bytes: usize) -> String {
         "{}…",
         prefix(text, max_bytes.saturating_sub('…'.len_utf8()))
     )
+}
+
+/// A number of things in words: `1 model round`, `2 model rounds`.
+#[must_use]
+pub fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
 }
 
 /// Estimated model tokens: a quarter of the ASCII characters, one for each other.

@@ -1,5 +1,6 @@
 //! One-shot runs: admit one operator message, wait for the commit that settles it, gather what came of it.
 
+mod leaving;
 mod settled;
 
 use crate::acts::Acts;
@@ -14,7 +15,8 @@ use holon_domain::feed::FeedNotice;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
 use holon_domain::run::RunOnceResponse;
-use settled::{Settled, Standing, Waits};
+use settled::{Course, Over, Settled, Standing, Waits};
+use std::collections::BTreeSet;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -34,10 +36,16 @@ pub(crate) async fn run(
         max_rounds: request.max_rounds,
     };
     if request.agent_id.is_some() {
-        return answer(acts, &agent_id, ingress, waits).await;
+        let over = answer(acts, &agent_id, ingress, waits).await?;
+        return Ok(over.respond());
     }
+    let answered = async {
+        let mut over = answer(acts, &agent_id, ingress, waits).await?;
+        leaving::stop_tasks(acts, &mut over).await;
+        Ok(over.respond())
+    };
     let outcome = tokio::select! {
-        outcome = answer(acts, &agent_id, ingress, waits) => outcome,
+        outcome = answered => outcome,
         () = abandoned => Err(Error::ShuttingDown),
     };
     acts.shell().remove_afterwards(agent_id);
@@ -169,7 +177,7 @@ async fn answer(
     agent_id: &AgentId,
     ingress: Ingress,
     waits: Waits,
-) -> Result<RunOnceResponse, Error> {
+) -> Result<Over, Error> {
     let mut news = acts.shell().writer.subscribe();
     let log_end = acts
         .find(agent_id)
@@ -184,8 +192,8 @@ async fn answer(
         Err(error) => return Err(error),
     };
     loop {
-        if let Some(response) = gather(acts, &admitted, log_end, waits).await? {
-            return Ok(response);
+        if let Some(over) = gather(acts, &admitted, log_end, waits).await? {
+            return Ok(over);
         }
         tokio::select! {
             heard = hear_of(&mut news, agent_id) => heard?,
@@ -210,13 +218,13 @@ pub(crate) async fn hear_of(
     }
 }
 
-/// The response, if the message is settled and nothing that is waited for runs on.
+/// What came of the run, if its message is settled and nothing that is waited for runs on.
 async fn gather(
     acts: &Acts,
     admitted: &Admitted,
     log_end: u64,
     waits: Waits,
-) -> Result<Option<RunOnceResponse>, Error> {
+) -> Result<Option<Over>, Error> {
     let (agent_id, seq) = (admitted.agent_id.clone(), admitted.message_seq);
     let read = acts.shell().readers.read(move |reader| {
         let Some((no, agent)) = reader.agent(&agent_id)? else {
@@ -231,10 +239,12 @@ async fn gather(
                     tasks: crate::tasks::told(reader, no)?,
                 };
                 // The log may be long, so it is read once, when there is nothing more to wait for.
-                if settled.goes_on(&agent, waits) {
-                    Standing::GoesOn
-                } else {
-                    Standing::Settled(Box::new(settled), reader.turn_entries(no, log_end + 1)?)
+                match settled.course(&agent, waits) {
+                    Course::GoesOn => Standing::GoesOn,
+                    course @ (Course::CutOff | Course::Done) => {
+                        let entries = reader.turn_entries(no, log_end + 1)?;
+                        Standing::Over(Box::new(settled), course, entries)
+                    }
                 }
             }
             None => Standing::Open,
@@ -248,9 +258,14 @@ async fn gather(
         });
     };
     match (standing, agent.lifecycle) {
-        (Standing::Settled(settled, entries), _) => {
-            Ok(Some(settled.respond(admitted, &agent, entries)))
-        }
+        (Standing::Over(settled, course, entries), _) => Ok(Some(Over {
+            admitted: admitted.clone(),
+            agent,
+            settled: *settled,
+            course,
+            entries,
+            stopped: BTreeSet::new(),
+        })),
         (Standing::GoesOn, _) | (Standing::Open, Lifecycle::Booting | Lifecycle::Runnable) => {
             Ok(None)
         }

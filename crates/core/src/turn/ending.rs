@@ -47,9 +47,10 @@ impl Ending {
         }
     }
 
-    pub(super) fn max_rounds(round: &RoundInHand, rounds: u32) -> Self {
+    pub(super) fn max_rounds(round: &RoundInHand, rounds: u64) -> Self {
         let summary = format!(
-            "stopped after {rounds} model rounds, the most this request allowed; allow more with --max-turns"
+            "stopped after {}, the most this request allowed; allow more with --max-turns",
+            text::counted(rounds, "model round")
         );
         let failure = Failure::runtime("max_turns_exceeded", &summary);
         Self {

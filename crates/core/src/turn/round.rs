@@ -88,9 +88,8 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     let has_calls = !round.calls.is_empty();
     // What asks for another round meets the bound; a rest ends the turn by itself.
     if bound_reached && (cut_off || has_calls && !rests(round)) {
-        let refusal = || round_bound_error(turn.rounds);
-        calls::refuse_all(draft, &turn, round, refusal);
-        let rounds = turn.rounds;
+        let rounds = rounds_so_far(draft, &turn);
+        calls::refuse_all(draft, &turn, round, || round_bound_error(rounds));
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     if cut_off && turn.output_limit_hits > limits::OUTPUT_LIMIT_RECOVERIES {
@@ -112,6 +111,15 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     end::end(draft, &turn, Ending::finished(round));
 }
 
+/// The rounds of the request that set the bound. All a temporary agent does is one request, over however many turns.
+fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
+    if draft.agent.identity.temporary {
+        draft.agent.totals.model_rounds
+    } else {
+        u64::from(turn.rounds)
+    }
+}
+
 /// Whether the round is nothing but a call to rest.
 fn rests(round: &RoundInHand) -> bool {
     matches!(round.calls.as_slice(), [(_, Ok(Intent::Sleep { .. }))])
@@ -126,10 +134,11 @@ fn truncated_error() -> ToolError {
     .retryable()
 }
 
-fn round_bound_error(rounds: u32) -> ToolError {
+fn round_bound_error(rounds: u64) -> ToolError {
+    let allowed = text::counted(rounds, "model round");
     ToolError::new(
         ToolErrorKind::RunAborted,
-        format!("not run: the request allowed {rounds} model rounds and this was the last"),
+        format!("not run: the request allowed {allowed} and this was the last"),
     )
 }
 

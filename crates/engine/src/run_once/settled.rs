@@ -7,7 +7,7 @@ use holon_domain::attempt::{AttemptTimeline, TokenUsage};
 use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::closure::ClosureOutcome;
-use holon_domain::failure::FailureArtifact;
+use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueView;
@@ -15,7 +15,12 @@ use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::LogSeq;
+use holon_domain::{TaskId, text};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Kind of the failure of a run that met its round bound.
+const MAX_TURNS_EXCEEDED: &str = "max_turns_exceeded";
 
 /// What a run is waited for beyond its answer.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +37,30 @@ pub(super) enum Standing {
     Open,
     /// It is, and something that is waited for runs on.
     GoesOn,
-    /// It is over; with the log since it began.
-    Settled(Box<Settled>, Vec<(LogSeq, LogEntry)>),
+    /// It is over, in this way; with the log since it began.
+    Over(Box<Settled>, Course, Vec<(LogSeq, LogEntry)>),
+}
+
+/// What becomes of a run whose message is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Course {
+    /// It goes on.
+    GoesOn,
+    /// Its rounds are used up, and the agent would have been told of more.
+    CutOff,
+    /// There is nothing more to wait for.
+    Done,
+}
+
+/// A run that is over, and all that its response is made of.
+pub(super) struct Over {
+    pub(super) admitted: Admitted,
+    pub(super) agent: AgentRecord,
+    pub(super) settled: Settled,
+    pub(super) course: Course,
+    pub(super) entries: Vec<(LogSeq, LogEntry)>,
+    /// Its tasks that were stopped because it was over.
+    pub(super) stopped: BTreeSet<TaskId>,
 }
 
 /// A settled message and what stands around it, as one read saw it.
@@ -50,49 +77,93 @@ pub(super) struct Settled {
 impl Settled {
     /// Whether tasks run whose end the agent will be told, or such an end is still to be taken up. A run that failed or
     /// has used up its rounds waits for nothing.
-    pub(super) fn goes_on(&self, agent: &AgentRecord, waits: Waits) -> bool {
-        let used = agent.totals.model_rounds;
-        let spent = waits.max_rounds.is_some_and(|max| used >= u64::from(max));
+    pub(super) fn course(&self, agent: &AgentRecord, waits: Waits) -> Course {
+        if !waits.for_tasks || self.brief.kind == BriefKind::Failure {
+            return Course::Done;
+        }
         let in_turn = agent.open_turn.as_ref();
-        let is_told = in_turn.is_some_and(|turn| turn.message_kind == MessageKind::TaskResult);
-        if !waits.for_tasks || self.brief.kind == BriefKind::Failure || spent && !is_told {
-            return false;
+        if in_turn.is_some_and(|turn| turn.message_kind == MessageKind::TaskResult) {
+            return Course::GoesOn;
         }
         let will_be = |task: &TaskRecord| task.terminal_reentry && !task.status.is_terminal();
-        self.tasks.iter().any(will_be) || self.queue.interjections > 0 || is_told
+        if !self.tasks.iter().any(will_be) && self.queue.interjections == 0 {
+            return Course::Done;
+        }
+        let used = agent.totals.model_rounds;
+        if waits.max_rounds.is_some_and(|max| used >= u64::from(max)) {
+            Course::CutOff
+        } else {
+            Course::GoesOn
+        }
     }
+}
 
-    pub(super) fn respond(
-        self,
-        admitted: &Admitted,
-        agent: &AgentRecord,
-        entries: Vec<(LogSeq, LogEntry)>,
-    ) -> RunOnceResponse {
+impl Over {
+    pub(super) fn respond(self) -> RunOnceResponse {
         // A temporary agent has nothing but this run, so everything it said and did belongs to it.
-        let whole = agent.identity.temporary;
+        let whole = self.agent.identity.temporary;
         let scope = if whole {
             Scope::All
         } else {
-            Scope::Message(admitted.message_seq)
+            Scope::Message(self.admitted.message_seq)
         };
-        let tally = Tally::of(entries.into_iter().map(|(_, entry)| entry), scope);
-        let brief = if whole {
-            self.newest.unwrap_or(self.brief)
-        } else {
-            self.brief
-        };
+        let tasks = self.tasks();
+        let mut tally = Tally::of(self.entries.into_iter().map(|(_, entry)| entry), scope);
+        if self.course == Course::CutOff {
+            tally.failure = Some(cut_off(tally.rounds));
+        }
+        let Settled {
+            queue,
+            brief,
+            newest,
+            ..
+        } = self.settled;
+        let brief = newest.filter(|_| whole).unwrap_or(brief);
+        respond(&self.admitted, &self.agent, &queue, (brief, tasks), tally)
+    }
+
+    /// The tasks of the run, oldest first.
+    fn tasks(&self) -> Vec<Value> {
+        let whole = self.agent.identity.temporary;
         let of_run = |task: &&TaskRecord| {
-            whole || task.parent_message_id.as_ref() == Some(&admitted.message_id)
+            whole || task.parent_message_id.as_ref() == Some(&self.admitted.message_id)
         };
-        let tasks = self.tasks.iter().rev().filter(of_run);
-        let tasks = tasks.map(|task| json!({ "task": task.output_snapshot() }));
-        respond(
-            admitted,
-            agent,
-            &self.queue,
-            (brief, tasks.collect()),
-            tally,
-        )
+        let tasks = self.settled.tasks.iter().rev().filter(of_run);
+        tasks
+            .map(|task| {
+                let mut snapshot = task.output_snapshot();
+                if whole {
+                    // Its files go with its agent, before anybody could read them.
+                    snapshot.artifacts.clear();
+                    (snapshot.output_artifact, snapshot.stderr_artifact) = (None, None);
+                }
+                let mut told = json!({ "task": snapshot });
+                if self.stopped.contains(&task.id) {
+                    told["stopped_with_run"] = json!(true);
+                }
+                told
+            })
+            .collect()
+    }
+}
+
+/// Why a run ended whose agent had said what it had to say, and would have been told of more.
+fn cut_off(rounds: u64) -> FailureArtifact {
+    let rounds = text::counted(rounds, "model round");
+    FailureArtifact {
+        category: FailureCategory::Runtime,
+        kind: MAX_TURNS_EXCEEDED.to_owned(),
+        summary: format!(
+            "stopped after {rounds}, the most this request allowed, while its tasks were running; allow more with \
+             --max-turns"
+        ),
+        provider: None,
+        model_ref: None,
+        status: None,
+        task_id: None,
+        exit_status: None,
+        source_chain: Vec::new(),
+        metadata: Default::default(),
     }
 }
 
@@ -212,7 +283,7 @@ fn respond(
     let closure = assess(agent, queue).closure;
     let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
     let final_status = match (&tally.failure, brief.kind) {
-        (Some(failure), _) if failure.kind == "max_turns_exceeded" => RunStatus::MaxTurnsExceeded,
+        (Some(failure), _) if failure.kind == MAX_TURNS_EXCEEDED => RunStatus::MaxTurnsExceeded,
         (Some(_), _) | (None, BriefKind::Failure) => RunStatus::Failed,
         (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
         (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,

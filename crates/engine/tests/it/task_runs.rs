@@ -4,7 +4,7 @@ use crate::house::{House, agent, briefs};
 use crate::ports::{calls, failure, says};
 use crate::runs::{request, run};
 use crate::talk::{current, interjected};
-use holon_domain::limits::{CALLS_PER_ROUND, TASKS_PER_AGENT};
+use holon_domain::limits::{CALLS_PER_ROUND, TASK_STOP_GRACE_MS, TASKS_PER_AGENT};
 use holon_domain::model::ModelFailureKind;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_engine::request::RunRequest;
@@ -136,7 +136,34 @@ async fn a_temporary_run_does_not_wait_for_a_task_it_stopped_itself() {
 }
 
 #[tokio::test]
-async fn a_temporary_run_that_fails_is_answered_at_once_and_ends_its_task_before_its_home_goes() {
+async fn a_temporary_run_that_fails_ends_its_task_first_and_tells_how_that_ended() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[background("make")]));
+    let task = house.commands.next().await;
+    let refused = Err(failure(ModelFailureKind::Auth));
+    house.model.next().await.answer(refused);
+    let response = waiting.await.expect("runs").expect("a response");
+    assert_eq!(response.final_status, RunStatus::Failed);
+    let told = &response.tasks[0];
+    assert_eq!(told["task"]["status"], "cancelled");
+    assert_eq!(told["stopped_with_run"], true);
+    let stops = house.commands.told().stops;
+    let asked = [(task.name().to_owned(), TASK_STOP_GRACE_MS)];
+    assert_eq!(stops, asked, "it may clear up");
+    host.shut_down().await.expect("goes down");
+    assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_task_that_does_not_end_holds_up_the_answer_for_a_bounded_time_and_the_home_goes_after_it()
+ {
     let house = House::new();
     let host = house.start().await;
     let acts = host.acts();
@@ -150,11 +177,16 @@ async fn a_temporary_run_that_fails_is_answered_at_once_and_ends_its_task_before
     task.clings();
     let refused = Err(failure(ModelFailureKind::Auth));
     house.model.next().await.answer(refused);
+    house.commands.stops(1).await;
+    while !waiting.is_finished() {
+        // Its wait may not have begun yet.
+        house.clock.advance(1_000);
+        host.reads().agents().await.expect("a list");
+    }
     let response = waiting.await.expect("runs").expect("a response");
-    assert_eq!(response.final_status, RunStatus::Failed);
-    assert_eq!(response.tasks[0]["task"]["status"], "running");
-    let stops = house.commands.stops(1).await;
-    assert_eq!(stops, [(task.name().to_owned(), 0)], "by force");
+    assert_eq!(response.tasks[0]["task"]["status"], "cancelling");
+    let stops = house.commands.stops(2).await;
+    assert_eq!(stops[1], (task.name().to_owned(), 0), "by force");
     let removed = || house.homes.removed.load(Ordering::Relaxed);
     let (down, before) = tokio::join!(host.shut_down(), async {
         let before = removed();
@@ -299,7 +331,51 @@ async fn the_rounds_of_a_run_are_bounded_over_all_its_turns() {
     let response = waiting.await.expect("runs").expect("a response");
     assert_eq!(response.final_status, RunStatus::MaxTurnsExceeded);
     assert_eq!(response.model_rounds, 3);
+    let failure = response.failure_artifact.expect("a failure").summary;
+    assert!(
+        failure.starts_with("stopped after 3 model rounds, "),
+        "{failure}"
+    );
     host.shut_down().await.expect("goes down");
+}
+
+#[tokio::test]
+async fn a_run_whose_rounds_are_used_up_while_its_task_runs_is_cut_off_and_says_so() {
+    let house = House::new();
+    let host = house.start().await;
+    let request = RunRequest {
+        max_rounds: Some(2),
+        ..request("build it")
+    };
+    let outcome = run(&host, request, async {
+        house
+            .model
+            .next()
+            .await
+            .answer(calls(&[background("make")]));
+        house.model.next().await.answer(says("it is being built"));
+    });
+    let response = outcome.await.expect("a response");
+    assert_eq!(response.final_status, RunStatus::MaxTurnsExceeded);
+    assert_eq!(response.final_text, "it is being built");
+    let failure = response.failure_artifact.expect("a failure");
+    assert_eq!(failure.kind, "max_turns_exceeded");
+    assert!(
+        failure
+            .summary
+            .starts_with("stopped after 2 model rounds, the most this request allowed"),
+        "{}",
+        failure.summary
+    );
+    let [told] = response.tasks.try_into().expect("one task");
+    assert_eq!(told["task"]["status"], "cancelled");
+    assert_eq!(told["stopped_with_run"], true);
+    assert_eq!(
+        told["task"]["artifacts"],
+        json!([]),
+        "its files go with its agent"
+    );
+    assert!(told["task"].get("output_artifact").is_none());
 }
 
 #[tokio::test]

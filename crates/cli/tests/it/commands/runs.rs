@@ -96,3 +96,42 @@ fn a_named_agent_answers_at_once_and_its_status_lists_the_task() {
     assert!(!world.run(&["status"]).answer().contains("\ntask "));
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn a_run_whose_rounds_are_used_up_names_the_task_that_was_stopped_with_it() {
+    let world = world();
+    let _swept = Swept(&world);
+    let model = starter(&world, "sleep 60");
+    let args = ["run", "go", "--model", &model, "--max-turns", "2"];
+    let told = world.run(&args);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    assert_eq!(told.stdout, "Started.\n");
+    let lines: Vec<&str> = told.stderr.lines().collect();
+    let [cut_off, stopped, next] = lines.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert_eq!(*cut_off, "run was cut off after 2 model rounds");
+    assert!(stopped.starts_with("stopped with it: task_"), "{stopped}");
+    assert!(stopped.ends_with(" (cancelled): sleep 60"), "{stopped}");
+    assert_eq!(*next, "next: allow more with --max-turns N");
+    assert_none_left(&world);
+    let answer = world.run(&[&args[..], &["--json"]].concat()).json();
+    assert_eq!(answer["final_status"], "max_turns_exceeded", "{answer:#}");
+    assert_eq!(answer["tasks"][0]["task"]["status"], "cancelled");
+    assert_eq!(answer["tasks"][0]["stopped_with_run"], true);
+    assert_eq!(answer["tasks"][0]["task"]["artifacts"], json!([]));
+}
+
+#[test]
+fn a_run_that_does_not_wait_for_its_tasks_says_which_it_stopped() {
+    let world = world();
+    let _swept = Swept(&world);
+    let model = starter(&world, "sleep 60");
+    let told = world.run(&["run", "go", "--model", &model, "--no-wait-for-tasks"]);
+    assert_eq!((told.code, told.stdout.as_str()), (Some(0), "Started.\n"));
+    assert!(
+        told.stderr.starts_with("stopped with the run: task_"),
+        "{told:?}"
+    );
+    assert_none_left(&world);
+}
