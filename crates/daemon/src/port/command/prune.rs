@@ -46,7 +46,13 @@ fn remove_oldest(home: &Path, mut files: Vec<File>, limit: u64) -> io::Result<()
 
 fn files(dir: &Path) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(dir)? {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        // The agent was removed, and its home with it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
         let entry = entry?;
         let name = entry.file_name();
         let command = name
@@ -129,6 +135,13 @@ mod tests {
         std::fs::remove_file(outputs(home.path()).join("task_a.log")).unwrap();
         remove_oldest(home.path(), found, 0).unwrap();
         assert_eq!(left(home.path()), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn a_home_that_is_gone_already_is_no_error() {
+        let home = home(&["task_a.log"]);
+        std::fs::remove_dir_all(outputs(home.path())).unwrap();
+        prune(home.path(), 0).await.unwrap();
     }
 
     #[tokio::test]
