@@ -126,7 +126,10 @@ impl CommandHost for Instantly {
         TaskReport::Ended(nothing())
     }
     async fn stop(&self, _: &CommandKey, _: u64) -> TaskReport {
-        TaskReport::Ended(nothing())
+        TaskReport::Ended(CommandOutput {
+            stopped: true,
+            ..nothing()
+        })
     }
     async fn input(&self, _: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
         Ok(input.input.len() as u64)

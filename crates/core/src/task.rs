@@ -3,7 +3,7 @@
 //! | status | holds | end reported | asked to stop | agent stopped or removed | restart |
 //! |---|---|---|---|---|---|
 //! | queued, running | `WatchTask` | completed or failed; interrupted when nothing is proven | cancelling | cancelling | watched again |
-//! | cancelling | `StopTask` | cancelled; interrupted when nothing is proven | by force | by force when removed | stopped again |
+//! | cancelling | `StopTask` | cancelled; completed or failed when it had ended by itself; interrupted when nothing is proven | by force | by force when removed | stopped again |
 //! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
 //!
 //! The row of an end and the queued result are one decision. A result is queued unless somebody stopped the task on
@@ -213,7 +213,7 @@ pub(crate) fn ended(
     let previous = task.status;
     task.effect = None;
     task.updated_at = draft.now;
-    task.status = result::status(previous, report);
+    task.status = result::status(report);
     let end = result::end(&task, report, draft.now);
     let reason = end.result_summary.clone();
     task.end = Some(end);

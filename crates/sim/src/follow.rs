@@ -9,6 +9,7 @@ use crate::violation::Verdict;
 use crate::world::{Flight, Stage, World};
 use holon_core::{Input, Stamp};
 use holon_domain::TaskId;
+use holon_domain::command::CommandOutput;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::task::{TaskRecord, TaskReport};
 use holon_engine::ports::CommandKey;
@@ -62,7 +63,15 @@ impl World {
             return Ok(Step::on(record, Stage::AskedToEnd));
         }
         let told = begun.or_else(|| keys.first());
+        let cut_short = keys.iter().any(|key| !self.was_begun(key));
         let report = told.and_then(|key| self.bench.commands.report(key));
+        let report = report.map(|report| match report {
+            TaskReport::Ended(output) if cut_short => TaskReport::Ended(CommandOutput {
+                stopped: true,
+                ..output
+            }),
+            TaskReport::Ended(_) | TaskReport::Lost { .. } => report,
+        });
         Ok(report.map_or(Step::Nothing, |report| ended(record, id, report)))
     }
 

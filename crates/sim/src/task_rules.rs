@@ -69,8 +69,8 @@ pub(crate) fn is_true(row: &TaskRecord, bench: &Bench, home: &str) -> Verdict<()
         (TaskStatus::Failed, Some(State::Over { end, stopped, .. })) => {
             !stopped && *end != CommandEnd::Exited { status: 0 }
         }
-        (TaskStatus::Cancelled, Some(State::Over { .. }))
-        | (TaskStatus::Interrupted, None | Some(State::Lost | State::NotStarted | State::Barred)) => {
+        (TaskStatus::Cancelled, Some(State::Over { stopped, .. })) => *stopped,
+        (TaskStatus::Interrupted, None | Some(State::Lost | State::NotStarted | State::Barred)) => {
             true
         }
         (_, _) => false,

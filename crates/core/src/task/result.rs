@@ -15,11 +15,12 @@ use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskStatus};
 use holon_domain::{Timestamp, limits, text};
 use std::fmt::Write as _;
 
-/// The end a task comes to.
-pub(super) fn status(previous: TaskStatus, report: &TaskReport) -> TaskStatus {
+/// The end a task comes to. Only what a stop has ended is cancelled: a command that was done before one reached it has
+/// an end of its own.
+pub(super) const fn status(report: &TaskReport) -> TaskStatus {
     match report {
         TaskReport::Lost { .. } => TaskStatus::Interrupted,
-        TaskReport::Ended(_) if previous == TaskStatus::Cancelling => TaskStatus::Cancelled,
+        TaskReport::Ended(output) if output.stopped => TaskStatus::Cancelled,
         TaskReport::Ended(output) => match output.end {
             CommandEnd::Exited { status: 0 } => TaskStatus::Completed,
             CommandEnd::Exited { .. } | CommandEnd::Signalled { .. } | CommandEnd::TimedOut => {

@@ -124,7 +124,7 @@ fn task_stop(draft: &mut Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelop
     let seconds = limits::TASK_STOP_GRACE_MS / 1_000;
     let summary = match taken {
         StopTaken::Asked => format!(
-            "{id} is asked to end and killed with everything it started after {seconds} s; its end starts no turn"
+            "{id} is asked to end and killed with everything it started after {seconds} s; its end starts no turn, TaskStatus tells it"
         ),
         StopTaken::Forced => format!("{id} is killed with everything it started"),
         StopTaken::Over => format!("{id} is over already"),

@@ -168,6 +168,17 @@ pub(crate) fn ended(end: CommandEnd) -> TaskReport {
     })
 }
 
+/// It ended because it was told to.
+pub(crate) fn stopped() -> TaskReport {
+    match ended(CommandEnd::Signalled { signal: 15 }) {
+        TaskReport::Ended(output) => TaskReport::Ended(CommandOutput {
+            stopped: true,
+            ..output
+        }),
+        lost @ TaskReport::Lost { .. } => lost,
+    }
+}
+
 pub(crate) fn exited(status: i32) -> TaskReport {
     ended(CommandEnd::Exited { status })
 }
@@ -181,12 +192,13 @@ pub(crate) fn lost() -> TaskReport {
 }
 
 /// Every report there is, by name.
-pub(crate) fn reports() -> [(&'static str, TaskReport); 5] {
+pub(crate) fn reports() -> [(&'static str, TaskReport); 6] {
     [
         ("exit 0", exited(0)),
         ("exit 3", exited(3)),
         ("signal 9", ended(CommandEnd::Signalled { signal: 9 })),
         ("timed out", ended(CommandEnd::TimedOut)),
+        ("stopped", stopped()),
         ("lost", lost()),
     ]
 }

@@ -132,10 +132,9 @@ fn assert_tasks(world: &World) {
                 && kept.entry.envelope.task_id.as_ref() == Some(&task.id)
         });
         assert_eq!(queued.count(), results as usize, "results of {task:?}");
-        let stopped = task.status == TaskStatus::Cancelling || task.status == TaskStatus::Cancelled;
         assert!(
-            !(stopped && task.terminal_reentry),
-            "told although stopped: {task:?}"
+            task.status != TaskStatus::Cancelling || !task.terminal_reentry,
+            "to be told although it is being stopped: {task:?}"
         );
         assert_followed(world, task);
     }

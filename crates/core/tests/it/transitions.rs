@@ -102,6 +102,7 @@ fn reports(world: &World) -> Vec<(&'static str, Input)> {
     vec![
         ("task ended: exit 0", ended(stamp, commands::exited(0))),
         ("task ended: exit 3", ended(stamp, commands::exited(3))),
+        ("task ended: stopped", ended(stamp, commands::stopped())),
         ("task lost", ended(stamp, commands::lost())),
         (
             "task ended, stale generation",

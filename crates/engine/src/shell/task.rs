@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::ports::{CommandContext, CommandKey, KeptOutput};
 use crate::run_once::hear_of;
 use holon_core::{Input, Reply, Stamp};
+use holon_domain::command::CommandOutput;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskReport};
@@ -95,19 +96,29 @@ impl Shell {
         grace_ms: u64,
     ) -> TaskReport {
         let mut report = None;
+        let mut cut_short = false;
         let keys = task.command().map(|spec| commands_of(key, spec));
         for item in keys.unwrap_or_default() {
             let begun = self.ports.command.was_begun(&item).await;
             let stopped = self.ports.command.stop(&item, grace_ms).await;
+            cut_short |= !begun;
             if begun || report.is_none() {
                 report = Some(stopped);
             }
         }
-        report.unwrap_or_else(|| TaskReport::Lost {
+        let report = report.unwrap_or_else(|| TaskReport::Lost {
             reason: "nothing of it was begun".to_owned(),
             stdout: Default::default(),
             stderr: Default::default(),
-        })
+        });
+        match report {
+            // Where a command was still to come, the stop ended the call, however its last one ended.
+            TaskReport::Ended(output) if cut_short => TaskReport::Ended(CommandOutput {
+                stopped: true,
+                ..output
+            }),
+            TaskReport::Ended(_) | TaskReport::Lost { .. } => report,
+        }
     }
 
     /// A task that is not over and by what its command is found. A row that cannot be read is tried again.

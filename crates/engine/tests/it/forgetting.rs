@@ -51,7 +51,7 @@ async fn a_result_that_comes_too_late_forgets_nothing() {
         .await
         .expect("stopped");
     until_event(&host, "main", "effect_outcome_dropped").await;
-    house.task_is("main", TaskStatus::Cancelled).await;
+    house.task_is("main", TaskStatus::Completed).await;
     let forgets = house.commands.forgets(1).await;
     assert_eq!(
         forgets,
@@ -72,7 +72,7 @@ async fn a_result_no_decision_could_be_made_on_forgets_nothing_and_its_turn_is_g
     assert_eq!(told[0].kind, BriefKind::Failure);
     let stops = house.commands.stops(1).await;
     assert_eq!(stops, [(command.name().to_owned(), TASK_STOP_GRACE_MS)]);
-    let row = house.task_is("main", TaskStatus::Cancelled).await;
+    let row = house.task_is("main", TaskStatus::Completed).await;
     assert_eq!(row.id, command.task_id(), "it was taken over as a task");
     let forgets = house.commands.forgets(1).await;
     assert_eq!(forgets.len(), 1, "after its end as a task");

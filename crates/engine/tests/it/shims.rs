@@ -60,6 +60,8 @@ struct Command {
     on_input: OnInput,
     /// Whether it does not answer, though it runs.
     silent: bool,
+    /// Whether it was asked to end while it ran.
+    stopping: bool,
     /// Whether its end is found by a call that is called off at the same moment.
     outruns: bool,
     stdout: String,
@@ -89,6 +91,8 @@ enum OnStop {
     OutlivesItsGrace,
     /// Not even that helps before the test says so.
     Clings,
+    /// It was done before it was asked.
+    IsDone,
 }
 
 /// What a command does with input.
@@ -256,6 +260,11 @@ impl Shim {
         self.with(|command| command.on_stop = OnStop::Clings);
     }
 
+    /// It is done by itself at the moment it is asked to end.
+    pub(crate) fn is_done_when_it_is_asked_to_end(&self) {
+        self.with(|command| command.on_stop = OnStop::IsDone);
+    }
+
     /// Whoever waits for it when the call is called off hears of its end in the same moment.
     pub(crate) fn ends_as_its_call_is_called_off(&self) {
         self.with(|command| command.outruns = true);
@@ -349,6 +358,7 @@ impl Command {
             on_stop: OnStop::Ends,
             on_input: OnInput::Takes,
             silent: false,
+            stopping: false,
             outruns: false,
             stdout: String::new(),
             stderr: String::new(),
@@ -369,7 +379,7 @@ impl Command {
             duration_ms: now.millis_since(self.began),
             leftovers: 0,
             survivors: 0,
-            stopped: false,
+            stopped: self.stopping,
         });
     }
 

@@ -132,6 +132,45 @@ async fn stopping_in_the_middle_of_a_batch_ends_what_runs_and_bars_what_has_not_
 }
 
 #[tokio::test]
+async fn a_task_that_was_done_before_the_stop_reached_it_is_on_record_as_done() {
+    let house = House::new();
+    let (host, task) = with_task(&house, "make").await;
+    task.prints("built");
+    task.is_done_when_it_is_asked_to_end();
+    host.acts()
+        .stop_agent(&agent("main"))
+        .await
+        .expect("stopped");
+    let row = house.task_is("main", TaskStatus::Completed).await;
+    let end = row.end.expect("an end");
+    assert_eq!((end.exit_status, end.signal), (Some(0), None));
+    assert_eq!(end.failure_artifact, None);
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_batch_that_was_stopped_between_two_commands_is_cancelled() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "look").await;
+    let items = json!([{ "cmd": "one" }, { "cmd": "two" }]);
+    let round = calls(&[("ExecCommandBatch", json!({ "items": items }))]);
+    house.model.next().await.answer(round);
+    house
+        .commands
+        .next()
+        .await
+        .is_done_when_it_is_asked_to_end();
+    host.acts()
+        .stop_agent(&agent("main"))
+        .await
+        .expect("stopped");
+    house.task_is("main", TaskStatus::Cancelled).await;
+    assert!(house.commands.is_quiet(), "the second is never begun");
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
 async fn a_stopped_agent_refuses_and_keeps_its_queue_for_its_next_start() {
     let house = House::new();
     let host = house.with_main().await;

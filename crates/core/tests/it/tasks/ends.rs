@@ -77,7 +77,7 @@ fn standing(status: TaskStatus) -> World {
         TaskStatus::Failed => drop(report(&mut world, 0, commands::exited(1))),
         TaskStatus::Cancelled => {
             world = standing(TaskStatus::Cancelling);
-            report(&mut world, 0, commands::exited(0));
+            report(&mut world, 0, commands::stopped());
         }
         TaskStatus::Interrupted => drop(report(&mut world, 0, commands::lost())),
     }

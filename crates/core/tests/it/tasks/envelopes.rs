@@ -60,7 +60,7 @@ fn the_stop_of_a_task() {
     let stop = || vec![commands::task_stop(&id)];
     insta::assert_snapshot!("stop_asked", last_of(&mut world, stop()));
     insta::assert_snapshot!("stop_forced", last_of(&mut world, stop()));
-    report(&mut world, 0, commands::exited(0));
+    report(&mut world, 0, commands::stopped());
     insta::assert_snapshot!("stop_over", last_of(&mut world, stop()));
 }
 

@@ -29,7 +29,7 @@ fn a_task_is_asked_to_stop_then_forced_and_then_it_is_over() {
     assert_eq!(followed(&world, &world.tasks[0]), "force");
     assert_eq!(world.violations(), []);
 
-    report(&mut world, 0, commands::exited(0));
+    report(&mut world, 0, commands::stopped());
     assert_eq!(world.tasks[0].status, TaskStatus::Cancelled);
     let over = world.tasks[0].clone();
     stop_first(&mut world);
@@ -64,6 +64,35 @@ fn a_task_that_was_stopped_starts_no_turn_and_is_not_told() {
         assert!(world.tasks[0].status.is_terminal());
         assert_eq!(results(&world).len(), 0);
         assert_eq!(world.agent.open_turn, None);
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn a_command_that_ended_by_itself_before_the_stop_reached_it_has_its_own_end() {
+    for (reported, status, words) in [
+        (
+            commands::exited(0),
+            TaskStatus::Completed,
+            "exit 0 after 1500 ms",
+        ),
+        (
+            commands::exited(3),
+            TaskStatus::Failed,
+            "exit 3 after 1500 ms",
+        ),
+        (
+            commands::stopped(),
+            TaskStatus::Cancelled,
+            "stopped after 1500 ms",
+        ),
+    ] {
+        let mut world = states::with_task_stopping();
+        report(&mut world, 0, reported);
+        assert_eq!(world.tasks[0].status, status);
+        let end = world.tasks[0].end.as_ref().expect("it is over");
+        assert_eq!(end.result_summary, words);
+        assert_eq!(results(&world).len(), 0, "whoever stopped it is not told");
         assert_eq!(world.violations(), []);
     }
 }

@@ -152,14 +152,23 @@ impl Shims {
 
     /// Asks a command to end; one that was not begun never will be.
     async fn end(&self, name: &str, grace_ms: u64) {
+        let now = self.clock.now();
         let on_stop = self.change(|state| {
             state.told.stops.push((name.to_owned(), grace_ms));
-            let command = state.found(name);
-            let on_stop = command.map(|command| command.on_stop);
             if !state.commands.contains_key(name) {
                 state.barred.insert(name.to_owned());
             }
-            on_stop
+            let command = state.commands.get_mut(name);
+            let command = command.filter(|command| command.forgotten.is_none())?;
+            if matches!(command.standing, Standing::Runs) {
+                match command.on_stop {
+                    OnStop::IsDone => command.end(CommandEnd::Exited { status: 0 }, now),
+                    OnStop::Ends | OnStop::OutlivesItsGrace | OnStop::Clings => {
+                        command.stopping = true;
+                    }
+                }
+            }
+            Some(command.on_stop)
         });
         match on_stop {
             Some(OnStop::Ends) => self.kill(name, 15),
@@ -170,7 +179,7 @@ impl Shims {
                     () = self.clock.sleep_until(killed_at) => self.kill(name, 9),
                 }
             }
-            Some(OnStop::Clings) | None => {}
+            Some(OnStop::Clings | OnStop::IsDone) | None => {}
         }
     }
 }
