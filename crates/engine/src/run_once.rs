@@ -1,9 +1,11 @@
 //! One-shot runs: admit one operator message, wait for the commit that settles it, gather what came of it.
 
+mod ended_before;
 mod leaving;
 mod settled;
 
 use crate::acts::Acts;
+use crate::conduct::Scope;
 use crate::error::Error;
 use crate::request::{Admitted, Ingress, RunRequest};
 use holon_core::{Input, Reply, admission, lifecycle};
@@ -36,6 +38,10 @@ pub(crate) async fn run(
         max_rounds: request.max_rounds,
     };
     if request.agent_id.is_some() {
+        match acts.shell().conduct.scope {
+            Scope::Run(_) => ended_before::take_up(acts, &agent_id).await?,
+            Scope::All => {}
+        }
         let over = answer(acts, &agent_id, ingress, waits).await?;
         return Ok(over.respond());
     }
