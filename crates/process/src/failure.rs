@@ -18,15 +18,13 @@ pub(crate) fn explain(error: &io::Error, shell: &str, cwd: &Path) -> CommandFail
     }
     let reason = match error.kind() {
         io::ErrorKind::NotFound => {
-            format!(
-                "shell {shell} does not exist; leave the shell out to use {DEFAULT_SHELL}, or name an installed one"
-            )
+            format!("shell {shell} does not exist; leave the shell out to use the usual one")
         }
         // Also what a search for a bare name ends with when one directory on the way is closed to us.
         io::ErrorKind::PermissionDenied => {
             format!(
                 "shell {shell} may not be executed or was not found, or {cwd} may not be entered; \
-                 check their permissions, or leave the shell out to use {DEFAULT_SHELL}"
+                 check their permissions, or leave the shell out to use the usual one"
             )
         }
         io::ErrorKind::ArgumentListTooLong => {

@@ -162,7 +162,8 @@ pub(crate) fn explain(cmd: &str, workdir: Option<&str>, failure: &CommandFailure
         CommandFailure::Spawn { reason } => (
             ToolErrorKind::CommandSpawnFailed,
             json!({"reason": brief(reason), "cmd_preview": cmd_preview(cmd)}),
-            "nothing was run; omit shell to use the user's own, or check that the one you named exists",
+            // The reason says what to do; a second piece of advice would contradict it sooner or later.
+            "nothing was run; put right what the message names, then make the call again",
         ),
         CommandFailure::Cancelled => (
             ToolErrorKind::RunAborted,

@@ -182,6 +182,27 @@ fn a_failure_says_what_the_agent_can_do_about_it() {
 }
 
 #[test]
+fn what_to_do_about_a_command_that_could_not_be_started_is_said_once() {
+    let failure = CommandFailure::Spawn {
+        reason: "the command text is too long; write it to a file and run that file".into(),
+    };
+    let envelope = failed(&command(), &failure);
+    let ToolOutcome::Error { error } = envelope.outcome else {
+        panic!("a failure");
+    };
+    assert!(
+        error
+            .message
+            .ends_with("write it to a file and run that file")
+    );
+    let hint = error.recovery_hint.expect("a hint");
+    assert!(
+        !hint.contains("shell"),
+        "another step than the message's: {hint}"
+    );
+}
+
+#[test]
 fn a_huge_path_in_a_failure_is_cut() {
     let failure = CommandFailure::MissingWorkdir {
         workdir: "d/".repeat(50_000),
