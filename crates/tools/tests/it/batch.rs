@@ -208,6 +208,41 @@ fn the_output_of_a_lost_item_is_kept_and_that_of_the_others_is_not() {
     assert_eq!(kept, [false, false, true, false, false]);
 }
 
+#[test]
+fn an_item_that_was_never_started_says_so_and_why() {
+    let failing = || ran(CommandEnd::Exited { status: 1 }, "", "");
+    let spawn = CommandFailure::Spawn {
+        reason: "no such shell".into(),
+    };
+    let reads = |stop_on_error: bool, outcomes: &[ItemOutcome]| {
+        let batch = ExecCommandBatch {
+            stop_on_error,
+            ..batch(&["a", "b", "c"])
+        };
+        let text = receipt(&completed(&batch, outcomes));
+        text.lines().last().expect("a line").to_owned()
+    };
+    let skipped = [ran(OK, "", ""), failing(), ItemOutcome::Skipped];
+    assert_eq!(
+        reads(true, &skipped),
+        "not run: item 2 failed, and stop_on_error skips what follows"
+    );
+    assert_eq!(
+        reads(false, &[failing()]),
+        "not run: the batch was interrupted before it"
+    );
+    assert_eq!(
+        reads(true, &[ran(OK, "", "")]),
+        "not run: the batch was interrupted before it"
+    );
+    let not_started = [ran(OK, "", ""), ran(OK, "", ""), ItemOutcome::NotRun(spawn)];
+    let text = reads(true, &not_started);
+    assert!(
+        text.starts_with("not run, command_spawn_failed: "),
+        "{text}"
+    );
+}
+
 proptest! {
     #[test]
     fn the_boundaries_of_a_batch_survive_any_cut(

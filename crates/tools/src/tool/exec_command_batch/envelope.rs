@@ -78,7 +78,7 @@ pub(crate) struct Batch {
     /// Always none: a command that is not accepted fails the call before anything is run.
     rejected_count: usize,
     pub(crate) skipped_count: usize,
-    stop_on_error: bool,
+    pub(crate) stop_on_error: bool,
     pub(crate) items: Vec<Item>,
 }
 

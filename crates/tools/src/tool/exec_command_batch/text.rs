@@ -3,15 +3,32 @@
 use super::envelope::{Batch, Item, Status};
 use crate::lines::{line, section};
 use crate::tool::command::{cmd_preview, left_running};
+use holon_domain::tool::ToolErrorKind;
 use std::fmt::Write as _;
 
 /// The grouped receipt.
 pub(crate) fn text(batch: &Batch) -> String {
     let mut text = header(batch);
+    let why_skipped = why_skipped(batch);
     for item in &batch.items {
-        add(&mut text, item);
+        add(&mut text, item, &why_skipped);
     }
     text
+}
+
+/// Why the items that were not begun were not.
+fn why_skipped(batch: &Batch) -> String {
+    let failed = batch
+        .items
+        .iter()
+        .find(|item| item.status == Status::Failed);
+    match failed {
+        Some(item) if batch.stop_on_error => {
+            let index = item.index;
+            format!("item {index} failed, and stop_on_error skips what follows")
+        }
+        Some(_) | None => "the batch was interrupted before it".to_owned(),
+    }
 }
 
 /// How many items came to what.
@@ -32,12 +49,12 @@ pub(crate) fn header(batch: &Batch) -> String {
     text
 }
 
-fn add(text: &mut String, item: &Item) {
+fn add(text: &mut String, item: &Item, why_skipped: &str) {
     line(
         text,
         &format!("[{}] {}", item.index, cmd_preview(&item.cmd)),
     );
-    line(text, &outcome(item));
+    line(text, &outcome(item, why_skipped));
     let left = left_running(
         item.leftover_processes.unwrap_or_default(),
         item.surviving_processes.unwrap_or_default(),
@@ -49,11 +66,11 @@ fn add(text: &mut String, item: &Item) {
     section(text, "stderr", &item.stderr_preview);
 }
 
-fn outcome(item: &Item) -> String {
+fn outcome(item: &Item, why_skipped: &str) -> String {
     let mut text = match (item.exit_status, item.status) {
         (Some(status), _) => format!("exit={status}"),
-        (None, Status::Completed | Status::Failed) => "not run to its end".to_owned(),
-        (None, Status::Skipped) => "skipped: not begun".to_owned(),
+        (None, Status::Completed | Status::Failed) => without_status(item.error_kind).to_owned(),
+        (None, Status::Skipped) => format!("not run: {why_skipped}"),
     };
     if let Some(signal) = item.signal {
         write!(text, ", ended by signal {signal}").ok();
@@ -65,4 +82,15 @@ fn outcome(item: &Item) -> String {
         write!(text, ", {kind}: {message}").ok();
     }
     text
+}
+
+/// What came of an item that has no exit status.
+fn without_status(why: Option<ToolErrorKind>) -> &'static str {
+    if why == Some(ToolErrorKind::OutcomeUnknown) {
+        "begun"
+    } else if why == Some(ToolErrorKind::RunAborted) {
+        "not run to its end"
+    } else {
+        "not run"
+    }
 }
