@@ -3,7 +3,7 @@
 //! | status | holds | end reported | asked to stop | agent stopped or removed | restart |
 //! |---|---|---|---|---|---|
 //! | queued, running | `WatchTask` | completed or failed; interrupted when nothing is proven | cancelling | cancelling | watched again |
-//! | cancelling | `StopTask` | cancelled; completed or failed when it had ended by itself; interrupted when nothing is proven | by force | by force when removed | stopped again |
+//! | cancelling | `StopTask` | cancelled; completed or failed when it had ended by itself; interrupted when nothing is proven | by force | by force when removed | stopped again, as strongly as ever asked |
 //! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
 //!
 //! The row of an end and the queued result are one decision. A result is queued unless somebody stopped the task on
@@ -20,7 +20,8 @@ use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
 use holon_domain::intent::HostAction;
 use holon_domain::task::{
-    CommandTaskSpec, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport, TaskStatus, WaitPolicy,
+    CommandTaskSpec, StopOrder, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport, TaskStatus,
+    WaitPolicy,
 };
 use holon_domain::turn::OpenTurn;
 use holon_domain::{TaskId, limits, text};
@@ -74,7 +75,13 @@ pub(crate) fn take_over(
         HostAction::ApplyPatch(_) | HostAction::TaskInput(_) | HostAction::TaskOutput(_) => return,
     };
     let task = new_task(draft, turn, spec, TaskStatus::Cancelling);
-    create(draft, task);
+    create(
+        draft,
+        TaskRecord {
+            stop: Some(StopOrder::default()),
+            ..task
+        },
+    );
 }
 
 fn new_task(
@@ -104,12 +111,13 @@ fn new_task(
         }),
         max_rounds: draft.agent.identity.temporary.then_some(turn.max_rounds),
         effect: None,
+        stop: None,
         end: None,
     }
 }
 
 fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
-    task.effect = follow(draft, &task, false);
+    task.effect = follow(draft, &task);
     draft.event(Event::TaskCreated(TaskCreated {
         task_id: task.id.clone(),
         kind: task.kind,
@@ -120,9 +128,13 @@ fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
     draft.write_task(task);
 }
 
-/// Opens the effect a task of this status holds.
-fn follow(draft: &mut Draft<'_>, task: &TaskRecord, force: bool) -> Option<EffectId> {
+/// Opens the effect a task of this status holds. One that is stopped is stopped as strongly as its row says, whoever
+/// asks for it anew.
+fn follow(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId> {
     let task_id = task.id.clone();
+    // Rows of old do not say how they are stopped; what an agent leaves that is removed was always killed.
+    let removed = draft.agent.lifecycle == Lifecycle::Deleting;
+    let force = removed || task.stop.is_some_and(|order| order.force);
     match task.status {
         TaskStatus::Queued | TaskStatus::Running => {
             Some(draft.open_effect(Effect::WatchTask { task_id }))
@@ -173,10 +185,14 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, force: bool, reason: &str
     if let Some(effect) = task.effect.take() {
         draft.close_effect(effect);
     }
+    let so_far = task.stop.unwrap_or_default();
+    task.stop = Some(StopOrder {
+        force: force || so_far.force,
+    });
     task.status = TaskStatus::Cancelling;
     task.terminal_reentry = false;
     task.updated_at = draft.now;
-    task.effect = follow(draft, &task, force);
+    task.effect = follow(draft, &task);
     if previous != task.status {
         draft.event(moved(&task, previous, reason));
     }
@@ -189,8 +205,7 @@ pub(crate) fn follow_anew(draft: &mut Draft<'_>) {
         if let Some(effect) = task.effect.take() {
             draft.close_effect(effect);
         }
-        let force = draft.agent.lifecycle == Lifecycle::Deleting;
-        task.effect = follow(draft, &task, force);
+        task.effect = follow(draft, &task);
         draft.write_task(task);
     }
 }

@@ -263,6 +263,14 @@ pub struct TaskEnd {
     pub failure_artifact: Option<FailureArtifact>,
 }
 
+/// How a task is stopped, as strongly as anybody ever asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StopOrder {
+    /// Whether it is killed at once, without time to end by itself.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub force: bool,
+}
+
 /// Where a child works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -312,6 +320,9 @@ pub struct TaskRecord {
     /// The effect that watches or stops it; none once it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<EffectId>,
+    /// How it is stopped, or was; none where nobody stopped it, and in rows of old.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<StopOrder>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<TaskEnd>,

@@ -5,7 +5,7 @@ use crate::command::{Command, State};
 use crate::errand::key_of;
 use crate::perform::Step;
 use crate::provider::Mood;
-use crate::violation::Verdict;
+use crate::violation::{Verdict, ensure};
 use crate::world::{Flight, Stage, World};
 use holon_core::{Input, Stamp};
 use holon_domain::TaskId;
@@ -44,6 +44,15 @@ impl World {
         let Some((task, key)) = self.followed(record, id)? else {
             return Ok(Step::Nothing);
         };
+        let known = self.model.agent(&record.agent_id);
+        let forced = known.is_some_and(|known| known.tasks.is_forced(id));
+        // An effect that was replaced may still be in hand.
+        let current = task.effect == Some(record.id);
+        ensure(
+            !(forced && current) || how == Stop::Forced,
+            "a task that was to be killed is not asked more gently later",
+            || id.to_string(),
+        )?;
         let keys = keys_of(&task, &key);
         let begun = keys.iter().rfind(|key| self.was_begun(key));
         for key in &keys {

@@ -16,7 +16,7 @@ use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind, ToolOutcome};
 use holon_domain::{CallId, MessageId, TaskId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The task that runtimes of old tell of; it has no row.
 pub(crate) const OUTSIDE: &str = "task_sim";
@@ -31,6 +31,8 @@ pub(crate) struct Ledger {
     begun_with: BTreeMap<TaskId, AuthorityClass>,
     /// How often each was recorded to have ended.
     ends: BTreeMap<TaskId, u32>,
+    /// Which a call was told to be killed.
+    forced: BTreeSet<TaskId>,
     /// The message each end was told by.
     told: BTreeMap<TaskId, MessageId>,
     fresh: Fresh,
@@ -82,6 +84,11 @@ impl Ledger {
     pub(crate) fn follows(&self, call: &CallId) -> bool {
         let row = self.rows.get(&TaskId::of_call(call));
         row.is_some_and(|row| !row.status.is_terminal())
+    }
+
+    /// Whether somebody was told that it is killed.
+    pub(crate) fn is_forced(&self, id: &TaskId) -> bool {
+        self.forced.contains(id)
     }
 
     /// Whether a message tells the end of one of these tasks.
@@ -154,6 +161,9 @@ impl Ledger {
         )?;
         if call.name == "TaskStop" && asked_to_stop(envelope) {
             self.fresh.stopped.push(id.clone());
+            if flag(envelope, "force_stop_requested") {
+                self.forced.insert(id.clone());
+            }
         }
         Ok(())
     }

@@ -128,6 +128,7 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
         }),
         max_rounds: None,
         effect: (!status.is_terminal()).then_some(1),
+        stop: None,
         end: status.is_terminal().then_some(end),
     }
 }

@@ -138,6 +138,7 @@ fn task() -> TaskRecord {
         recovery: None,
         max_rounds: None,
         effect: None,
+        stop: None,
         end: None,
     }
 }

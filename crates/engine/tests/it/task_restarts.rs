@@ -1,6 +1,6 @@
 //! Tasks and commands over the end of a host, in order and not: found again, told once, never begun twice.
 
-use crate::house::{House, at_rest, briefs, events, prompt, status};
+use crate::house::{House, agent, at_rest, briefs, events, prompt, status};
 use crate::ports::{calls, says};
 use crate::talk::{calling, current, results, with_task};
 use holon_domain::event::Event;
@@ -114,6 +114,34 @@ async fn a_task_that_was_being_stopped_is_stopped_again_and_wakes_nobody() {
         house.task_is("main", TaskStatus::Cancelled).await;
         at_rest(&host, "main").await;
         assert!(house.model.is_quiet().await, "{how:?}");
+        house.is_sound("main").await;
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_was_being_killed_is_killed_at_once_after_a_restart_too() {
+    for how in CHANGES {
+        let house = House::new();
+        let (host, task) = with_task(&house, "npm start").await;
+        task.clings();
+        prompt(&host, "main", "stop it now").await;
+        let stop = || calls(&[("TaskStop", json!({ "task_id": task.name() }))]);
+        house.model.next().await.answer(stop());
+        house.model.next().await.answer(stop());
+        house.model.next().await.answer(says("it is killed"));
+        briefs(&host, "main", 2).await;
+        house.commands.stops(2).await;
+        let (house, host) = change(house, host, how, || {}).await;
+        let stops = house.commands.stops(3).await;
+        assert_eq!(stops[2], (task.name().to_owned(), 0), "{how:?}");
+        host.acts()
+            .stop_agent(&agent("main"))
+            .await
+            .expect("stopped");
+        let stops = house.commands.stops(4).await;
+        assert_eq!(stops[3], (task.name().to_owned(), 0), "{how:?}");
+        task.exits(1);
+        house.task_is("main", TaskStatus::Cancelled).await;
         house.is_sound("main").await;
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn running() -> TaskRecord {
         }),
         max_rounds: None,
         effect: Some(7),
+        stop: None,
         end: None,
     }
 }

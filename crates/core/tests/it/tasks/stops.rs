@@ -48,6 +48,25 @@ fn asking_and_forcing_in_one_round_forces() {
 }
 
 #[test]
+fn a_task_that_was_forced_is_asked_no_more_gently_whoever_stops_it_next() {
+    let restart = || Input::Recover {
+        clean_exit: false,
+        proven: None,
+    };
+    for next in [Input::Stop, restart(), Input::TakeUp] {
+        let mut world = states::beside_tasks(2);
+        stop_first(&mut world);
+        stop_first(&mut world);
+        world.send(next);
+        assert_eq!(followed(&world, &world.tasks[0]), "force");
+        world.send(Input::Stop);
+        world.send(restart());
+        assert_eq!(all_followed(&world), ["force", "asked"]);
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
 fn what_watched_a_task_that_is_being_stopped_is_not_believed_any_more() {
     let mut world = states::beside_tasks(1);
     let watched = commands::reported(&world, &world.tasks[0], commands::exited(0));
