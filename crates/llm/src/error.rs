@@ -134,6 +134,15 @@ pub enum Error {
         /// What was there, bounded.
         actual: String,
     },
+    /// A call names a task, and the model was told of none.
+    #[error("script {}: round {round} names {{{{task_id}}}}, and nothing the model was told names a task; \
+        start one in an earlier round", path.display())]
+    NoTask {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        round: usize,
+    },
     /// Placeholders made the answer larger than an answer may be.
     #[error("script {}: round {round} grows over {SCRIPT_BYTES} bytes once its placeholders are filled in; \
         use fewer of them", path.display())]
@@ -165,9 +174,10 @@ impl Error {
             | Self::Malformed { .. }
             | Self::Invalid { .. }
             | Self::RanOut { .. } => ModelFailureKind::ModelUnavailable,
-            Self::ToolNotOffered { .. } | Self::Unexpected { .. } | Self::AnswerTooLarge { .. } => {
-                ModelFailureKind::InvalidResponse
-            }
+            Self::ToolNotOffered { .. }
+            | Self::Unexpected { .. }
+            | Self::NoTask { .. }
+            | Self::AnswerTooLarge { .. } => ModelFailureKind::InvalidResponse,
             Self::Cancelled => ModelFailureKind::Connection,
         }
     }
@@ -189,6 +199,7 @@ impl Error {
             | Self::RanOut { .. }
             | Self::ToolNotOffered { .. }
             | Self::Unexpected { .. }
+            | Self::NoTask { .. }
             | Self::AnswerTooLarge { .. } => "script",
         }
     }

@@ -8,6 +8,8 @@ use std::str::FromStr;
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 const ESCAPED_OPEN: &str = "\\{{";
+/// The one placeholder that may stand in an argument of a call, alone: only the runtime knows what a task is called.
+pub(crate) const TASK_ID: &str = "{{task_id}}";
 
 /// What a placeholder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub(crate) enum Placeholder {
     ToolResult,
     /// Whose turn it is.
     AgentId,
+    /// The task that was named last.
+    TaskId,
 }
 
 impl FromStr for Placeholder {
@@ -27,9 +31,10 @@ impl FromStr for Placeholder {
             "input" => Ok(Self::Input),
             "tool_result" => Ok(Self::ToolResult),
             "agent_id" => Ok(Self::AgentId),
+            "task_id" => Ok(Self::TaskId),
             other => Err(format!(
-                "unknown placeholder {{{{{other}}}}}; known are {{{{input}}}}, {{{{tool_result}}}} and {{{{agent_id}}}}, \
-                 and \\{{{{ writes two literal braces"
+                "unknown placeholder {{{{{other}}}}}; known are {{{{input}}}}, {{{{tool_result}}}}, {{{{agent_id}}}} and \
+                 {{{{task_id}}}}, and \\{{{{ writes two literal braces"
             )),
         }
     }
@@ -96,6 +101,7 @@ mod tests {
             Placeholder::Input => "{{agent_id}}",
             Placeholder::ToolResult => "42",
             Placeholder::AgentId => "main",
+            Placeholder::TaskId => "task_1",
         };
         fill(&pieces(text).unwrap(), value, 64)
     }

@@ -5,6 +5,11 @@
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock};
 use holon_domain::text;
 
+/// How the id of a task begins.
+const TASK_PREFIX: &str = "task_";
+/// And how many characters follow.
+const RANDOM_CHARS: usize = 20;
+
 /// The frame's last context block: by contract the current input stands there.
 pub(crate) fn current_input(request: &ModelRequest) -> &str {
     request
@@ -22,6 +27,30 @@ pub(crate) fn last_tool_result(request: &ModelRequest) -> &str {
         ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
     });
     result.unwrap_or_default()
+}
+
+/// The task that the model was told of last: by what came into the turn, else by the input it answers; empty when none
+/// is named.
+pub(crate) fn newest_task_id(request: &ModelRequest) -> &str {
+    let newest_first = request.conversation.iter().rev();
+    let told = newest_first.filter_map(|item| match item {
+        ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
+        ConversationItem::User { text } => Some(text.as_str()),
+        ConversationItem::Assistant { .. } => None,
+    });
+    let mut told = told.chain([current_input(request)]);
+    told.find_map(last_task_id).unwrap_or_default()
+}
+
+/// Names like `task_output` begin as an id does, and are too short.
+fn last_task_id(words: &str) -> Option<&str> {
+    let mut last_first = words.rmatch_indices(TASK_PREFIX);
+    last_first.find_map(|(at, _)| {
+        let id = words.get(at..at + TASK_PREFIX.len() + RANDOM_CHARS)?;
+        let is_id = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        let random = id.strip_prefix(TASK_PREFIX)?;
+        random.bytes().all(is_id).then_some(id)
+    })
 }
 
 /// The current input and what was put in after it.

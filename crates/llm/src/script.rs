@@ -77,7 +77,7 @@ pub struct Round {
 pub struct Call {
     /// The tool's name.
     pub tool: String,
-    /// Its arguments, passed on as they are.
+    /// Its arguments, passed on as they are but for the name of a task.
     #[serde(default = "no_arguments")]
     pub input: Value,
 }

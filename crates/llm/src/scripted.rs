@@ -6,7 +6,9 @@
 
 use crate::error::Error;
 use crate::placeholder::{self, Placeholder};
-use crate::reading::{current_input, everything_said, last_tool_result, tokens_written};
+use crate::reading::{
+    current_input, everything_said, last_tool_result, newest_task_id, tokens_written,
+};
 use crate::script::{Expectation, Round, Script, ScriptedError};
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};
@@ -14,6 +16,7 @@ use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock, RequestedCall, StopReason,
 };
 use holon_domain::text;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -214,7 +217,7 @@ impl Playing<'_> {
             blocks.push(ReplyBlock::Call(RequestedCall {
                 provider_id: Some(format!("round{}_call{}", self.number, index + 1)),
                 name: call.tool.clone(),
-                input: call.input.clone(),
+                input: self.argument(&call.input)?,
             }));
         }
         let natural = if self.round.calls.is_empty() {
@@ -284,6 +287,29 @@ impl Playing<'_> {
         })
     }
 
+    /// An argument as it stands, but for the name of a task.
+    fn argument(&self, value: &Value) -> Result<Value, Error> {
+        match value {
+            Value::String(words) if words == placeholder::TASK_ID => {
+                match newest_task_id(self.request) {
+                    "" => Err(Error::NoTask {
+                        path: self.path.to_owned(),
+                        round: self.number,
+                    }),
+                    id => Ok(Value::from(id)),
+                }
+            }
+            Value::Array(values) => values.iter().map(|value| self.argument(value)).collect(),
+            Value::Object(members) => {
+                let members = members.iter();
+                members
+                    .map(|(name, value)| Ok((name.clone(), self.argument(value)?)))
+                    .collect()
+            }
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
+        }
+    }
+
     fn fill(&self, words: &str) -> Result<String, Error> {
         let pieces = placeholder::pieces(words).map_err(|what| Error::Invalid {
             path: self.path.to_owned(),
@@ -292,6 +318,7 @@ impl Playing<'_> {
         let value = |placeholder| match placeholder {
             Placeholder::Input => current_input(self.request),
             Placeholder::ToolResult => last_tool_result(self.request),
+            Placeholder::TaskId => newest_task_id(self.request),
             Placeholder::AgentId => self.request.frame.cache.agent_id.as_str(),
         };
         placeholder::fill(&pieces, value, ANSWER_BYTES).ok_or_else(|| Error::AnswerTooLarge {

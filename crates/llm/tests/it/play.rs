@@ -132,6 +132,48 @@ async fn placeholders_bring_in_the_request() {
 }
 
 #[tokio::test]
+async fn a_call_names_the_task_that_was_told_of_last() {
+    let call =
+        json!({ "tool": "ExecCommand", "input": { "cmd": "{{task_id}} ", "of": ["{{task_id}}"] } });
+    let stage = Stage::with(&json!({ "rounds": [{ "text": "{{task_id}}", "calls": [call] }] }));
+    let (old, new) = ("task_00000000000000000000", "task_0123456789abcdefghjk");
+    let mut asked = request(0, 1);
+    asked.conversation = vec![
+        result(old),
+        result(&format!("{old} and {new}; task_id, /o/task_output.log")),
+        result("no task here"),
+    ];
+    let reply = stage.call(&asked).await.unwrap();
+    let [ReplyBlock::Text { text }, ReplyBlock::Call(call)] = reply.blocks.as_slice() else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(text, new);
+    assert_eq!(
+        call.input,
+        json!({ "cmd": "{{task_id}} ", "of": [new] }),
+        "only an argument that is nothing else is filled in"
+    );
+    // In a turn that a task's end began, the input names it.
+    asked.conversation.clear();
+    let input = asked.frame.context_blocks.last_mut().unwrap();
+    input.text = format!("Task {old} completed: exit 0");
+    assert_eq!(stage.text(&asked).await, old);
+}
+
+#[tokio::test]
+async fn a_call_that_names_a_task_where_there_is_none_says_so() {
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": "{{task_id}}" } });
+    let stage = Stage::with(&json!({ "rounds": [{ "calls": [call] }] }));
+    let failure = stage.call(&request(0, 1)).await.unwrap_err();
+    assert_eq!(failure.kind, ModelFailureKind::InvalidResponse);
+    assert!(
+        failure.message.contains("round 1 names {{task_id}}"),
+        "{}",
+        failure.message
+    );
+}
+
+#[tokio::test]
 async fn an_edited_script_holds_from_the_next_round_on() {
     let stage = Stage::with(&json!({ "rounds": [{ "text": "a" }, { "text": "b" }] }));
     assert_eq!(stage.text(&request(0, 1)).await, "a");
