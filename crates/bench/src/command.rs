@@ -18,7 +18,7 @@ use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::{HomeHost, ModelClient, Ports};
 use holon_engine::request::WorkspaceChoice;
 use holon_engine::{Host, HostConfig};
-use holon_process::{Image, start_latencies};
+use holon_process::{Image, Shims, start_latencies};
 use holon_store::Db;
 use serde_json::{Value, json};
 use std::error::Error;
@@ -44,7 +44,7 @@ pub(crate) async fn added(holon: &Path) -> Result<Value, Box<dyn Error>> {
     let real = Subject::start(&dir.path().join("real"), commanding).await?;
     real.check().await?;
     let alone = Subject::start(&dir.path().join("alone"), |ports| ports).await?;
-    let image = Image::of(holon)?;
+    let image = Shims::new(Image::of(holon)?);
     let (mut bare, mut bare_exec, mut exec) =
         (Sample::default(), Sample::default(), Sample::default());
     for _ in 0..BLOCKS {
@@ -91,7 +91,7 @@ fn bare_spawn() -> Result<(Duration, Duration), Box<dyn Error>> {
     }
 }
 
-async fn shims(image: &Image) -> Fallible<Sample> {
+async fn shims(image: &Shims) -> Fallible<Sample> {
     let places: Vec<Place> = (0..EACH).map(|_| Place::new()).collect::<Fallible<_>>()?;
     let specs: Vec<_> = places.iter().map(|place| place.spec("true")).collect();
     let mut specs = specs.into_iter();

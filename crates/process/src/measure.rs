@@ -1,7 +1,7 @@
 //! How long it takes from a spec to the command's program, for benchmarks.
 
 use crate::spec::ShimSpec;
-use crate::supervise::{Image, start};
+use crate::supervise::Shims;
 use holon_domain::command::CommandFailure;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// When a command could not be started.
 pub async fn start_latencies(
-    image: &Image,
+    shims: &Shims,
     rounds: u32,
     mut spec: impl FnMut(u32) -> ShimSpec,
 ) -> Result<Vec<Duration>, CommandFailure> {
@@ -19,7 +19,7 @@ pub async fn start_latencies(
     for round in 0..rounds {
         let spec = spec(round);
         let began = Instant::now();
-        let task = start(image, spec).await?;
+        let task = shims.start(spec).await?;
         latencies.push(began.elapsed());
         // Only so that rounds do not overlap; how it ended is of no interest here.
         task.ended().await.ok();

@@ -31,7 +31,7 @@ use sink::Sink;
 use status::StatusFile;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -64,7 +64,9 @@ fn run() -> Start<()> {
     unix::close_inherited();
     let signals = unix::block_signals().map_err(|error| broken("block signals", &error))?;
     let umask = settle_in().map_err(|error| broken("prepare itself", &error))?;
-    let told = read_spec()?;
+    let Some(told) = read_spec()? else {
+        return Ok(());
+    };
     let spec = &told.spec;
     let claim = Claim::take(spec)?;
     let begun = match begin(&told, &claim, umask) {
@@ -111,11 +113,16 @@ fn settle_in() -> io::Result<Mode> {
     Ok(rustix::process::umask(Mode::from_raw_mode(0o177)))
 }
 
-fn read_spec() -> Start<Told> {
+/// Waits for the spec. None when the host had no use for this shim after all, or is gone.
+fn read_spec() -> Start<Option<Told>> {
     let mut text = Vec::new();
     io::stdin()
-        .read_to_end(&mut text)
+        .lock()
+        .read_until(b'\n', &mut text)
         .map_err(|error| broken("read its spec", &error))?;
+    if text.is_empty() {
+        return Ok(None);
+    }
     // The descriptor holds the whole environment; it is given back as soon as it is read.
     let null = File::open("/dev/null").map_err(|error| broken("open /dev/null", &error))?;
     rustix::stdio::dup2_stdin(&null)
@@ -123,7 +130,7 @@ fn read_spec() -> Start<Told> {
     let told: Told =
         serde_json::from_slice(&text).map_err(|error| broken("read its spec", &error.into()))?;
     match (told.spec.version, told.spec.confinement) {
-        (VERSION, Confinement::None) => Ok(told),
+        (VERSION, Confinement::None) => Ok(Some(told)),
         (version, Confinement::None) => Err(CommandFailure::Spawn {
             reason: format!("the shim speaks version {VERSION} and was told version {version}"),
         }),

@@ -1,5 +1,6 @@
 //! Commands under a shim, run for real.
 
+mod ahead;
 mod ending;
 mod failure;
 mod flood;

@@ -24,7 +24,7 @@ use holon_domain::task::TaskReport;
 use holon_engine::ports::{
     CommandHost, CommandKey, CommandOrder, CommandRun, InputRefused, KeptOutput,
 };
-use holon_process::{Attached, Error, Image, Task, attach};
+use holon_process::{Attached, Error, Image, Shims, Task, attach};
 use login::Login;
 use place::{Look, Place};
 use printed::Source;
@@ -47,7 +47,7 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Runs commands as this user.
 #[derive(Debug)]
 pub struct Commands {
-    image: Image,
+    shims: Shims,
     shell: Option<String>,
     login: Login,
     remove_env: Mutex<BTreeSet<String>>,
@@ -62,7 +62,7 @@ impl Commands {
         // For files of a login that want to know.
         let over = vec![("HOLON_RUNTIME".to_owned(), "1".to_owned())];
         Self {
-            image,
+            shims: Shims::new(image),
             login: Login::new(shell.clone(), over),
             shell,
             remove_env: Mutex::new(remove_env.into_iter().collect()),

@@ -97,7 +97,7 @@ impl Commands {
         let spec = self.spec(order, place).await?;
         place.make().await.map_err(|error| unusable(&error))?;
         fault::hit("command.placed");
-        let failure = match holon_process::start(&self.image, spec).await {
+        let failure = match self.shims.start(spec).await {
             Ok(task) => {
                 fault::hit("command.begun");
                 let task = Arc::new(task);

@@ -1,13 +1,16 @@
 //! The way from spec to program can be measured.
 
 use super::place::{Place, image};
-use holon_process::start_latencies;
+use holon_process::{Shims, start_latencies};
 
 #[tokio::test]
 async fn every_round_is_measured() {
     let places: Vec<Place> = (0..20).map(|_| Place::new()).collect();
     let mut rounds = places.iter();
-    let measured = start_latencies(&image(), 20, |_| rounds.next().unwrap().spec("true")).await;
+    let measured = start_latencies(&Shims::new(image()), 20, |_| {
+        rounds.next().unwrap().spec("true")
+    })
+    .await;
     let mut measured = measured.unwrap();
     assert_eq!(measured.len(), 20);
     measured.sort_unstable();
