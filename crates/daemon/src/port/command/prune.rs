@@ -160,11 +160,4 @@ mod tests {
         prune(home.path(), 0).await.unwrap();
         assert_eq!(left(home.path()), Vec::<String>::new());
     }
-
-    #[tokio::test]
-    async fn a_home_without_output_is_named() {
-        let home = tempfile::tempdir().unwrap();
-        let error = prune(home.path(), 0).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
-    }
 }
