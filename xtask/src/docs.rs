@@ -25,9 +25,12 @@ pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
         event_source += &repo.read(&format!("crates/domain/src/event/{part}.rs"))?;
     }
     let limit_source = repo.read("crates/domain/src/limits.rs")?;
+    // The crate of patches needs nothing of ours, so its bounds stand there.
+    let patch_source = repo.read("crates/patch/src/lib.rs")?;
+    let limit_sources = [("", limit_source.as_str()), ("patch::", &patch_source)];
     Ok(vec![
         page("events", &events::render(&event_source)?),
-        page("limits", &limits::render(&limit_source)?),
+        page("limits", &limits::render(&limit_sources)?),
         page("settings", &settings::render()),
         page("tools", &tools::render()),
     ])

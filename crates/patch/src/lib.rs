@@ -28,11 +28,12 @@ pub use error::{Error, ErrorKind, FileLine};
 pub use headers::{Change, FilePatch, IgnoredMetadata};
 pub use parse::Patch;
 
-/// Most files one patch may touch; more is a generated change that a command should make.
+/// Most files one patch may touch; more is refused: such a change is generated, and a command should make it.
 pub const MAX_FILES: usize = 200;
-/// Most hunks in one patch, over all its files.
+/// Most hunks in one patch, over all its files; more is refused, and the change made in several calls.
 pub const MAX_HUNKS: usize = 2_000;
-/// Most bytes of a patch, and of a file that hunks are applied to; looked at before any other work.
+/// Most bytes of a patch, and of a file that hunks are applied to; looked at before any other work, and refused beyond.
 pub const MAX_BYTES: usize = 10 << 20;
-/// Most lines of a patch, and of a file that hunks are applied to, since each line costs memory of its own.
+/// Most lines of a patch, and of a file that hunks are applied to, since each line costs memory of its own; refused
+/// beyond.
 pub const MAX_LINES: usize = 500_000;

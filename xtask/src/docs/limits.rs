@@ -4,13 +4,22 @@ use super::cell;
 use super::rust::documented;
 use crate::Failure;
 
-/// The page, from `limits.rs`.
-pub(crate) fn render(source: &str) -> Result<String, Failure> {
+/// The page, from sources and what the names in each begin with.
+pub(crate) fn render(sources: &[(&str, &str)]) -> Result<String, Failure> {
+    let rows: Result<Vec<String>, Failure> = sources
+        .iter()
+        .map(|(prefix, source)| rows(prefix, source))
+        .collect();
+    Ok(format!("{HEAD}{}", rows?.concat()))
+}
+
+fn rows(prefix: &str, source: &str) -> Result<String, Failure> {
     let rows: Vec<String> = documented(source)
         .iter()
         .filter_map(|entry| {
             let (name, value) = constant(&entry.item)?;
-            Some(format!("| `{name}` | `{value}` | {} |\n", cell(&entry.doc)))
+            let doc = cell(&entry.doc);
+            Some(format!("| `{prefix}{name}` | `{value}` | {doc} |\n"))
         })
         .collect();
     let constants = source.matches("pub const ").count();
@@ -20,7 +29,7 @@ pub(crate) fn render(source: &str) -> Result<String, Failure> {
             "read {read} of {constants} limits; each needs a doc comment and a value on one line"
         ));
     }
-    Ok(format!("{HEAD}{}", rows.concat()))
+    Ok(rows.concat())
 }
 
 /// What stands above the table.
@@ -45,8 +54,8 @@ mod tests {
 
     #[test]
     fn a_limit_becomes_a_row() {
-        let page =
-            render("/// Most | of it.\npub const SIZE: usize = 1 << 20;\n").expect("renders");
+        let page = render(&[("", "/// Most | of it.\npub const SIZE: usize = 1 << 20;\n")])
+            .expect("renders");
         assert!(
             page.ends_with("| `SIZE` | `1 << 20` | Most \\| of it. |\n"),
             "{page}"
@@ -54,7 +63,18 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_several_places_keep_apart() {
+        let source = |doc: &str| format!("/// {doc}\npub const SIZE: usize = 1;\n");
+        let (own, other) = (source("One."), source("Other."));
+        let page = render(&[("", &own), ("patch::", &other)]).expect("renders");
+        assert!(
+            page.ends_with("| `SIZE` | `1` | One. |\n| `patch::SIZE` | `1` | Other. |\n"),
+            "{page}"
+        );
+    }
+
+    #[test]
     fn a_limit_without_a_reason_is_refused() {
-        assert!(render("pub const SIZE: usize = 1;\n").is_err());
+        assert!(render(&[("", "pub const SIZE: usize = 1;\n")]).is_err());
     }
 }

@@ -16,16 +16,12 @@ const HEAD: &str = "# Tools
 
 What a model may call.
 Arguments that are not listed are refused; an optional argument may also be `null`.
+`items[].cmd` is the member `cmd` of each object in the list `items`.
 ";
 
 fn section(spec: &ToolSpec) -> String {
     let parameters = emit(spec, SchemaMode::Relaxed).parameters;
-    let rows: String = parameters["properties"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, schema)| row(name, schema, &parameters["required"]))
-        .collect();
+    let rows = rows("", &parameters);
     let arguments = if rows.is_empty() {
         "It takes no arguments.\n".to_owned()
     } else {
@@ -35,11 +31,43 @@ fn section(spec: &ToolSpec) -> String {
     format!("\n## `{name}`\n\n{description}\n\n{arguments}")
 }
 
-fn row(name: &str, schema: &Value, required: &Value) -> String {
-    let is_required = required
-        .as_array()
-        .is_some_and(|names| names.iter().any(|required| required == name));
+/// A row for each property, and below it one for each property of the objects it lists.
+fn rows(prefix: &str, object: &Value) -> String {
+    let properties = object["properties"].as_object().into_iter().flatten();
+    properties
+        .map(|(name, schema)| {
+            let shown = format!("{prefix}{name}");
+            let own = row(&shown, schema, is_required(name, &object["required"]));
+            let items = rows(&format!("{shown}[]."), &schema["items"]);
+            own + &items
+        })
+        .collect()
+}
+
+fn is_required(name: &str, required: &Value) -> bool {
+    let names = required.as_array();
+    names.is_some_and(|names| names.iter().any(|required| required == name))
+}
+
+fn row(name: &str, schema: &Value, is_required: bool) -> String {
     let presence = if is_required { "required" } else { "optional" };
     let doc = schema["description"].as_str().unwrap_or_default();
     format!("| `{name}` | {presence} | {} |\n", cell(doc))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_of_the_objects_in_a_list_are_described() {
+        let page = render();
+        let (_, batch) = page.split_once("## `ExecCommandBatch`").expect("a section");
+        let (batch, _) = batch.split_once("\n## ").expect("another after it");
+        assert!(
+            batch.contains("| `items[].cmd` | required | The command, "),
+            "{batch}"
+        );
+        assert!(batch.contains("| `items[].timeout_ms` | optional | How long it may run, "));
+    }
 }
