@@ -37,7 +37,7 @@ pub struct AgentView {
     pub round: Option<RoundInHand>,
     /// What the shell does for the call that runs, when one does.
     pub in_hand: Option<(ToolCall, HostAction)>,
-    /// Its tasks that are not over, and those that calls of the round name.
+    /// Its tasks that are not over, those that calls of the round name, and those whose ends are still to be told.
     pub tasks: Vec<TaskRecord>,
 }
 

@@ -23,6 +23,7 @@ use holon_domain::event::{
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::model::ModelChoice;
 use holon_domain::queue::QueueView;
+use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{Entropy, RunId, Timestamp, limits, text};
@@ -68,6 +69,7 @@ pub fn create(
         self_caused_turns: 0,
         self_caused_queued: 0,
         active_tasks: 0,
+        untold_ends: Vec::new(),
         pace: None,
         last_turn: None,
         last_failure: None,
@@ -255,7 +257,11 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
                 "stopped by an operator before the answer was complete",
             );
             apply_control(draft, "stop", Lifecycle::Stopped, aborted);
-            task::stop_all(draft, false, "stopped with its agent");
+            let order = StopOrder {
+                force: false,
+                with_agent: true,
+            };
+            task::stop_all(draft, order, "stopped with its agent");
             Ok(Reply::Done)
         }
     }
@@ -272,7 +278,11 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     }
     let aborted = release_all(draft, "removed before the answer was complete");
     apply_control(draft, "delete", Lifecycle::Deleting, aborted);
-    task::stop_all(draft, true, "removed with its agent");
+    let order = StopOrder {
+        force: true,
+        with_agent: false,
+    };
+    task::stop_all(draft, order, "removed with its agent");
     remove_home_after_tasks(draft);
     Reply::Done
 }

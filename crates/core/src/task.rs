@@ -7,7 +7,8 @@
 //! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
 //!
 //! The row of an end and the queued result are one decision. A result is queued unless somebody stopped the task on
-//! purpose: then there is nothing the agent has to be told.
+//! purpose. What the agent stopped itself it has not to be told; of what was stopped with it, it hears in the next
+//! round of any turn, and no turn begins for that.
 
 mod result;
 
@@ -165,7 +166,11 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
         return Some(StopTaken::Over);
     }
     let force = task.status == TaskStatus::Cancelling;
-    cancel(draft, task, force, "stopped by the agent");
+    let order = StopOrder {
+        force,
+        with_agent: false,
+    };
+    cancel(draft, task, order, "stopped by the agent");
     Some(if force {
         StopTaken::Forced
     } else {
@@ -174,20 +179,22 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
 }
 
 /// Every task of an agent that is stopped or removed is stopped too.
-pub(crate) fn stop_all(draft: &mut Draft<'_>, force: bool, reason: &str) {
+pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
     for task in active(draft).cloned().collect::<Vec<_>>() {
-        cancel(draft, task, force, reason);
+        cancel(draft, task, order, reason);
     }
 }
 
-fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, force: bool, reason: &str) {
+fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason: &str) {
     let previous = task.status;
     if let Some(effect) = task.effect.take() {
         draft.close_effect(effect);
     }
     let so_far = task.stop.unwrap_or_default();
     task.stop = Some(StopOrder {
-        force: force || so_far.force,
+        force: order.force || so_far.force,
+        // Of what the agent had stopped itself it need not hear.
+        with_agent: (order.with_agent && task.terminal_reentry) || so_far.with_agent,
     });
     task.status = TaskStatus::Cancelling;
     task.terminal_reentry = false;
@@ -236,12 +243,25 @@ pub(crate) fn ended(
     draft.write_task(task.clone());
     if task.terminal_reentry {
         result::queue(draft, &task, report);
+    } else if task.stop.is_some_and(|order| order.with_agent)
+        && draft.agent.lifecycle != Lifecycle::Deleting
+    {
+        draft.agent.untold_ends.push(task.id);
     }
     let last = active(draft).next().is_none();
     if last && draft.agent.lifecycle == Lifecycle::Deleting {
         lifecycle::remove_home(draft);
     }
     Reply::Done
+}
+
+/// A round begins: what was stopped with the agent and has ended since is told in it.
+pub(crate) fn tell_untold(draft: &mut Draft<'_>) {
+    for id in std::mem::take(&mut draft.agent.untold_ends) {
+        if let Some(task) = find(draft, &id).cloned() {
+            result::queue_late(draft, &task);
+        }
+    }
 }
 
 fn moved(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {

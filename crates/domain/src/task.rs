@@ -269,6 +269,9 @@ pub struct StopOrder {
     /// Whether it is killed at once, without time to end by itself.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub force: bool,
+    /// Whether an operator stopped it with its agent, which had not asked for that and is told of its end later.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub with_agent: bool,
 }
 
 /// Where a child works.

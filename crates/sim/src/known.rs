@@ -27,6 +27,8 @@ pub(crate) struct Known {
     pub(crate) by_id: BTreeMap<MessageId, u64>,
     /// Operator messages without an outcome.
     pub(crate) unsettled: BTreeSet<u64>,
+    /// What the last commit queued for the turn it opened or went on with.
+    pub(crate) for_the_turn: BTreeSet<u64>,
     /// Messages that are not settled yet.
     pub(crate) live: BTreeSet<u64>,
     pub(crate) talk: Talk,
@@ -55,6 +57,7 @@ impl Known {
             messages: BTreeMap::new(),
             by_id: BTreeMap::new(),
             unsettled: BTreeSet::new(),
+            for_the_turn: BTreeSet::new(),
             live: BTreeSet::new(),
             talk: Talk::default(),
             tasks: Ledger::default(),
@@ -92,6 +95,9 @@ impl Known {
         self.read_events(reader, no, coverage)?;
         self.read_statuses(reader, no, coverage)?;
         self.read_tasks(reader, no, bench, coverage)?;
+        if opened.is_some() {
+            self.tasks.told_in_turn()?;
+        }
         self.read_briefs(reader, no)?;
         let queue = stored(reader.queue(no))?;
         self.check_operators(&queue)?;
@@ -105,6 +111,7 @@ impl Known {
     }
 
     fn read_messages(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        self.for_the_turn.clear();
         let known = self.messages.len() as u64;
         for seq in known + 1..=self.record.counters.messages {
             let Some(entry) = stored(reader.message(no, seq))? else {
@@ -113,6 +120,18 @@ impl Known {
             let envelope = &entry.envelope;
             self.check_authority(envelope)?;
             self.tasks.hear_message(envelope)?;
+            let owed = envelope
+                .task_id
+                .as_ref()
+                .is_some_and(|id| self.tasks.is_owed(id));
+            ensure(
+                !owed || self.record.open_turn.is_some(),
+                "what was stopped with its agent begins no turn",
+                || format!("message {seq} while no turn runs"),
+            )?;
+            if owed {
+                self.for_the_turn.insert(seq);
+            }
             self.by_id.insert(envelope.id.clone(), seq);
             self.live.insert(seq);
             if envelope.kind == MessageKind::OperatorPrompt {

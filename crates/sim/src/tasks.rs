@@ -1,7 +1,8 @@
 //! The oracle's book of tasks: which there are, what calls, events and messages say of them, and whether that agrees.
 //!
 //! Written from the contract: a row begins as a promoted command or as one whose call was called off; it moves forward
-//! only and ends once; its end is told by one message, in the same commit, unless somebody stopped it on purpose.
+//! only and ends once; its end is told by one message, in the same commit, unless somebody stopped it on purpose. What
+//! was stopped with its agent is told in the agent's next turn.
 
 use crate::command::Command;
 use crate::coverage::Coverage;
@@ -33,6 +34,8 @@ pub(crate) struct Ledger {
     ends: BTreeMap<TaskId, u32>,
     /// Which a call was told to be killed.
     forced: BTreeSet<TaskId>,
+    /// Which were stopped with their agent, and are told later.
+    owed: BTreeSet<TaskId>,
     /// The message each end was told by.
     told: BTreeMap<TaskId, MessageId>,
     fresh: Fresh,
@@ -84,6 +87,26 @@ impl Ledger {
     pub(crate) fn follows(&self, call: &CallId) -> bool {
         let row = self.rows.get(&TaskId::of_call(call));
         row.is_some_and(|row| !row.status.is_terminal())
+    }
+
+    /// Whether it was stopped with its agent.
+    pub(crate) fn is_owed(&self, id: &TaskId) -> bool {
+        self.owed.contains(id)
+    }
+
+    /// A turn was opened: it is told of everything that was stopped with the agent and is over.
+    pub(crate) fn told_in_turn(&self) -> Verdict<()> {
+        let over = |id: &&TaskId| {
+            let row = self.rows.get(*id);
+            row.is_some_and(|row| row.status.is_terminal())
+        };
+        let untold = self.owed.iter().filter(over);
+        let untold: Vec<&TaskId> = untold.filter(|id| !self.told.contains_key(*id)).collect();
+        ensure(
+            untold.is_empty(),
+            "what was stopped with its agent is told in the agent's next turn",
+            || format!("{untold:?}"),
+        )
     }
 
     /// Whether somebody was told that it is killed.
@@ -178,6 +201,15 @@ impl Ledger {
                     format!("{} came to {times}", moved.task_id)
                 })
             }
+            // What is watched has not been stopped by the agent itself.
+            Event::TaskStatusUpdated(moved)
+                if moved.previous == TaskStatus::Running
+                    && moved.status == TaskStatus::Cancelling
+                    && moved.reason == "stopped with its agent" =>
+            {
+                self.owed.insert(moved.task_id.clone());
+                Ok(())
+            }
             Event::TaskResultReceived(result) => {
                 let told = self.told.get(&result.task_id);
                 ensure(
@@ -221,10 +253,13 @@ impl Ledger {
                 count_end(&row, bench, home, coverage);
             } else {
                 ensure(
-                    results == 0,
+                    results == 0 || (was_over && self.owed.contains(&row.id)),
                     "the end of a task is told in the commit of its end",
                     || format!("{} is {:?}", row.id, row.status),
                 )?;
+                for _ in 0..results {
+                    coverage.count("task:told_later");
+                }
             }
         }
         self.judge_fresh(&fresh)

@@ -179,13 +179,24 @@ fn rounds_left(draft: &Draft<'_>, task: &TaskRecord) -> Option<u32> {
 
 /// Queues the message that tells a task's end.
 pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport) {
+    let told = words(task, report);
+    queue_words(draft, task, told);
+}
+
+/// Queues the message that tells the end of a task that was stopped with its agent, from what its row keeps.
+pub(super) fn queue_late(draft: &mut Draft<'_>, task: &TaskRecord) {
+    let told = late_words(task);
+    queue_words(draft, task, told);
+}
+
+fn queue_words(draft: &mut Draft<'_>, task: &TaskRecord, told: String) {
     let ingress = Ingress {
         kind: MessageKind::TaskResult,
         origin: Origin::Task {
             task_id: task.id.clone(),
         },
         priority: self_caused_priority(&draft.agent, Priority::Next),
-        body: Body::text(words(task, report)),
+        body: Body::text(told),
         metadata: None,
         delivery_surface: DeliverySurface::TaskRejoin,
         admission_context: AdmissionContext::RuntimeOwned,
@@ -206,7 +217,8 @@ pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskRepor
     }));
 }
 
-fn words(task: &TaskRecord, report: &TaskReport) -> String {
+/// Which task came to which end, and what it ran.
+fn first_words(task: &TaskRecord) -> String {
     let name = match task.status {
         TaskStatus::Completed => "completed",
         TaskStatus::Failed => "failed",
@@ -215,18 +227,48 @@ fn words(task: &TaskRecord, report: &TaskReport) -> String {
         TaskStatus::Queued | TaskStatus::Running | TaskStatus::Cancelling => "goes on",
     };
     let mut told = format!("Task {} {name}", task.id);
-    let end = task.end.as_ref();
     // Writing to a string cannot fail, so the results are of no interest.
-    if let Some(end) = end {
+    if let Some(end) = &task.end {
         write!(told, ": {}", end.result_summary).ok();
     }
     if let Some(spec) = task.command() {
         let cmd = text::preview(&spec.cmd, limits::TASK_SUMMARY_BYTES / 2);
         write!(told, "\nCommand: {cmd}").ok();
     }
+    told
+}
+
+fn late_words(task: &TaskRecord) -> String {
+    let mut told = first_words(task);
+    told.push_str(match task.status {
+        TaskStatus::Cancelled => "\nIt was stopped because an operator had stopped you.",
+        TaskStatus::Completed
+        | TaskStatus::Failed
+        | TaskStatus::Interrupted
+        | TaskStatus::Queued
+        | TaskStatus::Running
+        | TaskStatus::Cancelling => "\nAn operator had stopped you meanwhile.",
+    });
+    let Some(end) = task.end.as_ref().filter(|end| end.output_bytes > 0) else {
+        return told + "\nIt printed nothing.";
+    };
+    if !end.output_summary.is_empty() {
+        write!(told, "\nLast output:\n{}", end.output_summary).ok();
+    }
+    write!(
+        told,
+        "\nTaskOutput reads all of its {} bytes.",
+        end.output_bytes
+    )
+    .ok();
+    told
+}
+
+fn words(task: &TaskRecord, report: &TaskReport) -> String {
+    let mut told = first_words(task);
     let (stdout, stderr) = streams(report);
     let LastWords { text: said, is_all } = last_words(stdout, stderr);
-    let bytes = end.map_or(0, |end| end.output_bytes);
+    let bytes = task.end.as_ref().map_or(0, |end| end.output_bytes);
     match (said.is_empty(), is_all) {
         (true, true) => told.push_str("\nIt printed nothing."),
         (true, false) => drop(write!(

@@ -2,6 +2,7 @@
 
 use crate::assess::is_self_caused;
 use crate::draft::Draft;
+use crate::task;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
@@ -80,6 +81,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });
+    task::tell_untold(draft);
 }
 
 /// What the turn's end must settle of the message it answers.

@@ -133,12 +133,14 @@ impl World {
     }
 
     pub(crate) fn view(&self) -> AgentView {
+        let untold = &self.agent.untold_ends;
+        let seen = |task: &&TaskRecord| !task.status.is_terminal() || untold.contains(&task.id);
         AgentView {
             agent: self.agent.clone(),
             queue: self.queue(),
             round: self.round_in_hand(),
             in_hand: self.in_hand(),
-            tasks: self.active_tasks().cloned().collect(),
+            tasks: self.tasks.iter().filter(seen).cloned().collect(),
         }
     }
 
@@ -159,7 +161,8 @@ impl World {
                 _ => None,
             })
             .collect();
-        let is_named = |task: &&TaskRecord| named.contains(&task.id) && task.status.is_terminal();
+        let seen: Vec<TaskId> = view.tasks.iter().map(|task| task.id.clone()).collect();
+        let is_named = |task: &&TaskRecord| named.contains(&task.id) && !seen.contains(&task.id);
         view.tasks
             .extend(self.tasks.iter().filter(is_named).cloned());
         view

@@ -2,7 +2,7 @@
 
 use crate::house::{House, agent, at_rest, briefs, prompt, try_prompt, until};
 use crate::ports::{calls, says};
-use crate::talk::with_task;
+use crate::talk::{current, interjected, with_task};
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::BriefKind;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
@@ -128,6 +128,47 @@ async fn stopping_in_the_middle_of_a_batch_ends_what_runs_and_bars_what_has_not_
     );
     house.commands.forgets(3).await;
     assert!(house.commands.is_quiet(), "the third is never begun");
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn the_first_turn_after_a_stop_is_told_which_tasks_were_stopped_and_no_turn_begins_for_it() {
+    let house = House::new();
+    let (host, task) = with_task(&house, "npm start").await;
+    task.prints("listening on port 3000");
+    host.acts()
+        .stop_agent(&agent("main"))
+        .await
+        .expect("stopped");
+    house.task_is("main", TaskStatus::Cancelled).await;
+    let host = {
+        host.shut_down().await.expect("down");
+        house.start().await
+    };
+    host.acts()
+        .start_agent(&agent("main"))
+        .await
+        .expect("started");
+    let runnable = Lifecycle::Runnable;
+    until(&host, "main", |status| status.agent.lifecycle == runnable).await;
+    assert!(house.model.is_quiet().await, "a start begins no turn");
+
+    prompt(&host, "main", "is it up?").await;
+    let asked = house.model.next().await;
+    assert!(current(&asked.request).contains("is it up?"));
+    let told = interjected(&asked.request);
+    assert_eq!(told.len(), 1, "{told:?}");
+    for words in [task.name(), "was cancelled", "npm start", "listening"] {
+        assert!(told[0].contains(words), "{told:?}");
+    }
+    asked.answer(says("it was stopped"));
+    briefs(&host, "main", 2).await;
+    at_rest(&host, "main").await;
+    prompt(&host, "main", "and now?").await;
+    let asked = house.model.next().await;
+    assert!(interjected(&asked.request).is_empty(), "told once");
+    asked.answer(says("still"));
+    briefs(&host, "main", 3).await;
     house.is_sound("main").await;
 }
 

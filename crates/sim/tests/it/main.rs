@@ -63,6 +63,7 @@ fn the_rules_are_put_to_the_test() {
         "task:stop_asked",
         "task:stop_forced",
         "task:taken_over",
+        "task:told_later",
         "effect_outcome_dropped",
         "interjected:AfterToolResults",
         "provider_retry_scheduled",

@@ -141,6 +141,86 @@ fn a_stop_of_the_agent_stops_every_task_and_a_start_begins_none_again() {
     assert_eq!(world.violations(), []);
 }
 
+/// An agent that was stopped and started again; the first of its tasks is over.
+fn started_again() -> World {
+    let mut world = states::with_tasks(2);
+    world.send(Input::Stop);
+    report(&mut world, 0, commands::stopped());
+    world.send(Input::Start);
+    states::ready(world)
+}
+
+#[test]
+fn what_was_stopped_with_its_agent_is_told_with_the_next_turn_and_begins_none() {
+    let mut world = started_again();
+    assert_eq!(world.agent.open_turn, None);
+    assert_eq!((results(&world).len(), world.queue().pending), (0, 0));
+    world.recover(false);
+    assert_eq!(world.agent.open_turn, None, "nor does a restart");
+
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let words = results(&world)[0].envelope.body.render();
+    let id = world.tasks[0].id.to_string();
+    insta::assert_snapshot!(words.replace(&id, "task_1"), @r"
+    Task task_1 was cancelled: stopped after 1500 ms
+    Command: make all
+    It was stopped because an operator had stopped you.
+    Last output:
+    built
+    TaskOutput reads all of its 6 bytes.
+    ");
+    assert_eq!(world.interjections().len(), 1, "its first request holds it");
+    let held = world.interjections();
+    world.send(Said::words("I see").after(held).to(&world));
+    assert_eq!(world.agent.open_turn, None);
+    assert_eq!(world.agent.counters.turns, 2);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn what_ends_while_the_next_turn_runs_is_told_in_its_next_round() {
+    let mut world = started_again();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let held = world.interjections();
+    report(&mut world, 1, commands::exited(0));
+    assert_eq!(results(&world).len(), 1, "no request would hold it");
+    let look = Said::calls(vec![make::agent_get()]).after(held);
+    world.send(look.to(&world));
+    assert_eq!(results(&world).len(), 2);
+    let words = results(&world)[1].envelope.body.render();
+    assert!(words.contains("completed: exit 0"), "{words}");
+    let held = world.interjections();
+    world.send(Said::words("I see").after(held).to(&world));
+    assert_eq!(world.agent.open_turn, None);
+    assert_eq!(world.agent.counters.turns, 2);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn what_ends_as_a_turn_ends_waits_for_the_next_one() {
+    let mut world = started_again();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let held = world.interjections();
+    report(&mut world, 1, commands::lost());
+    world.send(Said::words("I see").after(held).to(&world));
+    assert_eq!(world.agent.open_turn, None);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    assert_eq!(world.interjections().len(), 1);
+    assert_eq!(results(&world).len(), 2);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn what_the_agent_had_stopped_itself_before_it_was_stopped_is_not_told() {
+    let mut world = states::with_task_stopping();
+    world.send(Input::Stop);
+    report(&mut world, 0, commands::stopped());
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    assert_eq!(results(&world).len(), 0);
+}
+
 #[test]
 fn an_agent_that_is_started_while_its_tasks_end_works_on() {
     let mut world = states::stopped_with_task();
