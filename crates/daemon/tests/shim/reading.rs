@@ -15,6 +15,7 @@ tests! {
     streams_are_followed_each_by_itself,
     the_end_of_a_flood_is_read_while_it_runs,
     a_command_without_an_input_takes_none,
+    input_that_comes_too_late_is_told_what_became_of_the_command,
     what_was_left_out_is_told_once_however_often_it_was_cut,
     input_that_was_taken_is_told_also_when_its_end_was_not,
 }
@@ -115,10 +116,44 @@ async fn a_command_without_an_input_takes_none() {
     goes_on(&host, order).await;
     let input = crate::world::input("one", 1, "word\n");
     let refused = host.input(&world.key("one"), &input).await.unwrap_err();
-    assert!(refused.reason.contains("accepts_input"), "{refused:?}");
+    assert!(refused.reason.contains("input is closed"), "{refused:?}");
     world.stop(&host, "one").await;
     let refused = host.input(&world.key("two"), &input).await.unwrap_err();
     assert_eq!(refused.reason, "it was never started");
+}
+
+async fn input_that_comes_too_late_is_told_what_became_of_the_command() {
+    const CLOSED: &str = "its input is closed for good; if it needs more, start the command again";
+    const ENDED: &str =
+        "the command has ended; TaskOutput reads what it printed, and its end arrives as a message";
+    let (world, host) = (World::new(), host());
+    world.begin(&host, "one", "cat; exec sleep 3600").await;
+    let last = TaskInput {
+        close_input: true,
+        ..crate::world::input("one", 1, "word\n")
+    };
+    assert_eq!(host.input(&world.key("one"), &last).await, Ok(5));
+    let more = crate::world::input("one", 2, "more\n");
+    let refused = host.input(&world.key("one"), &more).await.unwrap_err();
+    assert_eq!(refused.reason, CLOSED);
+    world.stop(&host, "one").await;
+
+    world.begin(&host, "two", "read x").await;
+    let write_on = async {
+        let mut number = 1;
+        loop {
+            let line = crate::world::input("two", number, "word\n");
+            match host.input(&world.key("two"), &line).await {
+                Ok(_) => {}
+                // Nobody watches it, so the host has not heard of its end.
+                Err(refused) if refused.reason == ENDED => break,
+                Err(refused) => assert_eq!(refused.reason, CLOSED),
+            }
+            number += 1;
+            tokio::task::yield_now().await;
+        }
+    };
+    crate::world::soon(write_on).await;
 }
 
 /// A task that runs.

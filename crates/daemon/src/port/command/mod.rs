@@ -6,6 +6,7 @@
 mod decode;
 mod environment;
 mod facts;
+mod input;
 mod login;
 mod place;
 mod printed;
@@ -24,12 +25,12 @@ use holon_domain::task::TaskReport;
 use holon_engine::ports::{
     CommandHost, CommandKey, CommandOrder, CommandRun, InputRefused, KeptOutput,
 };
-use holon_process::{Attached, Error, Image, Shims, Task, attach};
+use holon_process::{Attached, Image, Shims, Task, attach};
 use login::Login;
 use place::{Look, Place};
 use printed::Source;
 use registry::Registry;
-use standing::{NEVER, Standing, sought};
+use standing::{Standing, sought};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -136,18 +137,7 @@ impl CommandHost for Commands {
     }
 
     async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
-        let refused = |reason: &str| InputRefused {
-            reason: reason.to_owned(),
-            taken: 0,
-        };
-        let task = match self.found(key, &Place::of(key)).await {
-            Standing::Alive(task) => task,
-            Standing::Ended(_) => return Err(refused("the command has ended")),
-            Standing::NotStarted(failure) => return Err(refused(&failure.to_string())),
-            Standing::NeverRan => return Err(refused(NEVER)),
-            Standing::Lost(reason) => return Err(refused(reason)),
-        };
-        write(&task, input).await
+        input::give(self.found(key, &Place::of(key)).await, key, input).await
     }
 
     async fn printed(
@@ -194,30 +184,6 @@ impl CommandHost for Commands {
         };
         sweep::sweep(Path::new(agent_home), is_spared).await;
     }
-}
-
-/// Writes input and closes it, as far as asked for. Each step has a number of its own, so that neither is done twice.
-async fn write(task: &Task, input: &TaskInput) -> Result<u64, InputRefused> {
-    let refused = |error: &Error, taken: u64| InputRefused {
-        reason: error.to_string(),
-        taken,
-    };
-    // A shim's numbers begin above 0.
-    let number = input.number.saturating_mul(2).saturating_add(2);
-    let bytes = input.input.as_bytes();
-    if !bytes.is_empty() {
-        let taken = task.input(number, bytes).await;
-        taken.map_err(|error| refused(&error, 0))?;
-    }
-    let taken = bytes.len() as u64;
-    if input.close_input {
-        match task.close_input(number.saturating_add(1)).await {
-            // What is closed already is as it should be.
-            Ok(()) | Err(Error::InputClosed) => {}
-            Err(error) => return Err(refused(&error, taken)),
-        }
-    }
-    Ok(taken)
 }
 
 #[cfg(test)]
