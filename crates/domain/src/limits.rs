@@ -93,8 +93,8 @@ pub const TASK_STOP_GRACE_MS: u64 = 5_000;
 pub const TASK_WAIT_MS: u64 = 30_000;
 /// And at most.
 pub const TASK_WAIT_MAX_MS: u64 = 600_000;
-/// Bytes one call writes to a task, and most that wait to be read by its command. More is refused: write it in several
-/// calls, or to a file that the command reads.
+/// Bytes one call writes to a task. More is refused: write it in several calls, or to a file that the command reads. Up
+/// to a mebibyte of what was written may wait to be read; then input is refused until the command has read some.
 pub const TASK_INPUT_BYTES: usize = 64 << 10;
 /// Bytes of `ToolError::details` a model reads; larger details become a preview and a digest.
 pub const TOOL_ERROR_DETAIL_BYTES: usize = 1_000;
