@@ -2,7 +2,8 @@
 
 use crate::house::{House, agent, at_rest, briefs, events, prompt, status};
 use crate::ports::{calls, says};
-use crate::talk::{calling, current, results, with_task};
+use crate::talk::{calling, current, interjected, results, with_task};
+use holon_domain::agent::Lifecycle::Stopped;
 use holon_domain::event::Event;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::TaskStatus;
@@ -236,5 +237,73 @@ async fn a_drain_lets_go_of_commands_and_tasks_and_puts_nothing_on_record() {
     task.ends("gone");
     let asked = house.model.next().await;
     assert!(current(&asked.request).contains("gone"));
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn the_stop_of_an_agent_goes_on_after_a_restart_and_ends_its_tasks_once() {
+    for how in CHANGES {
+        for ends_meanwhile in [false, true] {
+            let house = House::new();
+            let (host, task) = with_task(&house, "npm start").await;
+            task.prints("listening");
+            task.outlives_its_grace();
+            let stopped = host.acts().stop_agent(&agent("main")).await;
+            stopped.expect("stopped");
+            house.commands.stops(1).await;
+            house.clock.slept_towards(TASK_STOP_GRACE_MS).await;
+            let between = || {
+                if ends_meanwhile {
+                    task.exits(143);
+                }
+            };
+            let (house, host) = change(house, host, how, between).await;
+            let stops = house.commands.stops(2).await;
+            let asked = (task.name().to_owned(), TASK_STOP_GRACE_MS);
+            assert_eq!(stops, [asked.clone(), asked], "{how:?}");
+            assert_eq!(status(&host, "main").await.agent.lifecycle, Stopped);
+            if !ends_meanwhile {
+                house.clock.slept_towards(TASK_STOP_GRACE_MS).await;
+                house.clock.advance(5_000);
+            }
+            let row = house.task_is("main", TaskStatus::Cancelled).await;
+            assert_eq!(row.id, task.task_id());
+            house.commands.forgets(1).await;
+            let (house, host) = change(house, host, how, || {}).await;
+            assert_eq!(status(&host, "main").await.agent.lifecycle, Stopped);
+            assert!(house.model.is_quiet().await, "{how:?}: nobody is woken");
+            let ends = count(
+                &host,
+                |event| matches!(event, Event::TaskStatusUpdated(moved) if moved.status.is_terminal()),
+            );
+            assert_eq!(ends.await, 1, "{how:?}");
+            assert_eq!(house.commands.told().stops.len(), 2, "{how:?}");
+            assert_eq!(house.commands.told().forgets.len(), 1, "{how:?}");
+            house.is_sound("main").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_agent_whose_stop_outlived_its_host_is_told_of_its_task_after_the_start() {
+    let house = House::new();
+    let (host, task) = with_task(&house, "npm start").await;
+    task.clings();
+    let stopped = host.acts().stop_agent(&agent("main")).await;
+    stopped.expect("stopped");
+    house.commands.stops(1).await;
+    let (house, host) = change(house, host, Change::Crash, || {}).await;
+    house.commands.stops(2).await;
+    let started = host.acts().start_agent(&agent("main")).await;
+    started.expect("started");
+    task.ends("bye");
+    house.task_is("main", TaskStatus::Cancelled).await;
+    assert!(house.model.is_quiet().await, "its end begins no turn");
+    prompt(&host, "main", "go on").await;
+    let asked = house.model.next().await;
+    let told = interjected(&asked.request);
+    assert!(told.len() == 1 && told[0].contains("bye"), "{told:?}");
+    asked.answer(says("I see"));
+    briefs(&host, "main", 2).await;
     house.is_sound("main").await;
 }
