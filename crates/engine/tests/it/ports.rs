@@ -170,15 +170,32 @@ pub(crate) struct Homes {
     pub(crate) removed: AtomicU64,
     /// Whether a home cannot be removed.
     pub(crate) stuck: AtomicBool,
+    /// Whether whoever makes or removes one waits.
+    held: watch::Sender<bool>,
+}
+
+impl Homes {
+    /// Making and removing homes takes until the test lets it go on.
+    pub(crate) fn hold(&self, hold: bool) {
+        self.held.send_replace(hold);
+    }
+
+    async fn free(&self) {
+        let mut held = self.held.subscribe();
+        let free = held.wait_for(|held| !held).await;
+        free.expect("the homes keep a sender of their own");
+    }
 }
 
 #[async_trait]
 impl HomeHost for Homes {
     async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        self.free().await;
         Ok(())
     }
 
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        self.free().await;
         if self.stuck.load(Ordering::Relaxed) {
             return Err("a file in it belongs to somebody else".to_owned());
         }

@@ -1,11 +1,12 @@
 //! Turns over the shell: interjections, pauses, rests, and what a request holds.
 
-use crate::house::{House, at_rest, briefs, events, interject, prompt, until, until_event};
+use crate::house::{House, agent, at_rest, briefs, events, interject, prompt, until, until_event};
 use crate::ports::{calls, failure, reply, says};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
 use holon_domain::model::{ConversationItem, ModelFailureKind, StopReason};
+use holon_engine::request::CreateAgent;
 use serde_json::json;
 
 #[tokio::test]
@@ -187,4 +188,25 @@ fn role(item: &ConversationItem) -> &'static str {
         ConversationItem::ToolResult { .. } => "tool_result",
         ConversationItem::User { .. } => "user",
     }
+}
+
+#[tokio::test]
+async fn an_agent_whose_home_no_decision_could_be_made_on_runs_all_the_same() {
+    let house = House::new();
+    let host = house.start().await;
+    let request = CreateAgent {
+        agent_id: agent("main"),
+        workspace: Default::default(),
+        model: None,
+    };
+    house.homes.hold(true);
+    host.acts().create_agent(request).await.expect("an agent");
+    prompt(&host, "main", "hello").await;
+    house.entropy.spoil_the_next_decision();
+    house.homes.hold(false);
+    house.clock.slept_towards(1_000).await;
+    house.clock.advance(1_000);
+    house.model.next().await.answer(says("hello"));
+    briefs(&host, "main", 1).await;
+    house.is_sound("main").await;
 }
