@@ -122,7 +122,8 @@ pub(crate) struct RunArgs {
     /// Model to ask, as provider/model; a named agent keeps it.
     #[arg(long, value_name = "REF")]
     pub(crate) model: Option<String>,
-    /// The most model rounds.
+    /// The most model rounds. A run that would need more fails, and what its temporary agent still has running is
+    /// stopped.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     /// End with the answer, also while commands the agent started still run; those are stopped. Without it a run with a

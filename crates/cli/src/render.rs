@@ -111,7 +111,7 @@ pub(crate) fn brief(brief: &BriefRecord) -> String {
 /// Briefs, oldest first.
 pub(crate) fn briefs(briefs: &[BriefRecord]) -> String {
     if briefs.is_empty() {
-        return "nothing yet".to_owned();
+        return "nothing yet; wait for it with --follow".to_owned();
     }
     let lines: Vec<String> = briefs.iter().map(brief).collect();
     lines.join("\n")

@@ -1,6 +1,6 @@
 //! `prompt`, `status`, `tail`, `transcript`, `agent`, `completions` against a live host.
 
-use crate::support::{doer, hello, record, world};
+use crate::support::{doer, hello, record, silent, world};
 use holon_testkit::World;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -159,4 +159,14 @@ fn completions_and_help_need_no_home() {
         format!("holon {}\n", env!("CARGO_PKG_VERSION"))
     );
     assert!(!world.home().exists());
+}
+
+#[test]
+fn a_look_that_comes_before_the_answer_says_how_to_wait_for_it() {
+    let world = world();
+    let served = world.serve(&["--model", &silent(&world)]);
+    assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));
+    let looked = world.run(&["tail"]);
+    assert_eq!(looked.answer(), "nothing yet; wait for it with --follow\n");
+    assert_eq!(served.terminate().0, Some(0));
 }
