@@ -96,7 +96,9 @@ fn a_batch_answers_item_by_item_and_skips_the_rest_where_it_is_told_to() {
         "{words}"
     );
     assert!(
-        words.ends_with("[5] echo five\nskipped: not begun"),
+        words.ends_with(
+            "[5] echo five\nnot run: item 2 failed, and stop_on_error skips what follows"
+        ),
         "{words}"
     );
     assert!(
