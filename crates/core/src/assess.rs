@@ -4,7 +4,6 @@
 //! Order of the reading, first match wins: removed or stopped; booting; a turn runs; a message is queued (at once, or
 //! after a pause when only the agent itself keeps itself busy); a rest with an end; a rest without one; nothing to do.
 
-use crate::lifecycle::home_is_missing;
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
@@ -12,6 +11,9 @@ use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason};
+
+/// Kind of the failure to make a home.
+pub(crate) const HOME_NOT_MADE: &str = "home_not_made";
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -284,4 +286,16 @@ pub const fn is_failure(reason: TerminalReason) -> bool {
         | TerminalReason::OperatorAborted
         | TerminalReason::AgentStopped => false,
     }
+}
+
+/// Whether the agent's last failure is that its home could not be made.
+#[must_use]
+pub fn home_is_missing(agent: &AgentRecord) -> bool {
+    failed_by(agent, HOME_NOT_MADE)
+}
+
+/// Whether the agent's last failure is of this kind.
+pub(crate) fn failed_by(agent: &AgentRecord, kind: &str) -> bool {
+    let failure = agent.last_failure.as_ref();
+    failure.is_some_and(|failure| failure.failure_artifact.kind == kind)
 }

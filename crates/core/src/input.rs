@@ -1,6 +1,6 @@
 //! What can happen to an agent, and what a decision may know: the closed set of inputs and the bounded view.
 
-use crate::admission::Ingress;
+use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord};
 use holon_domain::block::ToolCall;
 use holon_domain::effect::EffectId;

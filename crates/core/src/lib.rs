@@ -5,14 +5,15 @@
 //!
 //! Who may cause what: `admission` lets messages in, `schedule` picks the next one, `turn` runs it to its end,
 //! `attempt` judges provider failures, `rest` sets pauses and ends them, `lifecycle` makes, starts, stops and
-//! removes agents, `task` follows commands that go on without their call, `recovery` settles what a dead process left open. `assess` is the only place that says where
-//! an agent stands, and `invariant` checks what must always hold.
+//! removes agents, `task` follows commands that go on without their call, `recovery` settles what a dead process left
+//! open. `assess` is the only place that says where an agent stands, and `invariant` checks what must always hold.
 
 pub mod admission;
 pub mod assess;
 pub mod attempt;
 pub mod continuation;
 mod draft;
+mod ingress;
 pub mod input;
 pub mod invariant;
 pub mod lifecycle;
@@ -26,6 +27,7 @@ pub mod summary;
 mod task;
 mod turn;
 
+pub use ingress::Ingress;
 pub use input::{AgentView, HostFacts, Input, Reply, RoundAnswer, RoundInHand, Stamp};
 pub use rejection::Rejection;
 pub use step::{Step, step};

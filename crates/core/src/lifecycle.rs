@@ -9,6 +9,7 @@
 //!
 //! A removal ends the agent's tasks by force first; its home goes with the last of them.
 
+use crate::assess::{HOME_NOT_MADE, failed_by, home_is_missing};
 use crate::draft::Draft;
 use crate::input::{HostFacts, NewAgent, Reply, Stamp};
 use crate::rejection::Rejection;
@@ -28,8 +29,6 @@ use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{Entropy, RunId, Timestamp, limits, text};
 
-/// Kind of the failure to make a home.
-const HOME_NOT_MADE: &str = "home_not_made";
 /// Kind of the failure to remove one.
 const HOME_NOT_REMOVED: &str = "home_not_removed";
 
@@ -121,17 +120,6 @@ pub(crate) fn home_prepared(
         }
     }
     Reply::Done
-}
-
-/// Whether the agent's last failure is that its home could not be made.
-#[must_use]
-pub fn home_is_missing(agent: &AgentRecord) -> bool {
-    failed_by(agent, HOME_NOT_MADE)
-}
-
-fn failed_by(agent: &AgentRecord, kind: &str) -> bool {
-    let failure = agent.last_failure.as_ref();
-    failure.is_some_and(|failure| failure.failure_artifact.kind == kind)
 }
 
 fn home_failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {

@@ -3,8 +3,9 @@
 //! Every pause is an entry of the host's due-queue, named by the state that waits for it. An entry nobody waits for
 //! any more is cleared without consequence.
 
-use crate::admission::{self, Ingress};
+use crate::admission;
 use crate::draft::Draft;
+use crate::ingress::Ingress;
 use crate::input::Reply;
 use crate::invariant;
 use crate::subsystem::SLEEP_WAIT;

@@ -5,7 +5,7 @@ use holon_domain::model::ModelRef;
 use holon_domain::{AgentId, MessageId};
 use std::path::PathBuf;
 
-pub use holon_core::admission::Ingress;
+pub use holon_core::Ingress;
 
 /// A message that is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]

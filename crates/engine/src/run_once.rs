@@ -8,7 +8,7 @@ use crate::acts::Acts;
 use crate::conduct::Scope;
 use crate::error::Error;
 use crate::request::{Admitted, Ingress, RunRequest};
-use holon_core::{Input, Reply, admission, lifecycle};
+use holon_core::{Input, Reply, admission, assess};
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, Visibility,
@@ -286,7 +286,7 @@ async fn gather(
 /// Why a stopped agent will not answer: its home could not be made, or somebody stopped it.
 fn held(agent: &AgentRecord) -> Error {
     match &agent.last_failure {
-        Some(failure) if lifecycle::home_is_missing(agent) => Error::Storage {
+        Some(failure) if assess::home_is_missing(agent) => Error::Storage {
             message: failure.failure_artifact.summary.clone(),
         },
         Some(_) | None => Error::AgentStopped {

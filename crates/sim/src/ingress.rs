@@ -4,7 +4,7 @@ use crate::rng::Rng;
 use crate::tasks::OUTSIDE;
 use crate::violation::{Verdict, ensure};
 use crate::world::{Sent, World};
-use holon_core::admission::Ingress;
+use holon_core::Ingress;
 use holon_core::{Input, Rejection};
 use holon_domain::agent::Lifecycle;
 use holon_domain::message::{

@@ -1,8 +1,9 @@
 //! The end of a task: which of the four it is, what stays on record, and the message that tells it.
 
 use super::TaskReport;
-use crate::admission::{self, Ingress};
+use crate::admission;
 use crate::draft::Draft;
+use crate::ingress::Ingress;
 use crate::rest::self_caused_priority;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};

@@ -3,8 +3,8 @@
 //! Every operator message the turn owes is settled here by one brief, in the commit of the end. A failed turn
 //! leaves a failure brief, a log entry and an event. No call leaves a turn without a result.
 
-use super::calls::{close_unfinished, failing, take_over};
 use super::ending::{Ending, Failure};
+use super::finish::{close_unfinished, failing, take_over};
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;

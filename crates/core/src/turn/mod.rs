@@ -2,23 +2,22 @@
 //!
 //! States and what moves them (`Phase`): `CallingModel` by an answer or a failure, `BackingOff` by its due entry,
 //! `RunningTool` by a result. An input that does not fit the state is stale: it is recorded and dropped.
-//! `open` begins, `round` takes answers and `failed` failures, `calls` runs tools and
-//! `settled` answers those the kernel can answer itself, `end` closes with exactly one
+//! `open` begins, `round` takes answers and `failed` failures, `calls` runs tools, `settled`
+//! answers those the kernel can answer itself and `finish` records what each came to, `end` closes with exactly one
 //! outcome, which `ending` describes.
 
 mod calls;
 mod end;
 mod ending;
 mod failed;
+mod finish;
 mod open;
 mod round;
 mod settled;
 
-pub(crate) use calls::{
-    Finished, close_unfinished, failing, next_round, take_over, take_up_call, takes_up,
-    tool_finished,
-};
+pub(crate) use calls::{Finished, next_round, take_up_call, takes_up, tool_finished};
 pub(crate) use end::{abort, fail, give_up};
 pub(crate) use failed::{backoff_over, current_try, end_wait, redirect, round_failed};
+pub(crate) use finish::{close_unfinished, failing, take_over};
 pub(crate) use open::open;
 pub(crate) use round::round_answered;

@@ -2,10 +2,11 @@
 //!
 //! What the request held (interjections) is consumed here, in the commit of its outcome, never before.
 
-use super::calls::{self, next_round, run_calls};
+use super::calls::{next_round, run_calls};
 use super::end;
 use super::ending::Ending;
 use super::failed::{awaited_answer, close_tries, learn};
+use super::finish;
 use super::open::rounds_allowed;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, RoundTiming, Stamp};
@@ -89,15 +90,15 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     // What asks for another round meets the bound; a rest ends the turn by itself.
     if bound_reached && (cut_off || has_calls && !rests(round)) {
         let rounds = rounds_so_far(draft, &turn);
-        calls::refuse_all(draft, &turn, round, || round_bound_error(rounds));
+        finish::refuse_all(draft, &turn, round, || round_bound_error(rounds));
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     if cut_off && turn.output_limit_hits > limits::OUTPUT_LIMIT_RECOVERIES {
-        calls::refuse_all(draft, &turn, round, truncated_error);
+        finish::refuse_all(draft, &turn, round, truncated_error);
         return end::end(draft, &turn, Ending::output_limit());
     }
     if cut_off {
-        calls::refuse_all(draft, &turn, round, truncated_error);
+        finish::refuse_all(draft, &turn, round, truncated_error);
         return ask_to_go_on(draft, turn, has_calls);
     }
     if has_calls {

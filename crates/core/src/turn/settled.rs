@@ -1,8 +1,9 @@
 //! Calls the kernel answers itself, in the commit of the round: about the agent, its queue and its tasks. What needs
 //! the world is handed on as an action.
 
-use crate::admission::{self, Ingress};
+use crate::admission;
 use crate::draft::Draft;
+use crate::ingress::Ingress;
 use crate::rest::self_caused_priority;
 use crate::subsystem::TOOL_ENQUEUE;
 use crate::summary;

@@ -2,7 +2,7 @@
 
 use crate::world::World;
 use crate::{make, states};
-use holon_core::admission::Ingress;
+use holon_core::Ingress;
 use holon_core::{Rejection, Reply};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::brief::{AttachmentKind, BriefAttachment};

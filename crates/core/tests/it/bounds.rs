@@ -77,7 +77,7 @@ fn who_joins_a_bounded_turn_gets_its_own_share_of_rounds() {
         world.send(Said::calls(vec![make::agent_get()]).after(held).to(&world));
         world.agent.open_turn.expect("a turn").max_rounds
     };
-    let joining = |max_rounds| holon_core::admission::Ingress {
+    let joining = |max_rounds| holon_core::Ingress {
         max_rounds,
         ..make::prompt(Priority::Interject)
     };

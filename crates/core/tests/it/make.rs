@@ -2,7 +2,7 @@
 
 use crate::commands;
 use crate::world::World;
-use holon_core::admission::Ingress;
+use holon_core::Ingress;
 use holon_core::input::{ContextSize, NewAgent, RoundTiming};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};

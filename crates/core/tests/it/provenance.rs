@@ -2,8 +2,9 @@
 
 use crate::admission::{CONTEXTS, ingress, origins, verdict};
 use crate::render::spelled;
+use holon_core::Ingress;
 use holon_core::Rejection;
-use holon_core::admission::{Ingress, authority_of, kind_fits_origin};
+use holon_core::admission::{authority_of, kind_fits_origin};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{AdmissionContext, MessageKind, Priority};
 

@@ -39,7 +39,7 @@ pub(crate) fn calling_model() -> World {
     calling_model_for(make::prompt(Priority::Normal))
 }
 
-pub(crate) fn calling_model_for(ingress: holon_core::admission::Ingress) -> World {
+pub(crate) fn calling_model_for(ingress: holon_core::Ingress) -> World {
     let mut world = idle();
     world.send(make::admit(ingress));
     world

@@ -102,7 +102,7 @@ impl Desk {
     }
 
     fn admit(&mut self) -> EffectRecord {
-        let ingress = holon_core::admission::Ingress::operator_prompt(
+        let ingress = holon_core::Ingress::operator_prompt(
             "what is new".to_owned(),
             Priority::Normal,
             DeliverySurface::HttpControlPrompt,

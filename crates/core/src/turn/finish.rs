@@ -1,0 +1,146 @@
+//! How calls come to an end: each gets its one result in the log, and an event that tells of it.
+//!
+//! Decides nothing about what the turn does next. Invariant: whoever lets go of a turn leaves no call without a result,
+//! and no command that nobody follows.
+
+use crate::draft::Draft;
+use crate::input::RoundInHand;
+use crate::task;
+use holon_domain::block::ToolCall;
+use holon_domain::event::{Event, ToolExecuted, ToolExecutionFailed};
+use holon_domain::intent::HostAction;
+use holon_domain::log::LogEntry;
+use holon_domain::tool::{ToolEnvelope, ToolError};
+use holon_domain::turn::{OpenTurn, Phase};
+use holon_domain::{CallId, limits, text};
+
+/// The call a turn runs, what the shell was asked to do for it, and where it stands.
+pub(super) fn in_hand(
+    draft: &Draft<'_>,
+    turn: &OpenTurn,
+) -> Option<(ToolCall, HostAction, (u64, usize))> {
+    let Phase::RunningTool {
+        round_entry,
+        call_index,
+        ..
+    } = turn.phase
+    else {
+        return None;
+    };
+    let (call, action) = draft.in_hand.clone()?;
+    Some((call, action, (round_entry, call_index)))
+}
+
+/// The turn lets go of its call: a command that runs for it is stopped as a task.
+pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
+    if let Some((call, action, _)) = in_hand(draft, turn) {
+        task::take_over(draft, turn, &call, &action);
+    }
+}
+
+/// Gives every call of a round the same refusal.
+pub(super) fn refuse_all(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    round: &RoundInHand,
+    error: impl Fn() -> ToolError,
+) {
+    for (call, _) in &round.calls {
+        finish_call(
+            draft,
+            turn,
+            call,
+            ToolEnvelope::failure(&call.name, error()),
+            0,
+        );
+    }
+}
+
+/// A call that came to nothing but this error.
+pub(crate) fn failing(error: ToolError) -> impl FnOnce(&ToolCall) -> ToolEnvelope {
+    move |call| ToolEnvelope::failure(&call.name, error)
+}
+
+/// Closes the calls a turn leaves unfinished: the one that runs with `running`, the ones behind it with `unstarted`.
+/// Returns which were which.
+pub(crate) fn close_unfinished(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    running: impl FnOnce(&ToolCall) -> ToolEnvelope,
+    unstarted: &ToolError,
+) -> (Vec<CallId>, Vec<CallId>) {
+    let Phase::RunningTool { call_index, .. } = turn.phase else {
+        return (Vec::new(), Vec::new());
+    };
+    let Some(round) = draft.round.take() else {
+        return (Vec::new(), Vec::new());
+    };
+    let mut left = round.calls.iter().skip(call_index).map(|(call, _)| call);
+    let mut cut = Vec::new();
+    if let Some(call) = left.next() {
+        cut.push(call.id.clone());
+        finish_call(draft, turn, call, running(call), 0);
+    }
+    let mut never_run = Vec::new();
+    for call in left {
+        never_run.push(call.id.clone());
+        let refused = ToolEnvelope::failure(&call.name, unstarted.clone());
+        finish_call(draft, turn, call, refused, 0);
+    }
+    (cut, never_run)
+}
+
+/// Gives a call its one result.
+pub(super) fn finish_call(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    call: &ToolCall,
+    envelope: ToolEnvelope,
+    duration_ms: u64,
+) {
+    let (tool_call_id, tool_name) = (call.id.clone(), call.name.clone());
+    let (turn_index, run_id) = (turn.turn_index, turn.run_id.clone());
+    let event = match envelope.error() {
+        None => Event::ToolExecuted(ToolExecuted {
+            tool_call_id,
+            tool_name,
+            turn_index,
+            run_id,
+            duration_ms,
+            summary: text::preview(&envelope.summary_text, limits::EVENT_PREVIEW_BYTES),
+            exec_command_cmd: command_preview(call),
+        }),
+        Some(error) => Event::ToolExecutionFailed(ToolExecutionFailed {
+            tool_call_id,
+            tool_name,
+            turn_index,
+            run_id,
+            duration_ms,
+            error: text::preview(&error.to_string(), limits::EVENT_PREVIEW_BYTES),
+            tool_error: bounded(error),
+        }),
+    };
+    draft.event(event);
+    draft.log(
+        turn_index,
+        LogEntry::ToolResult {
+            round: turn.rounds,
+            call_id: call.id.clone(),
+            envelope,
+            duration_ms,
+        },
+    );
+}
+
+/// The error as an event carries it: details stay in the log, where they are stored once.
+fn bounded(error: &ToolError) -> ToolError {
+    ToolError {
+        details: None,
+        ..error.clone()
+    }
+}
+
+fn command_preview(call: &ToolCall) -> Option<String> {
+    let cmd = call.input.get("cmd")?.as_str()?;
+    Some(text::preview(cmd, limits::EVENT_PREVIEW_BYTES))
+}
