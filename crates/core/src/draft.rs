@@ -4,18 +4,18 @@
 
 use crate::assess::{Next, assess, is_self_caused};
 use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
-use holon_domain::agent::AgentRecord;
+use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::block::ToolCall;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
-use holon_domain::event::{EffectOutcomeDropped, Event};
+use holon_domain::event::{ControlApplied, EffectOutcomeDropped, Event};
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{Due, DueId};
 use holon_domain::turn::LogSeq;
-use holon_domain::{Entropy, Timestamp};
+use holon_domain::{Entropy, RunId, Timestamp};
 
 pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
@@ -67,6 +67,23 @@ impl<'a> Draft<'a> {
             facts: self.facts,
             more,
         }
+    }
+
+    /// Moves the agent to another state of its life, and records that.
+    pub(crate) fn apply_control(
+        &mut self,
+        action: &str,
+        next: Lifecycle,
+        aborted_run_id: Option<RunId>,
+    ) {
+        let previous = self.agent.lifecycle;
+        self.agent.lifecycle = next;
+        self.event(Event::ControlApplied(ControlApplied {
+            action: action.to_owned(),
+            previous,
+            next,
+            aborted_run_id,
+        }));
     }
 
     pub(crate) fn event(&mut self, event: Event) {

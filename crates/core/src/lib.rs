@@ -5,14 +5,16 @@
 //!
 //! Who may cause what: `admission` lets messages in, `schedule` picks the next one, `turn` runs it to its end,
 //! `attempt` judges provider failures, `rest` sets pauses and ends them, `lifecycle` makes, starts, stops and
-//! removes agents, `task` follows commands that go on without their call, `recovery` settles what a dead process left
-//! open. `assess` is the only place that says where an agent stands, and `invariant` checks what must always hold.
+//! removes agents, `home` their homes, `task` follows commands that go on without their call, `recovery` settles what
+//! a dead process left open. `assess` is the only place that says where an agent stands, and `invariant` checks what
+//! must always hold.
 
 pub mod admission;
 pub mod assess;
 pub mod attempt;
 pub mod continuation;
 mod draft;
+mod home;
 mod ingress;
 pub mod input;
 pub mod invariant;

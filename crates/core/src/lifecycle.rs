@@ -9,28 +9,23 @@
 //!
 //! A removal ends the agent's tasks by force first; its home goes with the last of them.
 
-use crate::assess::{HOME_NOT_MADE, failed_by, home_is_missing};
+use crate::assess::failed_by;
 use crate::draft::Draft;
-use crate::input::{HostFacts, NewAgent, Reply, Stamp};
+use crate::home::{self, HOME_NOT_REMOVED};
+use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{rest, task, turn};
-use holon_domain::agent::{AgentRecord, Counters, LastFailure, Lifecycle};
+use holon_domain::agent::{AgentRecord, Counters, Lifecycle};
 use holon_domain::decision::Decision;
-use holon_domain::effect::Effect;
 use holon_domain::event::{
-    AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, ControlApplied, Event,
-    WorkspaceUsed,
+    AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, WorkspaceUsed,
 };
-use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::model::ModelChoice;
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{Entropy, RunId, Timestamp, limits, text};
-
-/// Kind of the failure to remove one.
-const HOME_NOT_REMOVED: &str = "home_not_removed";
+use holon_domain::{Entropy, RunId, Timestamp};
 
 /// Makes an agent: its row, its first event, and the effect that makes its home.
 #[must_use]
@@ -84,87 +79,8 @@ pub fn create(
     };
     let mut draft = Draft::new(view, host, now, entropy);
     draft.event(Event::AgentCreated(created));
-    prepare_home(&mut draft);
+    home::prepare(&mut draft);
     draft.finish()
-}
-
-/// Makes the home, or tries to again.
-pub(crate) fn prepare_home(draft: &mut Draft<'_>) {
-    draft.agent.lifecycle = Lifecycle::Booting;
-    draft.agent.home_effect = Some(draft.open_effect(Effect::PrepareHome));
-}
-
-pub(crate) fn home_prepared(
-    draft: &mut Draft<'_>,
-    stamp: Stamp,
-    result: Result<(), String>,
-) -> Reply {
-    let awaited = draft
-        .agent
-        .home_effect
-        .filter(|_| draft.agent.lifecycle == Lifecycle::Booting);
-    if !draft.accept(stamp, awaited) {
-        return Reply::Unchanged;
-    }
-    draft.agent.home_effect = None;
-    match result {
-        Ok(()) => {
-            draft.agent.lifecycle = Lifecycle::Runnable;
-            if home_is_missing(&draft.agent) {
-                draft.agent.last_failure = None;
-            }
-        }
-        Err(reason) => {
-            home_failed(draft, HOME_NOT_MADE, &reason);
-            apply_control(draft, "stop", Lifecycle::Stopped, None);
-        }
-    }
-    Reply::Done
-}
-
-fn home_failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
-    let summary = text::preview(reason, limits::FAILURE_SUMMARY_BYTES);
-    draft.agent.last_failure = Some(LastFailure {
-        occurred_at: draft.now,
-        failure_artifact: FailureArtifact {
-            category: FailureCategory::Runtime,
-            kind: kind.to_owned(),
-            summary,
-            provider: None,
-            model_ref: None,
-            status: None,
-            task_id: None,
-            exit_status: None,
-            source_chain: Vec::new(),
-            metadata: Default::default(),
-        },
-    });
-}
-
-pub(crate) fn home_removed(
-    draft: &mut Draft<'_>,
-    stamp: Stamp,
-    result: Result<(), String>,
-) -> Reply {
-    let awaited = draft
-        .agent
-        .home_effect
-        .filter(|_| draft.agent.lifecycle == Lifecycle::Deleting);
-    if !draft.accept(stamp, awaited) {
-        return Reply::Unchanged;
-    }
-    draft.agent.home_effect = None;
-    match result {
-        Ok(()) => {
-            draft.agent.last_failure = None;
-            Reply::RowsMayGo
-        }
-        // The rows stay, so that the next boot or another delete tries again.
-        Err(reason) => {
-            home_failed(draft, HOME_NOT_REMOVED, &reason);
-            Reply::Done
-        }
-    }
 }
 
 /// Sets where the agent works and whom it asks, from its next turn on. A turn in hand keeps what it began with.
@@ -228,8 +144,8 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
         Lifecycle::Deleting => Err(Rejection::Deleting),
         Lifecycle::Stopped => {
             // Making a home that exists is harmless, and one that could not be made is tried again.
-            apply_control(draft, "start", Lifecycle::Booting, None);
-            prepare_home(draft);
+            draft.apply_control("start", Lifecycle::Booting, None);
+            home::prepare(draft);
             Ok(Reply::Done)
         }
     }
@@ -244,7 +160,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
                 draft,
                 "stopped by an operator before the answer was complete",
             );
-            apply_control(draft, "stop", Lifecycle::Stopped, aborted);
+            draft.apply_control("stop", Lifecycle::Stopped, aborted);
             let order = StopOrder {
                 force: false,
                 with_agent: true,
@@ -261,11 +177,11 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
         if draft.agent.home_effect.is_some() || !failed_by(&draft.agent, HOME_NOT_REMOVED) {
             return Reply::Unchanged;
         }
-        remove_home(draft);
+        home::remove(draft);
         return Reply::Done;
     }
     let aborted = release_all(draft, "removed before the answer was complete");
-    apply_control(draft, "delete", Lifecycle::Deleting, aborted);
+    draft.apply_control("delete", Lifecycle::Deleting, aborted);
     let order = StopOrder {
         force: true,
         with_agent: false,
@@ -278,13 +194,8 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
 /// Removes the home once no command of the agent uses it: the end of the last one removes it.
 pub(crate) fn remove_home_after_tasks(draft: &mut Draft<'_>) {
     if task::active(draft).next().is_none() {
-        remove_home(draft);
+        home::remove(draft);
     }
-}
-
-/// Removes the home, or tries to again.
-pub(crate) fn remove_home(draft: &mut Draft<'_>) {
-    draft.agent.home_effect = Some(draft.open_effect(Effect::RemoveHome));
 }
 
 /// Lets go of everything the agent holds: its run, its rest, its home effect. Outcomes that still come are stale.
@@ -295,20 +206,4 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
     rest::end_rest(draft);
     draft.agent.generation += 1;
     turn::abort(draft, TerminalReason::AgentStopped, summary)
-}
-
-fn apply_control(
-    draft: &mut Draft<'_>,
-    action: &str,
-    next: Lifecycle,
-    aborted_run_id: Option<RunId>,
-) {
-    let previous = draft.agent.lifecycle;
-    draft.agent.lifecycle = next;
-    draft.event(Event::ControlApplied(ControlApplied {
-        action: action.to_owned(),
-        previous,
-        next,
-        aborted_run_id,
-    }));
 }

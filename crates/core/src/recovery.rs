@@ -8,7 +8,7 @@
 
 use crate::draft::Draft;
 use crate::input::{Proven, Reply};
-use crate::{invariant, lifecycle, task, turn};
+use crate::{home, invariant, lifecycle, task, turn};
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
@@ -57,7 +57,7 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<Proven>) -> R
         Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped if nobody_waits => {
             return delete_temporary(draft);
         }
-        Lifecycle::Booting => lifecycle::prepare_home(draft),
+        Lifecycle::Booting => home::prepare(draft),
         Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(turn) = draft.agent.open_turn.take() {

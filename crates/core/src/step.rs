@@ -6,7 +6,7 @@
 use crate::draft::Draft;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
-use crate::{admission, lifecycle, recovery, rest, schedule, task, turn};
+use crate::{admission, home, lifecycle, recovery, rest, schedule, task, turn};
 use holon_domain::decision::Decision;
 use holon_domain::{Entropy, Timestamp};
 
@@ -52,8 +52,8 @@ fn apply(draft: &mut Draft<'_>, input: Input) -> Result<Reply, Rejection> {
             })
         }
         Input::Configure { workspace, model } => lifecycle::configure(draft, workspace, model),
-        Input::HomePrepared { stamp, result } => Ok(lifecycle::home_prepared(draft, stamp, result)),
-        Input::HomeRemoved { stamp, result } => Ok(lifecycle::home_removed(draft, stamp, result)),
+        Input::HomePrepared { stamp, result } => Ok(home::prepared(draft, stamp, result)),
+        Input::HomeRemoved { stamp, result } => Ok(home::removed(draft, stamp, result)),
         Input::RoundAnswered { stamp, answer } => Ok(turn::round_answered(draft, stamp, *answer)),
         Input::RoundFailed {
             stamp,

@@ -13,8 +13,8 @@
 mod result;
 
 use crate::draft::Draft;
+use crate::home;
 use crate::input::{Reply, Stamp};
-use crate::lifecycle;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::{Effect, EffectId};
@@ -250,7 +250,7 @@ pub(crate) fn ended(
     }
     let last = active(draft).next().is_none();
     if last && draft.agent.lifecycle == Lifecycle::Deleting {
-        lifecycle::remove_home(draft);
+        home::remove(draft);
     }
     Reply::Done
 }
