@@ -3,7 +3,7 @@
 //! A shim knows it and writes it into its command's directory. When that goes, what a length does not tell is kept in a
 //! file beside the output, so that offsets mean the same bytes for as long as there is an output.
 
-use super::place::off_thread;
+use super::off_thread::off_thread;
 use holon_domain::command::Lacks;
 use holon_process::{Attached, OutputFacts, Sought, StreamFacts, attach};
 use std::fs::File;

@@ -8,6 +8,7 @@ mod environment;
 mod facts;
 mod input;
 mod login;
+mod off_thread;
 mod place;
 mod printed;
 mod prune;

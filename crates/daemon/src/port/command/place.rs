@@ -4,6 +4,7 @@
 //! so that where there is none, nothing was begun. Everything blocking happens off the async threads.
 
 use super::facts;
+use super::off_thread::off_thread;
 use holon_engine::ports::CommandKey;
 use holon_process::OutputFacts;
 use std::fs::{DirBuilder, File};
@@ -216,14 +217,6 @@ pub(super) fn owner(file: &str) -> Option<&str> {
 /// Whether a directory's name says that nothing ever ran from it.
 pub(super) fn is_unused(name: &str) -> bool {
     name.ends_with(UNUSED_END)
-}
-
-/// Does blocking work where it blocks nobody.
-pub(super) async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|ended| Err(io::Error::other(ended)))
 }
 
 fn is_there(path: &Path) -> io::Result<bool> {

@@ -1,6 +1,7 @@
 //! Keeps the output files of an agent within their allowance.
 
-use super::place::{off_thread, outputs, owner, remove_output, tasks};
+use super::off_thread::off_thread;
+use super::place::{outputs, owner, remove_output, tasks};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

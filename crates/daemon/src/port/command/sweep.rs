@@ -1,6 +1,7 @@
 //! Ends and removes what nobody follows any more.
 
-use super::place::{Place, is_unused, off_thread, remove_dir, tasks};
+use super::off_thread::off_thread;
+use super::place::{Place, is_unused, remove_dir, tasks};
 use holon_process::{Sought, Stopped, stop};
 use std::io;
 use std::path::Path;

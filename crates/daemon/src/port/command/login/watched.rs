@@ -1,7 +1,7 @@
 //! The files a login reads, and how to tell that one of them has changed.
 
 use super::Vars;
-use crate::port::command::place::off_thread;
+use crate::port::command::off_thread::off_thread;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 

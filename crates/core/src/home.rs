@@ -1,0 +1,93 @@
+//! The home of an agent: made before it first runs and removed with it, each by an effect.
+//!
+//! Decides nothing about when. Invariant: an agent has at most one effect on its home, and none but the awaited one moves
+//! it on.
+
+use crate::assess::{HOME_NOT_MADE, home_is_missing};
+use crate::draft::Draft;
+use crate::input::{Reply, Stamp};
+use holon_domain::agent::{LastFailure, Lifecycle};
+use holon_domain::effect::Effect;
+use holon_domain::failure::{FailureArtifact, FailureCategory};
+use holon_domain::{limits, text};
+
+/// Kind of the failure to remove a home.
+pub(crate) const HOME_NOT_REMOVED: &str = "home_not_removed";
+
+/// Makes the home, or tries to again.
+pub(crate) fn prepare(draft: &mut Draft<'_>) {
+    draft.agent.lifecycle = Lifecycle::Booting;
+    draft.agent.home_effect = Some(draft.open_effect(Effect::PrepareHome));
+}
+
+/// The home was made, or could not be: without one an agent is stopped.
+pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), String>) -> Reply {
+    let awaited = draft
+        .agent
+        .home_effect
+        .filter(|_| draft.agent.lifecycle == Lifecycle::Booting);
+    if !draft.accept(stamp, awaited) {
+        return Reply::Unchanged;
+    }
+    draft.agent.home_effect = None;
+    match result {
+        Ok(()) => {
+            draft.agent.lifecycle = Lifecycle::Runnable;
+            if home_is_missing(&draft.agent) {
+                draft.agent.last_failure = None;
+            }
+        }
+        Err(reason) => {
+            failed(draft, HOME_NOT_MADE, &reason);
+            draft.apply_control("stop", Lifecycle::Stopped, None);
+        }
+    }
+    Reply::Done
+}
+
+fn failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
+    let summary = text::preview(reason, limits::FAILURE_SUMMARY_BYTES);
+    draft.agent.last_failure = Some(LastFailure {
+        occurred_at: draft.now,
+        failure_artifact: FailureArtifact {
+            category: FailureCategory::Runtime,
+            kind: kind.to_owned(),
+            summary,
+            provider: None,
+            model_ref: None,
+            status: None,
+            task_id: None,
+            exit_status: None,
+            source_chain: Vec::new(),
+            metadata: Default::default(),
+        },
+    });
+}
+
+/// The home was removed, or could not be.
+pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), String>) -> Reply {
+    let awaited = draft
+        .agent
+        .home_effect
+        .filter(|_| draft.agent.lifecycle == Lifecycle::Deleting);
+    if !draft.accept(stamp, awaited) {
+        return Reply::Unchanged;
+    }
+    draft.agent.home_effect = None;
+    match result {
+        Ok(()) => {
+            draft.agent.last_failure = None;
+            Reply::RowsMayGo
+        }
+        // The rows stay, so that the next boot or another delete tries again.
+        Err(reason) => {
+            failed(draft, HOME_NOT_REMOVED, &reason);
+            Reply::Done
+        }
+    }
+}
+
+/// Removes the home, or tries to again.
+pub(crate) fn remove(draft: &mut Draft<'_>) {
+    draft.agent.home_effect = Some(draft.open_effect(Effect::RemoveHome));
+}
