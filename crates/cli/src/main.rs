@@ -2,6 +2,7 @@
 //!
 //! The same program is the shim that commands run under, which is decided before anything else.
 
+mod applied;
 mod args;
 mod command;
 mod exit;
@@ -9,6 +10,7 @@ mod host;
 mod output;
 mod path;
 mod render;
+mod report;
 mod secret;
 mod settings;
 

@@ -5,38 +5,14 @@
 mod find;
 
 use crate::args::InitArgs;
-use crate::command::config::{Probed, probe};
+use crate::command::config::probe;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::settings::{self, Applied};
-use crate::{path, render};
-use find::Candidate;
+use crate::report::{Candidate, Probed, Setup};
+use crate::{applied, path, render, settings};
 use holon_config::{Settings, Source, edit};
 use holon_domain::model::ModelRef;
-use serde::Serialize;
 use std::path::PathBuf;
-
-/// What was found, tried and set.
-#[derive(Debug, Serialize)]
-pub(crate) struct Report {
-    pub(crate) ok: bool,
-    /// The model that is set now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<String>,
-    /// Whether this command set it.
-    pub(crate) set: bool,
-    /// What there is, in the order it was looked at.
-    pub(crate) found: Vec<Candidate>,
-    /// What came of asking.
-    pub(crate) probes: Vec<Probed>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub(crate) applied: Option<Applied>,
-    /// How to get a model, when there is none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) ways: Vec<String>,
-    /// What to do next.
-    pub(crate) next: Vec<String>,
-}
 
 /// Whether models are asked before one is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +73,7 @@ fn already(set: &ModelRef, wanted: Option<&ModelRef>, output: &Output) -> Result
         let message = format!("model.default is {set} already; nothing was changed");
         return Err(Failure::new(Exit::Failed, "already_set", message).hint(change));
     }
-    let report = Report {
+    let report = Setup {
         ok: true,
         model: Some(set.to_string()),
         set: false,
@@ -115,7 +91,7 @@ fn already(set: &ModelRef, wanted: Option<&ModelRef>, output: &Output) -> Result
 }
 
 /// Asks one after the other until one answers, and sets that one.
-async fn choose(settings: &Settings, found: Vec<Candidate>, test: Test) -> Result<Report, Failure> {
+async fn choose(settings: &Settings, found: Vec<Candidate>, test: Test) -> Result<Setup, Failure> {
     let mut probes = Vec::new();
     let mut chosen = None;
     for candidate in &found {
@@ -139,8 +115,8 @@ async fn choose(settings: &Settings, found: Vec<Candidate>, test: Test) -> Resul
     };
     let home = &settings.home.value;
     edit::set(home, "model.default", &model.to_string())?;
-    let applied = settings::apply(home).await;
-    Ok(Report {
+    let applied = applied::apply(home).await;
+    Ok(Setup {
         ok: true,
         model: Some(model.to_string()),
         set: true,
@@ -171,7 +147,7 @@ fn next(settings: &Settings) -> Vec<String> {
     next
 }
 
-fn nothing(found: Vec<Candidate>, probes: Vec<Probed>) -> Report {
+fn nothing(found: Vec<Candidate>, probes: Vec<Probed>) -> Setup {
     let (ways, next) = if found.is_empty() {
         (
             WAYS.as_slice(),
@@ -183,7 +159,7 @@ fn nothing(found: Vec<Candidate>, probes: Vec<Probed>) -> Report {
             "correct that and run: holon init; add --no-probe to set a model without asking it; without a model: holon demo",
         )
     };
-    Report {
+    Setup {
         ok: false,
         model: None,
         set: false,

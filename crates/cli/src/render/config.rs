@@ -1,6 +1,6 @@
 //! Words about settings, providers and models.
 
-use crate::command::config::{Diagnosis, Probed, Setting};
+use crate::report::{Diagnosis, Probed, Setting};
 use holon_config::{ModelAvailability, ProviderReport, RetryPolicy, SchemaEntry, Untried};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Words about the first setup.
 
 use super::config::probed;
-use crate::command::init::Report;
+use crate::report::Setup;
 
 /// What was found, tried and set, and what to type next.
-pub(crate) fn report(report: &Report) -> String {
+pub(crate) fn report(report: &Setup) -> String {
     let mut lines = Vec::new();
     for (number, candidate) in report.found.iter().enumerate() {
         let head = if number == 0 { "found" } else { "" };

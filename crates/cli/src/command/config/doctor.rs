@@ -2,11 +2,10 @@
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::report::{Diagnosis, Probed};
 use crate::{render, settings};
 use holon_config::{DoctorReport, Env, Settings};
-use holon_daemon::Probe;
 use holon_domain::model::ModelRef;
-use serde::Serialize;
 use std::path::PathBuf;
 
 /// How closely to look.
@@ -24,31 +23,6 @@ impl Depth {
     }
 }
 
-/// What came of asking one model.
-#[derive(Debug, Serialize)]
-pub(crate) struct Probed {
-    pub(crate) model: String,
-    pub(crate) ok: bool,
-    pub(crate) latency_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) failure_kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<String>,
-}
-
-impl From<Probe> for Probed {
-    fn from(probe: Probe) -> Self {
-        let failure = probe.answered.err();
-        Self {
-            model: probe.model.to_string(),
-            ok: failure.is_none(),
-            latency_ms: probe.latency_ms,
-            failure_kind: failure.as_ref().map(|failure| failure.kind.as_str()),
-            error: failure.map(|failure| failure.message),
-        }
-    }
-}
-
 /// Asks each of these models something tiny.
 pub(crate) async fn probe(
     settings: &Settings,
@@ -56,16 +30,6 @@ pub(crate) async fn probe(
 ) -> Result<Vec<Probed>, Failure> {
     let probes = holon_daemon::probe(settings, models).await?;
     Ok(probes.into_iter().map(Probed::from).collect())
-}
-
-/// The report, and what came of asking.
-#[derive(Serialize)]
-pub(crate) struct Diagnosis {
-    #[serde(flatten)]
-    pub(crate) report: DoctorReport,
-    pub(crate) waiting_failure_kinds: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) probes: Vec<Probed>,
 }
 
 /// Looks, and asks if it is to.

@@ -3,19 +3,12 @@
 use super::tell;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
+use crate::report::Setting;
 use crate::{render, settings};
 use holon_config::{Effective, Env, KEYS, KeyPath, Kind, ModelAvailability, Value, edit};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// A setting with the value that counts.
-#[derive(Debug, Serialize)]
-pub(crate) struct Setting {
-    pub(crate) key: String,
-    pub(crate) value: serde_json::Value,
-    pub(crate) source: &'static str,
-}
 
 impl From<Effective> for Setting {
     fn from(effective: Effective) -> Self {

@@ -6,14 +6,14 @@ mod doctor;
 mod keys;
 mod providers;
 
-pub(crate) use doctor::{Diagnosis, Probed, probe};
-pub(crate) use keys::Setting;
+pub(crate) use doctor::probe;
 
+use crate::applied::{self, Applied};
 use crate::args::{ConfigCommand, ModelsCommand};
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::render;
-use crate::settings::{self, Applied};
+use crate::settings;
 use holon_config::Env;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ async fn tell<T: Serialize>(
     words: impl FnOnce(&T) -> String,
     output: &Output,
 ) -> Exit {
-    let applied = settings::apply(home).await;
+    let applied = applied::apply(home).await;
     let exit = match &applied.host_refused {
         Some(_) => Exit::Failed,
         None => Exit::Done,

@@ -1,10 +1,11 @@
 //! `holon config providers`.
 
-use super::doctor::{Depth, Probed, probe};
+use super::doctor::{Depth, probe};
 use super::tell;
 use crate::args::{ProviderArgs, ProvidersCommand};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::report::Probed;
 use crate::{render, settings};
 use holon_config::edit::{self, ProviderChange};
 use holon_config::{Env, ModelAvailability, ProviderReport, Settings};

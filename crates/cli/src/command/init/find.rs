@@ -1,31 +1,11 @@
 //! What is on this machine: providers with a credential, in the order they are preferred, then local servers.
 
 use crate::exit::Failure;
+use crate::report::Candidate;
 use holon_config::{CredentialState, Env, ProviderEntry, Settings, state};
-use holon_domain::model::ModelRef;
-use serde::Serialize;
 
 /// Servers people run on their own machine, in the order they are looked for.
 const LOCAL: [&str; 4] = ["ollama", "lmstudio", "llamacpp", "vllm"];
-
-/// A model that may work.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Candidate {
-    /// Which.
-    pub(crate) model: String,
-    /// How it was found.
-    pub(crate) from: String,
-}
-
-impl Candidate {
-    /// The one somebody named.
-    pub(super) fn named(model: &ModelRef) -> Self {
-        Self {
-            model: model.to_string(),
-            from: "your choice".to_owned(),
-        }
-    }
-}
 
 /// Everything that can be found. Local servers are asked what they have; nobody else is asked anything.
 pub(super) async fn candidates(settings: &Settings) -> Result<Vec<Candidate>, Failure> {
