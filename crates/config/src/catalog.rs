@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::key::{self, KeyPath};
 use crate::layer::Layers;
 use crate::provider::Explicit;
-use crate::settings::{Source, Sourced};
+use crate::source::{Source, Sourced};
 use holon_domain::limits::{UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT};
 use holon_domain::model::ModelRef;
 use holon_domain::provider::{ModelPolicy, PolicySource};

@@ -3,7 +3,8 @@
 use crate::credential::{Found, credential};
 use crate::env::Env;
 use crate::provider::ProviderEntry;
-use crate::settings::{Settings, Source, Sourced};
+use crate::settings::Settings;
+use crate::source::{Source, Sourced};
 use holon_domain::time::Timestamp;
 
 impl Settings {

@@ -3,7 +3,8 @@
 
 use crate::env::VARIABLES;
 use crate::key::{KEYS, Kind, Value};
-use crate::settings::{Settings, Source};
+use crate::settings::Settings;
+use crate::source::Source;
 use serde::Serialize;
 
 /// A setting that holds.
@@ -132,6 +133,6 @@ impl Settings {
     }
 }
 
-fn shown<T: std::fmt::Display>(sourced: &crate::settings::Sourced<T>) -> (String, Source) {
+fn shown<T: std::fmt::Display>(sourced: &crate::source::Sourced<T>) -> (String, Source) {
     (sourced.value.to_string(), sourced.source)
 }

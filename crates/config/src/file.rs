@@ -5,7 +5,6 @@
 
 use crate::error::{Error, Place};
 use crate::key::{self, KeyPath, Value};
-use crate::settings::Settings;
 use holon_domain::limits::CONFIG_FILE_BYTES;
 use holon_domain::text;
 use std::collections::BTreeMap;
@@ -28,12 +27,17 @@ struct Entry {
 }
 
 impl FileSettings {
+    /// The settings file of a home.
+    pub(crate) fn path(home: &Path) -> PathBuf {
+        home.join("config.toml")
+    }
+
     /// Reads the settings file of a home; none when there is no such file.
     ///
     /// # Errors
     /// When it is there and cannot be read, or does not parse.
     pub fn load(home: &Path) -> Result<Option<Self>, Error> {
-        let path = Settings::file_path(home);
+        let path = Self::path(home);
         let content = read(&path)?;
         content
             .map(|content| Self::parse(&content, &path))

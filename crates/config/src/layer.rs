@@ -4,7 +4,7 @@ use crate::env::{Env, VARIABLES};
 use crate::error::{Error, Place};
 use crate::file::FileSettings;
 use crate::key::{self, Key, KeyPath, Value};
-use crate::settings::{Source, Sourced};
+use crate::source::{Source, Sourced};
 use std::ffi::OsString;
 
 /// A value as it stands somewhere, of the kind its key takes.

@@ -24,6 +24,7 @@ mod provider;
 mod resolve;
 mod secret;
 mod settings;
+mod source;
 mod token;
 mod url;
 
@@ -43,5 +44,6 @@ pub use provider::{
 };
 pub use resolve::{Flags, resolve};
 pub use secret::SECRET_VARIABLES;
-pub use settings::{Color, HttpSettings, Settings, Source, Sourced};
+pub use settings::{Color, HttpSettings, Settings};
+pub use source::{Source, Sourced};
 pub use token::Token;

@@ -10,7 +10,8 @@ use crate::file::FileSettings;
 use crate::key;
 use crate::layer::{Found, Layers, decide, flag, text};
 use crate::provider;
-use crate::settings::{Color, HttpSettings, Settings, Source, Sourced};
+use crate::settings::{Color, HttpSettings, Settings};
+use crate::source::{Source, Sourced};
 use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,

@@ -1,52 +1,16 @@
 //! The resolved settings: one value per question, each with where it came from. Nothing secret is in here.
 
 use crate::catalog::Catalog;
+use crate::file::FileSettings;
 use crate::provider::{Explicit, Providers};
 use crate::secret::SECRET_VARIABLES;
+use crate::source::Sourced;
 use holon_domain::AgentId;
 use holon_domain::model::ModelRef;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Where a value came from; a later one in this list loses to an earlier one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
-    /// The command line.
-    Flag,
-    /// The environment.
-    Environment,
-    /// `config.toml`.
-    File,
-    /// The credentials that were found.
-    Credentials,
-    /// This build.
-    Builtin,
-}
-
-impl Source {
-    /// One word for people and JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Flag => "flag",
-            Self::Environment => "environment",
-            Self::File => "file",
-            Self::Credentials => "credentials",
-            Self::Builtin => "builtin",
-        }
-    }
-}
-
-/// A value and where it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sourced<T> {
-    /// What.
-    pub value: T,
-    /// From where.
-    pub source: Source,
-}
 
 /// Whether output may be coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,7 +75,7 @@ impl Settings {
     /// The settings file of a home.
     #[must_use]
     pub fn file_path(home: &Path) -> PathBuf {
-        home.join("config.toml")
+        FileSettings::path(home)
     }
 
     /// Variables that must not reach the commands agents run: every key this program knows of, and those that the

@@ -192,7 +192,7 @@ pub fn authority_of(ingress: &Ingress) -> AuthorityClass {
         }
         AdmissionContext::PublicUnauthenticated => AuthorityClass::ExternalEvidence,
     };
-    AuthorityClass::ceiling_of(&ingress.origin).weaker(door)
+    ingress.origin.ceiling().weaker(door)
 }
 
 fn normalise(

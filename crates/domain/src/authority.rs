@@ -1,6 +1,5 @@
 //! Authority: how much a message's content may decide. Derived from its ingress, never supplied by a caller.
 
-use crate::message::Origin;
 use serde::{Deserialize, Serialize};
 
 /// How message content is treated: as instruction, as signal, or as evidence. Ordered, strongest first.
@@ -63,21 +62,6 @@ impl From<TrustLevel> for AuthorityClass {
             TrustLevel::TrustedSystem => Self::RuntimeInstruction,
             TrustLevel::TrustedIntegration => Self::IntegrationSignal,
             TrustLevel::UntrustedExternal => Self::ExternalEvidence,
-        }
-    }
-}
-
-impl AuthorityClass {
-    /// What an origin is worth when its ingress says nothing more; admission may only lower it.
-    #[must_use]
-    pub const fn ceiling_of(origin: &Origin) -> Self {
-        match origin {
-            Origin::Operator { .. } => Self::OperatorInstruction,
-            Origin::Timer { .. } | Origin::System { .. } | Origin::Task { .. } => {
-                Self::RuntimeInstruction
-            }
-            Origin::Webhook { .. } | Origin::Callback { .. } => Self::IntegrationSignal,
-            Origin::Channel { .. } => Self::ExternalEvidence,
         }
     }
 }

@@ -127,6 +127,21 @@ pub enum Origin {
     },
 }
 
+impl Origin {
+    /// What it is worth when its ingress says nothing more; admission may only lower it.
+    #[must_use]
+    pub const fn ceiling(&self) -> AuthorityClass {
+        match self {
+            Self::Operator { .. } => AuthorityClass::OperatorInstruction,
+            Self::Timer { .. } | Self::System { .. } | Self::Task { .. } => {
+                AuthorityClass::RuntimeInstruction
+            }
+            Self::Webhook { .. } | Self::Callback { .. } => AuthorityClass::IntegrationSignal,
+            Self::Channel { .. } => AuthorityClass::ExternalEvidence,
+        }
+    }
+}
+
 /// Scheduling class, highest first. A hint about order, never about trust.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,

@@ -1,7 +1,7 @@
 //! The door for changing things. Every method returns after its commit is on disk.
 
 use crate::error::Error;
-use crate::request::{Admitted, CreateAgent, Ingress, RunRequest, WorkspaceChoice};
+use crate::request::{Admitted, CreateAgent, Ingress, WorkspaceChoice};
 use crate::shell::Shell;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply};
@@ -10,7 +10,6 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::model::{ModelChoice, ModelRef};
-use holon_domain::run::RunOnceResponse;
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
 #[derive(Debug, Clone)]
@@ -175,28 +174,6 @@ impl Acts {
     pub(crate) async fn check(&self, model: &ModelRef) -> Result<(), Error> {
         let client = &self.shell.ports.model;
         client.check(model).await.map_err(Error::Model)
-    }
-
-    /// Runs one request to its outcome and returns as soon as that is committed. A named agent goes on when the caller
-    /// stops waiting; a temporary one exists for this caller alone and is removed with what it was doing.
-    ///
-    /// # Errors
-    /// When it could not be admitted. A run that failed is an answer, not an error.
-    pub async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
-        let (mut answer, waiting) = tokio::sync::oneshot::channel();
-        let acts = self.clone();
-        let is_temporary = request.agent_id.is_none();
-        let run = async move {
-            let outcome = crate::run_once::run(&acts, request, answer.closed()).await;
-            // A caller that stopped waiting has no use for the answer.
-            drop(answer.send(outcome));
-        };
-        if is_temporary {
-            self.shell.spawn_temporary(run);
-        } else {
-            self.shell.spawn(run);
-        }
-        waiting.await.unwrap_or(Err(Error::ShuttingDown))
     }
 }
 

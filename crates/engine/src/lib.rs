@@ -11,6 +11,7 @@ pub mod error;
 pub mod facts;
 pub mod host;
 pub mod kernel;
+mod news;
 pub mod ports;
 pub mod reads;
 pub mod request;

@@ -7,24 +7,46 @@ mod settled;
 use crate::acts::Acts;
 use crate::conduct::Scope;
 use crate::error::Error;
+use crate::news::hear_of;
 use crate::request::{Admitted, Ingress, RunRequest};
 use holon_core::{Input, Reply, admission, assess};
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, Visibility,
 };
-use holon_domain::feed::FeedNotice;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
 use holon_domain::run::RunOnceResponse;
 use settled::{Course, Over, Settled, Standing, Waits};
 use std::collections::BTreeSet;
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+
+impl Acts {
+    /// Runs one request to its outcome and returns as soon as that is committed. A named agent goes on when the caller
+    /// stops waiting; a temporary one exists for this caller alone and is removed with what it was doing.
+    ///
+    /// # Errors
+    /// When it could not be admitted. A run that failed is an answer, not an error.
+    pub async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
+        let (mut answer, waiting) = tokio::sync::oneshot::channel();
+        let acts = self.clone();
+        let is_temporary = request.agent_id.is_none();
+        let run = async move {
+            let outcome = run(&acts, request, answer.closed()).await;
+            // A caller that stopped waiting has no use for the answer.
+            drop(answer.send(outcome));
+        };
+        if is_temporary {
+            self.shell().spawn_temporary(run);
+        } else {
+            self.shell().spawn(run);
+        }
+        waiting.await.unwrap_or(Err(Error::ShuttingDown))
+    }
+}
 
 /// Runs a request to its outcome and returns as soon as that is committed; a temporary agent is removed afterwards,
 /// or as soon as its caller has stopped waiting.
-pub(crate) async fn run(
+async fn run(
     acts: &Acts,
     request: RunRequest,
     abandoned: impl Future<Output = ()>,
@@ -205,21 +227,6 @@ async fn answer(
             heard = hear_of(&mut news, agent_id) => heard?,
             // A drain waits for its tasks; one that waits for an answer must not hold it up.
             () = acts.shell().going_down() => return Err(Error::ShuttingDown),
-        }
-    }
-}
-
-/// Waits for news of one agent, or for a lag in which there may have been some.
-pub(crate) async fn hear_of(
-    news: &mut Receiver<FeedNotice>,
-    agent_id: &AgentId,
-) -> Result<(), Error> {
-    loop {
-        match news.recv().await {
-            Ok(notice) if notice.agent_id == *agent_id => return Ok(()),
-            Ok(_) => {}
-            Err(RecvError::Lagged(_)) => return Ok(()),
-            Err(RecvError::Closed) => return Err(Error::ShuttingDown),
         }
     }
 }

@@ -12,15 +12,17 @@ mod holder;
 mod image;
 mod kept;
 mod line;
+mod probe;
 mod put_down;
 mod shims;
 mod slice;
 mod start;
 mod task;
 
-pub use attach::{Attached, Sought, attach};
+pub use attach::{Attached, attach};
 pub use image::Image;
 pub use kept::kept_output;
+pub use probe::Sought;
 pub use put_down::{Stopped, put_down, stop};
 pub use shims::Shims;
 pub use slice::Slice;

@@ -4,7 +4,6 @@
 //! `provenance`. Invariant: the current input is the last thing a model reads.
 
 use crate::fence::{self, Extent};
-use crate::frame::HistoryItem;
 use crate::provenance;
 use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES};
 use holon_domain::message::{MessageEnvelope, MessageKind};
@@ -16,6 +15,15 @@ use holon_domain::time::Timestamp;
 const TASKS_SHOWN: usize = 16;
 /// Bytes of one task's line.
 const TASK_LINE_BYTES: usize = 160;
+
+/// An earlier message and what the agent answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryItem {
+    /// The message.
+    pub message: MessageEnvelope,
+    /// The answer, if there was one.
+    pub answer: Option<String>,
+}
 
 /// Earlier messages and their answers, oldest first: the newest that fit `room_tokens`; none when none does.
 pub(crate) fn recent(history: &[HistoryItem], room_tokens: usize) -> Option<String> {

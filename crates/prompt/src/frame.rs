@@ -4,6 +4,7 @@
 //! Invariants: stable before agent-scoped before turn-scoped; the current input is last; the cache key depends on
 //! nothing that is turn-scoped.
 
+use crate::context::HistoryItem;
 use crate::{context, digest, policy, scope};
 use holon_domain::agent::AgentRecord;
 use holon_domain::message::MessageEnvelope;
@@ -32,15 +33,6 @@ pub struct FrameInput<'a> {
     pub tools: &'a [ToolSpec],
     /// Estimated tokens the prompt may take; earlier messages are left out, oldest first, to stay within.
     pub budget_tokens: u32,
-}
-
-/// An earlier message and what the agent answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HistoryItem {
-    /// The message.
-    pub message: MessageEnvelope,
-    /// The answer, if there was one.
-    pub answer: Option<String>,
 }
 
 /// A frame and the texts it was made from, which are kept by their hash to rebuild it.

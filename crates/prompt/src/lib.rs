@@ -13,6 +13,6 @@ mod provenance;
 mod scope;
 mod visible;
 
-pub use context::interjection_text;
+pub use context::{HistoryItem, interjection_text};
 pub use digest::hash;
-pub use frame::{Built, FrameInput, HistoryItem, build, rebuild};
+pub use frame::{Built, FrameInput, build, rebuild};

@@ -5,7 +5,6 @@
 
 use crate::hosts::AllowedHosts;
 use crate::refusal::Refusal;
-use crate::router::PUBLIC;
 use crate::state::Transport;
 use crate::token::Token;
 use axum::body::HttpBody as _;
@@ -15,6 +14,9 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use std::sync::Arc;
+
+/// What strangers may ask. Everything else needs the token or the socket.
+pub const PUBLIC: [&str; 2] = ["/healthz", "/handshake"];
 
 /// Who is asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,7 +23,8 @@ mod token;
 
 pub use door::{Act, Doors, Look, Manage, Setup};
 pub use error::Error;
+pub use gate::PUBLIC;
 pub use listen::bind_unix;
-pub use router::{PUBLIC, routes};
+pub use router::routes;
 pub use serve::{ServerConfig, serve};
 pub use token::Token;

@@ -16,9 +16,6 @@ use futures_util::FutureExt as _;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-/// What strangers may ask. Everything else needs the token or the socket.
-pub const PUBLIC: [&str; 2] = ["/healthz", "/handshake"];
-
 struct Route<S> {
     method: Method,
     path: &'static str,

@@ -5,8 +5,16 @@
 
 use crate::error::Error;
 use crate::row::{AgentNo, limit, run};
-use crate::tx::Removal;
 use rusqlite::{Connection, params};
+
+/// How far a deletion got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// Nothing of the agent is left.
+    Done,
+    /// There is more; call again in another commit.
+    More,
+}
 
 /// Every table with something of agents and the statement that removes a bounded number of them.
 pub(crate) const RULES: &[(&str, &str)] = &[

@@ -40,11 +40,12 @@ mod writer;
 
 pub use audit::Outstanding;
 pub use db::Db;
+pub use delete::Removal;
 pub use effects::DueRow;
 pub use error::{Error, WriteError};
 pub use home::{Home, HomeError};
 pub use reader::{HistoryItem, Reader};
 pub use readers::Readers;
 pub use row::AgentNo;
-pub use tx::{Hook, Removal, Tx};
+pub use tx::{Hook, Tx};
 pub use writer::Writer;

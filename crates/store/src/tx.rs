@@ -4,6 +4,7 @@
 //! after the commit (hooks, news) is collected here and leaves only with it.
 
 use crate::agents::{self, Tally};
+use crate::delete::Removal;
 use crate::effects::DueRow;
 use crate::error::Error;
 use crate::mark::Mark;
@@ -47,15 +48,6 @@ impl std::fmt::Debug for Tx<'_> {
             .field("mark", &self.after.mark)
             .finish_non_exhaustive()
     }
-}
-
-/// How far a deletion got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    /// Nothing of the agent is left.
-    Done,
-    /// There is more; call again in another commit.
-    More,
 }
 
 impl<'a> Tx<'a> {

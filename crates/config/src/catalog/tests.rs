@@ -4,7 +4,7 @@ use super::*;
 use crate::env::Env;
 use crate::file::FileSettings;
 use crate::provider::builtin_all;
-use crate::settings::Source;
+use crate::source::Source;
 use std::path::Path;
 
 fn model(text: &str) -> ModelRef {

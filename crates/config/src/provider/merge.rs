@@ -5,7 +5,7 @@ use crate::error::{Error, Place};
 use crate::key::{self, KeyPath, Value};
 use crate::layer::{Found, Layers};
 use crate::provider::base_url_variable;
-use crate::settings::Source;
+use crate::source::Source;
 use crate::url;
 use holon_domain::provider::{
     AuthSource, ContextManagement, ProviderSpec, ReasoningEffort, Transport,

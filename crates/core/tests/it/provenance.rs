@@ -91,10 +91,7 @@ fn no_door_raises_an_origin_above_its_ceiling() {
     for (name, origin) in origins() {
         for context in CONTEXTS {
             let worth = authority_of(&ingress(MessageKind::ChannelEvent, origin.clone(), context));
-            assert!(
-                worth >= AuthorityClass::ceiling_of(&origin),
-                "{name} as {context:?}"
-            );
+            assert!(worth >= origin.ceiling(), "{name} as {context:?}");
         }
     }
 }

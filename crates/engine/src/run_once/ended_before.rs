@@ -2,9 +2,9 @@
 //!
 //! Puts nothing on record itself: whoever watches a task does. Invariant: a run is held up for a bounded time only.
 
-use super::hear_of;
 use crate::acts::Acts;
 use crate::error::Error;
+use crate::news::hear_of;
 use crate::ports::CommandKey;
 use holon_domain::task::TaskRecord;
 use holon_domain::{AgentId, TaskId};

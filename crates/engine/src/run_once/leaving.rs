@@ -3,10 +3,10 @@
 //! Removes nothing: whoever removes the agent stops by force what has not ended by then. Invariant: an answer is held up
 //! for a bounded time only, and never lost.
 
-use super::hear_of;
 use super::settled::Over;
 use crate::acts::Acts;
 use crate::error::Error;
+use crate::news::hear_of;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::{TaskRecord, TaskStatus};
 

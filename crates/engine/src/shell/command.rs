@@ -3,7 +3,7 @@
 //! Nothing here ends a command because the host goes down: its shim keeps it, and the next boot finds it.
 
 use super::Shell;
-use super::tool::{Afterwards, Came, Errand};
+use super::tool::{Afterwards, Came, Errand, Ran};
 use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, KeptOutput, WhenLate};
 use holon_domain::command::{CommandFailure, CommandRunning};
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
@@ -15,13 +15,6 @@ use holon_domain::{AgentId, TaskId};
 use holon_tools::exec_command;
 use holon_tools::exec_command_batch::{self, ItemOutcome};
 use tokio_util::sync::CancellationToken;
-
-/// A command that is over, and whether its output stays.
-#[derive(Debug)]
-pub(super) struct Ran {
-    pub(super) key: CommandKey,
-    pub(super) output: KeptOutput,
-}
 
 impl Shell {
     pub(super) async fn exec_command(

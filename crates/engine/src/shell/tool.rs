@@ -2,8 +2,7 @@
 //! the result is on record.
 
 use super::Shell;
-use super::command::Ran;
-use crate::ports::CommandContext;
+use crate::ports::{CommandContext, CommandKey, KeptOutput};
 use holon_core::input::Proven;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::block::ToolCall;
@@ -32,6 +31,13 @@ pub(super) struct Came {
     pub(super) goes_on: Option<Box<CommandTaskSpec>>,
     /// What is forgotten once the result is on record.
     pub(super) then: Afterwards,
+}
+
+/// A command that is over, and whether its output stays.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) key: CommandKey,
+    pub(super) output: KeptOutput,
 }
 
 /// What was kept to find or prove a call, and may go once its result is on record.

@@ -2,16 +2,15 @@
 
 use super::born::Born;
 use super::client;
-use super::holder::{self, Held};
+use super::holder;
 use super::line::wait_line;
+use super::probe::{Probe, Sought, probe};
 use super::task::Task;
 use crate::error::Error;
 use crate::record::{Ended, Outcome};
-use crate::wire::{Answer, Ask, STATUS};
+use crate::wire::{Answer, Ask};
 use holon_domain::command::CommandFailure;
 use rustix::process::Signal;
-use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 /// How often a lock that is held and a socket that is silent are looked at again: the shim may be just starting, or
@@ -21,17 +20,6 @@ const LOOKS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 /// How long all looks together may take: one that keeps somebody waiting each time would take minutes.
 const LONGEST: Duration = Duration::from_secs(20);
-
-/// By what a task is found.
-#[derive(Debug, Clone, Copy)]
-pub struct Sought<'a> {
-    /// Its own directory.
-    pub state_dir: &'a Path,
-    /// Its id. A shim that runs another task is not taken for this one's, whatever else it answers.
-    pub task_id: &'a str,
-    /// What its shim answers to.
-    pub nonce: &'a str,
-}
 
 /// What became of a task. Where no shim can be asked, [`kept_output`](crate::kept_output) finds what it wrote.
 #[derive(Debug)]
@@ -114,38 +102,4 @@ pub(super) async fn greet(sought: Sought<'_>) -> Result<Task, Error> {
     let line = wait_line(state_dir, nonce).await;
     let line = line.map_err(|error| Error::unreachable(&error))?;
     Ok(Task::found(sought, identity, line))
-}
-
-/// What the task's directory says.
-#[derive(Debug)]
-pub(super) enum Probe {
-    Over(Outcome),
-    NeverRan,
-    Gone,
-    Held,
-}
-
-pub(super) async fn probe(state_dir: &Path) -> Probe {
-    let state_dir = state_dir.to_owned();
-    let look = move || {
-        if let Some(outcome) = read_status(&state_dir) {
-            return Probe::Over(outcome);
-        }
-        match holder::give_up_unless_held(&state_dir) {
-            // It may have ended between the two looks.
-            Ok(Held::NotAnyMore) => read_status(&state_dir).map_or(Probe::Gone, Probe::Over),
-            Ok(Held::Never) => Probe::NeverRan,
-            Ok(Held::Yes) => Probe::Held,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Probe::NeverRan,
-            // What cannot be looked at is not proven to be gone.
-            Err(_) => Probe::Held,
-        }
-    };
-    let looked = tokio::task::spawn_blocking(look).await;
-    looked.unwrap_or(Probe::Held)
-}
-
-fn read_status(state_dir: &Path) -> Option<Outcome> {
-    let text = std::fs::read(state_dir.join(STATUS)).ok()?;
-    serde_json::from_slice(&text).ok()
 }

@@ -2,13 +2,13 @@
 //!
 //! Whatever a command does to its shim, a wait goes on only while the shim can, and a stop comes to an end.
 
-use super::attach::{Probe, probe};
 use super::holder;
 use super::line::{Told, wait_line};
+use super::probe::{Probe, probe, settled};
 use super::put_down::kill;
 use super::task::{Task, Waiting};
 use crate::error::Error;
-use crate::record::{Ended, Outcome};
+use crate::record::Ended;
 use crate::wire::Ask;
 use rustix::process::Signal;
 use std::convert::Infallible;
@@ -97,14 +97,5 @@ impl Task {
         };
         holder::send(&self.state_dir, Signal::CONT).await;
         tokio::join!(holder::wake(&self.state_dir, NUDGE), ask).0
-    }
-}
-
-/// The end of a command that was seen to run.
-pub(super) fn settled(outcome: Option<Outcome>) -> Result<Ended, Error> {
-    match outcome {
-        Some(Outcome::Ended(ended)) => Ok(*ended),
-        // It was started; anything else is another's status.
-        Some(Outcome::NotStarted { .. }) | None => Err(Error::Lost),
     }
 }

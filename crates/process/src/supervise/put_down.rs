@@ -1,8 +1,9 @@
 //! Stopping a task by its directory alone, also where nobody answers there any more.
 
-use super::attach::{Attached, Probe, Sought, attach, greet, probe};
+use super::attach::{Attached, attach, greet};
 use super::born::Born;
 use super::holder;
+use super::probe::{Probe, Sought, probe};
 use super::task::Task;
 use crate::record::{Ended, Outcome};
 use holon_domain::command::CommandFailure;

@@ -1,9 +1,8 @@
 //! A running command, as the host holds it.
 
-use super::attach::{Probe, Sought, probe};
 use super::born::Born;
-use super::end::settled;
 use super::line::Line;
+use super::probe::{Probe, Sought, probe, settled};
 use super::slice::{Slice, halves, so_far};
 use super::{client, holder};
 use crate::error::Error;

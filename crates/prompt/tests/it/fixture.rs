@@ -1,7 +1,6 @@
 //! An agent, a model, a tool and messages to build frames from.
 
 use holon_domain::agent::{AgentRecord, Counters};
-use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
@@ -154,7 +153,7 @@ pub(crate) fn task(n: u32, seconds: i64, summary: &str) -> TaskListEntry {
 }
 
 fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnvelope {
-    let authority_class = AuthorityClass::ceiling_of(&origin);
+    let authority_class = origin.ceiling();
     let (delivery_surface, admission_context) = match kind {
         MessageKind::OperatorPrompt => (
             DeliverySurface::HttpControlPrompt,

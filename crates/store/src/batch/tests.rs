@@ -2,11 +2,12 @@
 
 use super::CommitFault;
 use crate::db::Db;
+use crate::delete::Removal;
 use crate::error::{Error, WriteError};
 use crate::member::Member;
 use crate::row::AgentNo;
 use crate::samples::{Scribe, id};
-use crate::tx::{Removal, Tx};
+use crate::tx::Tx;
 use rusqlite::ffi::{SQLITE_FULL, SQLITE_IOERR_FSYNC};
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -14,6 +14,7 @@ use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::fmt::Write as _;
 
 /// How much more a batch may show than the largest of its items: it stands for several calls, but is read as one.
 const SHARED_BUDGETS: usize = 2;
@@ -82,6 +83,26 @@ pub(crate) struct Batch {
     pub(crate) items: Vec<Item>,
 }
 
+impl Batch {
+    /// How many items came to what.
+    pub(crate) fn header(&self) -> String {
+        let mut text = format!(
+            "{}/{} items completed",
+            self.completed_count, self.item_count
+        );
+        for (count, what) in [
+            (self.failed_count, "failed"),
+            (self.skipped_count, "skipped"),
+        ] {
+            if count > 0 {
+                // Writing to a string cannot fail.
+                write!(text, ", {count} {what}").ok();
+            }
+        }
+        text
+    }
+}
+
 /// Where an item stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -142,7 +163,7 @@ pub fn completed(batch: &ExecCommandBatch, outcomes: &[ItemOutcome]) -> ToolEnve
         stop_on_error: batch.stop_on_error,
         items,
     };
-    ToolEnvelope::success(NAME, super::text::header(&result), json!(result))
+    ToolEnvelope::success(NAME, result.header(), json!(result))
 }
 
 /// What each item may show, in bytes.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 /// The grouped receipt.
 pub(crate) fn text(batch: &Batch) -> String {
-    let mut text = header(batch);
+    let mut text = batch.header();
     let why_skipped = why_skipped(batch);
     for item in &batch.items {
         add(&mut text, item, &why_skipped);
@@ -29,24 +29,6 @@ fn why_skipped(batch: &Batch) -> String {
         }
         Some(_) | None => "the batch was interrupted before it".to_owned(),
     }
-}
-
-/// How many items came to what.
-pub(crate) fn header(batch: &Batch) -> String {
-    let mut text = format!(
-        "{}/{} items completed",
-        batch.completed_count, batch.item_count
-    );
-    for (count, what) in [
-        (batch.failed_count, "failed"),
-        (batch.skipped_count, "skipped"),
-    ] {
-        if count > 0 {
-            // Writing to a string cannot fail, here and below.
-            write!(text, ", {count} {what}").ok();
-        }
-    }
-    text
 }
 
 fn add(text: &mut String, item: &Item, why_skipped: &str) {

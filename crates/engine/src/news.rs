@@ -1,0 +1,22 @@
+//! Waiting until something of an agent was committed.
+
+use crate::error::Error;
+use holon_domain::AgentId;
+use holon_domain::feed::FeedNotice;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+/// Waits for news of one agent, or for a lag in which there may have been some.
+pub(crate) async fn hear_of(
+    news: &mut Receiver<FeedNotice>,
+    agent_id: &AgentId,
+) -> Result<(), Error> {
+    loop {
+        match news.recv().await {
+            Ok(notice) if notice.agent_id == *agent_id => return Ok(()),
+            Ok(_) => {}
+            Err(RecvError::Lagged(_)) => return Ok(()),
+            Err(RecvError::Closed) => return Err(Error::ShuttingDown),
+        }
+    }
+}
