@@ -25,6 +25,7 @@ use holon_domain::command::CommandFailure;
 use holon_domain::time::Timestamp;
 use note::Note;
 use rustix::fs::Mode;
+use rustix::process::Signal;
 use serde::Serialize;
 use server::Server;
 use sink::Sink;
@@ -39,12 +40,17 @@ use watch::Watch;
 
 /// The hidden first argument.
 pub(crate) const ARGUMENT: &str = "__shim";
+/// The second one of a shim that is started before there is a command for it.
+pub(crate) const AHEAD: &str = "ahead";
 
 /// Runs the shim when the program's arguments (its name first) say that this process is one; otherwise does
 /// nothing. To be called by `main` before anything else.
 pub fn shim_main(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if args.nth(1)? != ARGUMENT {
         return None;
+    }
+    if args.next().is_some_and(|arg| arg == AHEAD) {
+        end_with_parent(Some(Signal::KILL));
     }
     Some(match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -67,6 +73,8 @@ fn run() -> Start<()> {
     let Some(told) = read_spec()? else {
         return Ok(());
     };
+    // Before the claim: who dies of it now has not begun anything, and another shim may be told the same.
+    end_with_parent(None);
     let spec = &told.spec;
     let claim = Claim::take(spec)?;
     let begun = match begin(&told, &claim, umask) {
@@ -92,6 +100,16 @@ fn run() -> Start<()> {
     server.finish(&outcome);
     tell(&outcome);
     Ok(())
+}
+
+/// Has the system end this process with its parent, also while it is suspended and sees no end of its pipe. A parent
+/// that was gone before has closed that pipe.
+///
+/// A parent in this sense is the thread that started us, which may end before its process. That is why only a shim
+/// that somebody else can stand in for has it, and only while it waits.
+fn end_with_parent(signal: Option<Signal>) {
+    // Where it is refused, the pipe has to do.
+    rustix::process::set_parent_process_death_signal(signal).ok();
 }
 
 /// A command that runs, and everything the shim holds of it.

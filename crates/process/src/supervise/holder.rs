@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a shim may keep somebody waiting before it is taken for suspended.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

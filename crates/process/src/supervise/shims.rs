@@ -1,12 +1,13 @@
 //! The shims of a host that starts commands one after the other: one is always started ahead.
 //!
 //! A program takes longer to start than a shim to do its work, so the next one is started as soon as one is taken, and
-//! waits for its spec. One that waits in vain is let go, and ends by itself when the host does.
+//! waits for its spec. One that waits in vain is killed, and so is one whose host ends, suspended or not: it has begun
+//! nothing.
 //! Invariant: a shim that was killed while it waited costs nothing but its time. A task is claimed before it begins, so
 //! a second shim that is told of it either is the first to run it, or refuses.
 
 use super::image::Image;
-use super::start::{Unheard, Untold, start};
+use super::start::{Purpose, Unheard, Untold, start};
 use super::task::Task;
 use crate::spec::ShimSpec;
 use holon_domain::command::CommandFailure;
@@ -59,7 +60,6 @@ impl Shims {
         let Some(shim) = take(&self.ahead) else {
             return start(&self.image, spec).await;
         };
-        shim.wake();
         match shim.tell(&self.image, spec).await {
             Ok(task) => Ok(task),
             Err(Unheard::Refused(failure)) => Err(failure),
@@ -88,7 +88,7 @@ fn start_ahead(image: &Image, ahead: &Mutex<Option<Ahead>>) -> Option<oneshot::R
         return None;
     }
     // If that fails, the start of the next command says why.
-    let shim = Untold::begin(image).ok()?;
+    let shim = Untold::begin(image, Purpose::Ahead).ok()?;
     let (taken, is_taken) = oneshot::channel();
     *ahead = Some(Ahead {
         shim,

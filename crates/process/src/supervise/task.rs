@@ -35,8 +35,12 @@ pub(super) struct Waiting {
 }
 
 impl Task {
-    pub(super) fn started(spec: ShimSpec, identity: Identity, line: Line, shim: Child) -> Self {
-        let shim = Some(shim);
+    pub(super) fn started(
+        spec: ShimSpec,
+        identity: Identity,
+        line: Line,
+        shim: Option<Child>,
+    ) -> Self {
         Self {
             born: Born::told(&identity),
             state_dir: spec.state_dir,

@@ -18,6 +18,7 @@ mod rank;
 mod reuse;
 mod silent;
 mod speed;
+mod stand_in;
 mod stop;
 mod suspended;
 mod terminal;

@@ -1,13 +1,21 @@
 //! Shims that are started before there is a command for them.
 
+use super::namespace::value_of;
 use super::place::{FOREVER, Place, end_of, image, kill_shim};
 use holon_domain::command::CommandEnd;
-use holon_process::Shims;
+use holon_process::{Attached, Shims, attach};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal};
+use std::io::{BufRead as _, BufReader};
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+/// Says that this program is a host that is to be killed.
+const HOST: &str = "HOLON_TESTS_HOST_TO_BE_KILLED";
+
 /// Runs a command that says who its shim is.
-async fn shim_of_one(shims: &Shims) -> String {
+pub(super) async fn shim_of_one(shims: &Shims) -> String {
     let place = Place::new();
     let started = tokio::time::timeout(FOREVER, shims.start(place.spec("echo $PPID"))).await;
     let task = started.expect("it starts").unwrap();
@@ -34,8 +42,28 @@ async fn until_left(count: usize) -> Vec<String> {
 }
 
 /// The one that waits for its spec.
-async fn the_one_ahead() -> String {
+pub(super) async fn the_one_ahead() -> String {
     until_left(1).await.remove(0)
+}
+
+fn handle(pid: &str) -> OwnedFd {
+    let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+    pidfd_open(pid, PidfdFlags::empty()).unwrap()
+}
+
+/// Suspends a shim of ours, and returns when it is.
+fn suspend(pid: &str) {
+    pidfd_send_signal(handle(pid), Signal::STOP).unwrap();
+    let pid = Pid::from_raw(pid.parse().unwrap());
+    let stopped = rustix::process::waitpid(pid, WaitOptions::UNTRACED).unwrap();
+    assert!(stopped.is_some_and(|(_, status)| status.stopped()));
+}
+
+/// Passes the time that a shim waits for its spec.
+async fn nobody_comes() {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(61)).await;
+    tokio::time::resume();
 }
 
 #[tokio::test]
@@ -63,11 +91,7 @@ async fn a_shim_that_is_suspended_while_it_waits_is_woken() {
     let shims = Shims::new(image());
     shim_of_one(&shims).await;
     let waits = the_one_ahead().await;
-    let pid = Pid::from_raw(waits.parse().unwrap()).unwrap();
-    let shim = pidfd_open(pid, PidfdFlags::empty()).unwrap();
-    pidfd_send_signal(&shim, Signal::STOP).unwrap();
-    let stopped = rustix::process::waitpid(Some(pid), WaitOptions::UNTRACED).unwrap();
-    assert!(stopped.is_some_and(|(_, status)| status.stopped()));
+    suspend(&waits);
     assert_eq!(shim_of_one(&shims).await, waits);
 }
 
@@ -76,11 +100,18 @@ async fn a_shim_that_waits_in_vain_is_let_go() {
     let shims = Shims::new(image());
     shim_of_one(&shims).await;
     let waits = the_one_ahead().await;
-    tokio::time::pause();
-    tokio::time::advance(Duration::from_secs(61)).await;
-    tokio::time::resume();
+    nobody_comes().await;
     until_left(0).await;
     assert_ne!(shim_of_one(&shims).await, waits);
+}
+
+#[tokio::test]
+async fn a_shim_that_is_suspended_and_waits_in_vain_is_let_go() {
+    let shims = Shims::new(image());
+    shim_of_one(&shims).await;
+    suspend(&the_one_ahead().await);
+    nobody_comes().await;
+    until_left(0).await;
 }
 
 #[tokio::test]
@@ -88,9 +119,93 @@ async fn no_shim_waits_for_a_host_that_is_gone() {
     let shims = Shims::new(image());
     shim_of_one(&shims).await;
     the_one_ahead().await;
-    // All that a host which is killed does for it, too: its end of the pipe is closed.
     drop(shims);
     until_left(0).await;
+}
+
+#[tokio::test]
+async fn no_suspended_shim_waits_for_shims_that_are_dropped() {
+    let shims = Shims::new(image());
+    shim_of_one(&shims).await;
+    suspend(&the_one_ahead().await);
+    drop(shims);
+    until_left(0).await;
+}
+
+/// A host that says which shim waits for it, suspended or not, and then does nothing any more.
+#[allow(clippy::print_stderr, reason = "whoever kills it has to know")]
+async fn host(suspended: &str) {
+    let shims = Shims::new(image());
+    shim_of_one(&shims).await;
+    let waits = the_one_ahead().await;
+    if suspended == "yes" {
+        suspend(&waits);
+    }
+    eprintln!("waits: {waits}");
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn no_shim_waits_for_a_host_that_is_killed() {
+    if let Some(suspended) = value_of(HOST) {
+        return host(&suspended).await;
+    }
+    let (_, module) = module_path!().split_once("::").unwrap();
+    for suspended in ["no", "yes"] {
+        let mut host = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                &format!("{module}::no_shim_waits_for_a_host_that_is_killed"),
+            ])
+            .args(["--nocapture", "--test-threads=1"])
+            .env(HOST, suspended)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(host.stderr.take().unwrap()).lines();
+        let mut said = said.map(Result::unwrap);
+        let waits = said.find_map(|line| Some(line.strip_prefix("waits: ")?.to_owned()));
+        let shim = handle(&waits.expect("it says so"));
+        host.kill().unwrap();
+        host.wait().unwrap();
+        let mut ends = [PollFd::new(&shim, PollFlags::IN)];
+        let forever = Timespec::try_from(FOREVER).unwrap();
+        assert_eq!(
+            poll(&mut ends, Some(&forever)),
+            Ok(1),
+            "suspended: {suspended}"
+        );
+    }
+}
+
+#[test]
+fn a_shim_that_waited_outlives_whoever_told_it_of_its_command() {
+    let place = Place::new();
+    let spec = place.spec("exec sleep 3600");
+    let runtime = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().build().unwrap()
+    };
+    let told = std::thread::spawn(move || {
+        runtime().block_on(async {
+            let shims = Shims::new(image());
+            shim_of_one(&shims).await;
+            let waits = the_one_ahead().await;
+            let task = shims.start(spec).await.unwrap();
+            assert!(children().contains(&waits), "it was the one that waited");
+            drop(task);
+        });
+    });
+    // What a thread started ends with it, unless it was told better.
+    told.join().unwrap();
+    runtime().block_on(async {
+        let found = attach(place.sought()).await;
+        let Attached::Alive(task) = found else {
+            panic!("{found:?}");
+        };
+        assert!(task.stop(Duration::ZERO).await.unwrap().stopped);
+    });
 }
 
 #[tokio::test]

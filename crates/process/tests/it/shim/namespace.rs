@@ -59,10 +59,15 @@ fn permitted() -> Result<(), String> {
     }
 }
 
+fn is_set(name: &str) -> bool {
+    value_of(name).is_some()
+}
+
+/// What a test was told by whoever runs it.
 #[allow(
     clippy::disallowed_methods,
     reason = "what a test may leave out is not a setting of the product"
 )]
-fn is_set(name: &str) -> bool {
-    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+pub(crate) fn value_of(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -1,0 +1,76 @@
+//! Programs in place of the shim, which do what a shim does only by accident.
+
+use super::ahead::{shim_of_one, the_one_ahead};
+use super::place::{FOREVER, Place, end_of};
+use holon_domain::command::{CommandEnd, CommandFailure};
+use holon_process::{Attached, Image, Shims, attach, start};
+use std::process::Command;
+
+const SHIM: &str = env!("CARGO_BIN_EXE_holon-shim");
+
+/// A program that is this shell text. Its second argument says that it is a shim, its third whether it is one ahead.
+fn stand_in(place: &Place, text: &str) -> Image {
+    let (program, script) = (place.path().join("program"), place.path().join("script"));
+    std::fs::write(&script, text).unwrap();
+    // By another process, so that no child of ours can be holding it open for writing when it is to be executed. The
+    // program is closed when the shell would read it, so the text is in a file of its own.
+    let made = Command::new("sh")
+        .args([
+            "-c",
+            "printf '#!/bin/sh %s\n' \"$2\" > \"$1\" && chmod +x \"$1\"",
+        ])
+        .args(["sh".as_ref(), program.as_os_str(), script.as_os_str()])
+        .status();
+    assert!(made.unwrap().success());
+    Image::of(&program).unwrap()
+}
+
+#[tokio::test]
+async fn a_shim_that_is_suspended_while_it_is_told_its_spec_is_woken() {
+    let place = Place::new();
+    // It suspends itself after the first byte, and hands on all of it when it was woken.
+    let dir = place.path().display();
+    let image = stand_in(
+        &place,
+        &format!(
+            "mkfifo {dir}/told
+            first=$(dd bs=1 count=1 2> /dev/null)
+            kill -STOP $$
+            exec 3<&0
+            {{ printf %s \"$first\"; cat <&3; }} > {dir}/told &
+            exec {SHIM} \"$2\" < {dir}/told"
+        ),
+    );
+    let mut spec = place.spec("printf %s \"$LONG\" | wc -c");
+    // More than a pipe holds.
+    spec.env.push(("LONG".to_owned(), "x".repeat(100_000)));
+    let started = tokio::time::timeout(FOREVER, start(&image, spec)).await;
+    let task = started.expect("it starts").unwrap();
+    assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 0 });
+    assert_eq!(place.out().trim(), "100000");
+}
+
+#[tokio::test]
+async fn a_shim_that_claims_its_task_and_dies_without_a_word_has_no_second_run_it() {
+    let place = Place::new();
+    let image = stand_in(
+        &place,
+        &format!(
+            "test \"$3\" || exec {SHIM} \"$2\"
+            read -r told
+            echo claimed task_1 > {}/spec.lock",
+            place.state_dir().display()
+        ),
+    );
+    let shims = Shims::new(image);
+    shim_of_one(&shims).await;
+    the_one_ahead().await;
+    let refused = shims.start(place.spec("touch ran")).await;
+    let Err(CommandFailure::Spawn { reason }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(reason.contains("a task is started once"), "{reason}");
+    assert!(!place.path().join("ran").exists());
+    let found = attach(place.sought()).await;
+    assert!(matches!(found, Attached::Gone), "{found:?}");
+}
