@@ -270,10 +270,14 @@ impl Watch {
         }
     }
 
-    /// Asks every process of the tree to end, and sets the time until which they may.
+    /// Asks every process of the tree to end, and sets the time until which they may, unless the command has ended.
     fn ask_to_end(&mut self, cause: Cause, grace: Duration) {
-        let kill_at = Instant::now() + grace;
+        let at = Instant::now();
+        let kill_at = at + grace;
+        self.reap();
         match self.phase {
+            // It was faster, and its own end stands, whichever of the two was seen first.
+            Phase::Running if self.ended.is_some() => self.drain(at),
             Phase::Running => {
                 self.cause = cause;
                 self.phase = Phase::Asked { kill_at };
@@ -291,14 +295,14 @@ impl Watch {
                     kill_at: before.min(kill_at),
                 };
             }
-            // It has ended by itself; who asks now wants nobody left behind.
-            Phase::Draining { .. } => self.leftover_policy = Leftovers::Kill,
-            Phase::Killing { .. } | Phase::Over => {}
+            Phase::Draining { .. } | Phase::Killing { .. } | Phase::Over => {}
         }
     }
 
     /// Stops the command on request.
     pub(super) fn stop(&mut self, grace: Duration) {
+        // Also of one that has ended by itself: who asks wants nobody left behind.
+        self.leftover_policy = Leftovers::Kill;
         self.ask_to_end(Cause::Stopped, grace);
     }
 

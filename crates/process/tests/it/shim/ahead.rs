@@ -1,13 +1,12 @@
 //! Shims that are started before there is a command for them.
 
 use super::namespace::value_of;
-use super::place::{FOREVER, Place, end_of, image, kill_shim};
+use super::place::{FOREVER, Place, end_of, handle, image, kill_shim, until_suspended};
 use holon_domain::command::CommandEnd;
 use holon_process::{Attached, Shims, attach};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal};
+use rustix::process::{Signal, pidfd_send_signal};
 use std::io::{BufRead as _, BufReader};
-use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -46,17 +45,10 @@ pub(super) async fn the_one_ahead() -> String {
     until_left(1).await.remove(0)
 }
 
-fn handle(pid: &str) -> OwnedFd {
-    let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
-    pidfd_open(pid, PidfdFlags::empty()).unwrap()
-}
-
 /// Suspends a shim of ours, and returns when it is.
 fn suspend(pid: &str) {
     pidfd_send_signal(handle(pid), Signal::STOP).unwrap();
-    let pid = Pid::from_raw(pid.parse().unwrap());
-    let stopped = rustix::process::waitpid(pid, WaitOptions::UNTRACED).unwrap();
-    assert!(stopped.is_some_and(|(_, status)| status.stopped()));
+    until_suspended(pid);
 }
 
 /// Passes the time that a shim waits for its spec.

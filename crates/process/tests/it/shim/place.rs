@@ -4,6 +4,10 @@ use holon_process::{
     Confinement, Ended, Image, Leftovers, NICENESS, ShimSpec, Sought, Stream, Task, VERSION,
     WindowSize, start,
 };
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid,
+};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -120,11 +124,22 @@ pub(crate) async fn end_of(task: &Task) -> Ended {
         .unwrap()
 }
 
-/// Kills a shim that we started and have not reaped, so that its number is its own.
+/// A handle of a process whose number is its own, as that of a shim which we started and have not reaped.
+pub(crate) fn handle(pid: &str) -> OwnedFd {
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    pidfd_open(pid, PidfdFlags::empty()).unwrap()
+}
+
+/// Kills a shim that we started and have not reaped.
 pub(crate) fn kill_shim(pid: &str) {
-    let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
-    let shim = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
-    rustix::process::pidfd_send_signal(&shim, rustix::process::Signal::KILL).unwrap();
+    pidfd_send_signal(handle(pid), Signal::KILL).unwrap();
+}
+
+/// Waits until a shim that we started is suspended.
+pub(crate) fn until_suspended(pid: &str) {
+    let pid = Pid::from_raw(pid.trim().parse().unwrap());
+    let stopped = waitpid(pid, WaitOptions::UNTRACED).unwrap();
+    assert!(stopped.is_some_and(|(_, status)| status.stopped()));
 }
 
 /// Waits until a task has written more than `bytes` to its first stream.

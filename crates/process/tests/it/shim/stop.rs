@@ -1,8 +1,14 @@
 //! Stopping: the whole tree, however it tries to get away, and nobody else.
 
-use super::place::{Place, begin, end_of, finish, until_said};
+use super::place::{
+    FOREVER, NONCE, Place, begin, end_of, finish, handle, until_said, until_suspended,
+};
 use crate::support::Witness;
 use holon_domain::command::CommandEnd;
+use holon_process::{Leftovers, ShimSpec};
+use rustix::process::{Signal, pidfd_send_signal};
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
@@ -161,4 +167,48 @@ async fn a_command_that_ended_by_itself_is_not_stopped_again() {
         (ended.end, ended.stopped),
         (CommandEnd::Exited { status: 4 }, false)
     );
+}
+
+/// Waits until a process that nobody reaps has ended.
+async fn until_dead(pid: i32) {
+    let look = async {
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        while !state().contains(") Z ") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(FOREVER, look).await.expect("it ends");
+}
+
+#[tokio::test]
+async fn a_command_whose_end_and_stop_are_seen_at_once_has_ended_by_itself() {
+    let (place, witness) = (Place::new(), Witness::new());
+    let gate = place.path().join("gate");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
+    let cmd = format!(
+        "sleep 3600 > /dev/null 2>&1 3> {} & echo $PPID; read x < gate; kill -STOP $PPID; exit 3",
+        witness.path()
+    );
+    let spec = ShimSpec {
+        leftovers: Leftovers::Keep,
+        ..place.spec(&cmd)
+    };
+    let task = begin(spec).await;
+    let witness = witness.opened().await;
+    let shim = until_said(&task, 0, "\n").await;
+    let mut caller = UnixStream::connect(place.state_dir().join("shim.sock")).unwrap();
+    // Who comes later is answered, so this one was let in.
+    task.output().await.unwrap();
+    std::fs::write(&gate, "\n").unwrap();
+    until_suspended(&shim);
+    until_dead(task.identity().pid).await;
+    let stop = format!("{{\"nonce\":\"{NONCE}\",\"ask\":{{\"kind\":\"stop\",\"grace_ms\":0}}}}\n");
+    caller.write_all(stop.as_bytes()).unwrap();
+    pidfd_send_signal(handle(&shim), Signal::CONT).unwrap();
+    let ended = end_of(&task).await;
+    assert_eq!(ended.end, CommandEnd::Exited { status: 3 });
+    assert!(!ended.stopped, "it was not needed for that");
+    // But whoever is left has to go.
+    assert_eq!((ended.leftovers, ended.survivors), (1, 0));
+    witness.all_dead().await;
 }
