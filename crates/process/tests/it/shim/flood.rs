@@ -78,23 +78,23 @@ fn peak_kb(place: &Place) -> u64 {
 }
 
 #[tokio::test]
-async fn a_line_without_end_costs_bounded_memory_and_disk() {
+async fn a_line_of_a_gigabyte_costs_bounded_memory_and_disk() {
     let place = Place::new();
-    let cmd = "echo $PPID >&2; head -c 300000000 /dev/zero; printf END; read x";
+    let cmd = "echo $PPID >&2; head -c 1073741824 /dev/zero; printf END; read x";
     let spec = ShimSpec {
         output_cap_bytes: CAP,
         accepts_input: true,
         ..place.spec(cmd)
     };
     let task = begin(spec).await;
-    until_written(&task, 300_000_002).await;
+    until_written(&task, 1_073_741_826).await;
     assert!(peak_kb(&place) < 32 << 10);
     let live = task.preview(Stream::Output, 100).await.unwrap();
-    assert_eq!(live.total_bytes, 300_000_003);
+    assert_eq!(live.total_bytes, 1_073_741_827);
     assert!(live.head.len() == 50 && live.tail.ends_with("\0END"));
     task.input(1, b"\n").await.unwrap();
     let ended = end_of(&task).await;
-    assert_eq!(ended.output.output.total_bytes, 300_000_003);
+    assert_eq!(ended.output.output.total_bytes, 1_073_741_827);
     let kept = std::fs::metadata(place.path().join("out")).unwrap().len();
     assert!(kept <= CAP + 200, "{kept}");
 }
