@@ -53,17 +53,37 @@ pub(crate) fn enqueue(
     ingress: Ingress,
     authority: AuthorityClass,
 ) -> QueueEntry {
+    let entry = entry(draft, ingress, authority, QueueStatus::Queued);
+    draft.queue_message(entry.clone());
+    entry
+}
+
+/// Keeps such a message for the next turn that runs.
+pub(crate) fn hold(
+    draft: &mut Draft<'_>,
+    ingress: Ingress,
+    authority: AuthorityClass,
+) -> QueueEntry {
+    let entry = entry(draft, ingress, authority, QueueStatus::Held);
+    draft.hold_message(entry.clone());
+    entry
+}
+
+fn entry(
+    draft: &mut Draft<'_>,
+    ingress: Ingress,
+    authority: AuthorityClass,
+    status: QueueStatus,
+) -> QueueEntry {
     let max_rounds = ingress.max_rounds;
     let envelope = normalise(draft, ingress, authority);
-    let seq = draft.next_message();
     let entry = QueueEntry {
-        seq,
-        status: QueueStatus::Queued,
+        seq: draft.next_message(),
+        status,
         max_rounds,
         envelope,
     };
     draft.event(Event::MessageAdmitted(admitted_event(&entry)));
-    draft.queue_message(entry.clone());
     entry
 }
 

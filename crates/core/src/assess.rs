@@ -8,9 +8,12 @@ use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::model::ModelFailureKind;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
-use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason};
+use holon_domain::turn::{
+    OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason, TerminalRecord,
+};
 
 /// Kind of the failure to make a home.
 pub(crate) const HOME_NOT_MADE: &str = "home_not_made";
@@ -219,9 +222,14 @@ fn rest_reason(agent: &AgentRecord, until: &str) -> String {
         1 => "; 1 task runs and its end wakes it, unless it was stopped".to_owned(),
         count => format!("; {count} tasks run and the end of each wakes it, unless it was stopped"),
     };
+    let held = match agent.held.len() {
+        0 => String::new(),
+        1 => "; the end of 1 task is told in its next turn".to_owned(),
+        count => format!("; the ends of {count} tasks are told in its next turn"),
+    };
     match agent.rest.as_ref().and_then(|rest| rest.reason.as_deref()) {
-        Some(reason) => format!("rests {until}{tasks}: {reason}"),
-        None => format!("rests {until}{tasks}"),
+        Some(reason) => format!("rests {until}{tasks}{held}: {reason}"),
+        None => format!("rests {until}{tasks}{held}"),
     }
 }
 
@@ -298,4 +306,20 @@ pub fn home_is_missing(agent: &AgentRecord) -> bool {
 pub(crate) fn failed_by(agent: &AgentRecord, kind: &str) -> bool {
     let failure = agent.last_failure.as_ref();
     failure.is_some_and(|failure| failure.failure_artifact.kind == kind)
+}
+
+/// Whether a message of this age stood in the queue when no model could be asked, for a reason that has nothing to do
+/// with what was asked.
+pub(crate) fn nobody_answered_since(agent: &AgentRecord, created_at: Timestamp) -> bool {
+    let in_vain = |end: &TerminalRecord| {
+        end.reason == TerminalReason::ProviderFailed && created_at <= end.completed_at
+    };
+    let blameless = |kind: &ModelFailureKind| !kind.may_be_the_requests();
+    let failed_so = |kind: ModelFailureKind| failed_by(agent, kind.as_str());
+    agent.last_turn.as_ref().is_some_and(in_vain)
+        && ModelFailureKind::ALL
+            .iter()
+            .filter(|kind| blameless(kind))
+            .copied()
+            .any(failed_so)
 }

@@ -139,6 +139,42 @@ impl<'a> Draft<'a> {
         self.facts.push(Fact::MessageAdmitted(entry));
     }
 
+    /// Keeps a message for the next turn that runs, whoever begins it.
+    pub(crate) fn hold_message(&mut self, entry: QueueEntry) {
+        self.agent.held.push(entry.seq);
+        self.facts.push(Fact::MessageAdmitted(entry));
+    }
+
+    /// Holds a message that was queued.
+    pub(crate) fn hold_queued(&mut self, entry: &QueueEntry) {
+        self.agent.held.push(entry.seq);
+        self.unqueue(entry, QueueStatus::Held);
+    }
+
+    /// Holds the message of the turn that ends.
+    pub(crate) fn hold(&mut self, seq: MessageSeq) {
+        self.agent.held.push(seq);
+        self.move_message(seq, QueueStatus::Dequeued, QueueStatus::Held);
+    }
+
+    /// Takes a message that a turn was told of out of the queue, or out of what is held.
+    pub(crate) fn take_along(&mut self, entry: &QueueEntry, to: QueueStatus) {
+        match self.agent.held.iter().position(|held| *held == entry.seq) {
+            Some(position) => {
+                self.agent.held.remove(position);
+                self.move_message(entry.seq, QueueStatus::Held, to);
+            }
+            None => self.unqueue(entry, to),
+        }
+    }
+
+    /// Sets aside whatever is held.
+    pub(crate) fn give_up_held(&mut self) {
+        for seq in std::mem::take(&mut self.agent.held) {
+            self.move_message(seq, QueueStatus::Held, QueueStatus::Aborted);
+        }
+    }
+
     /// Takes a message out of the queue. Its head is then unknown.
     pub(crate) fn unqueue(&mut self, entry: &QueueEntry, to: QueueStatus) {
         self.move_message(entry.seq, QueueStatus::Queued, to);

@@ -26,6 +26,8 @@ pub struct StoredFacts {
     pub tasks: Vec<TaskRecord>,
     /// Messages that are dequeued.
     pub dequeued: Vec<u64>,
+    /// Messages that are held.
+    pub held: Vec<u64>,
 }
 
 /// Checks an agent against what is stored beside its row.
@@ -63,6 +65,13 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
         stored.dequeued == in_turn,
         "exactly the open turn's message is dequeued",
         &|| format!("dequeued {:?}, in turn {in_turn:?}", stored.dequeued),
+    );
+    let mut held = agent.held.clone();
+    held.sort_unstable();
+    expect(
+        stored.held == held,
+        "exactly those messages are held that the agent names",
+        &|| format!("held {:?}, named {held:?}", stored.held),
     );
     let stopped = matches!(agent.lifecycle, Lifecycle::Stopped | Lifecycle::Deleting);
     expect(

@@ -63,7 +63,7 @@ pub fn create(
         self_caused_turns: 0,
         self_caused_queued: 0,
         active_tasks: 0,
-        untold_ends: Vec::new(),
+        held: Vec::new(),
         pace: None,
         last_turn: None,
         last_failure: None,

@@ -1,15 +1,16 @@
 //! The scheduler: takes up the queue's head when nothing else is open, and runs the agent to rest.
 //!
-//! A head with something for a model opens a turn; one without is settled on the spot and the next is looked at.
+//! A head with something for a model opens a turn; one without is settled on the spot and the next is looked at. A
+//! result that would open a turn in vain is held.
 
-use crate::assess::{Next, assess, is_self_caused};
+use crate::assess::{Next, assess, is_self_caused, nobody_answered_since};
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
 use crate::{rest, turn};
 use holon_domain::closure::ClosureDecision;
 use holon_domain::continuation::ContinuationResolution;
 use holon_domain::event::{ContinuationResolved, Event, SchedulerChoice, SchedulerDecision};
-use holon_domain::message::MessageEnvelope;
+use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 
 pub(crate) fn run_to_rest(draft: &mut Draft<'_>) {
@@ -34,6 +35,11 @@ pub(crate) fn run_to_rest(draft: &mut Draft<'_>) {
 }
 
 fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) {
+    if opens_no_turn(draft, &head) {
+        record_choice(draft, &head.envelope, "kept for the next turn", false);
+        draft.hold_queued(&head);
+        return;
+    }
     if is_self_caused(&head.envelope) && rest::must_pace(draft) {
         return;
     }
@@ -48,19 +54,22 @@ fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) {
     }
 }
 
+/// Whether a result is kept for a turn somebody else begins: its run has no rounds left, or it stood in the queue when
+/// no model could be asked, and would be told that again.
+fn opens_no_turn(draft: &Draft<'_>, head: &QueueEntry) -> bool {
+    let message = &head.envelope;
+    message.kind == MessageKind::TaskResult
+        && (turn::rounds_left(draft, message.kind, head.max_rounds) == Some(0)
+            || nobody_answered_since(&draft.agent, message.created_at))
+}
+
 fn record(draft: &mut Draft<'_>, message: &MessageEnvelope, resolution: &ContinuationResolution) {
-    let (decision, reason) = if resolution.model_visible {
-        (SchedulerChoice::StartModelTurn, "for a model")
+    let reason = if resolution.model_visible {
+        "for a model"
     } else {
-        (SchedulerChoice::ReduceMessageOnly, "a sign of life")
+        "a sign of life"
     };
-    draft.event(Event::SchedulerDecision(SchedulerDecision {
-        decision,
-        reason: reason.to_owned(),
-        model_reentry: resolution.model_visible,
-        message_id: Some(message.id.clone()),
-        evidence: Vec::new(),
-    }));
+    record_choice(draft, message, reason, resolution.model_visible);
     draft.event(Event::ContinuationResolved(ContinuationResolved {
         message_id: message.id.clone(),
         trigger_kind: resolution.trigger_kind,
@@ -68,5 +77,25 @@ fn record(draft: &mut Draft<'_>, message: &MessageEnvelope, resolution: &Continu
         prior_closure_outcome: resolution.prior_closure_outcome,
         prior_waiting_reason: resolution.prior_waiting_reason,
         matched_waiting_reason: resolution.matched_waiting_reason,
+    }));
+}
+
+fn record_choice(
+    draft: &mut Draft<'_>,
+    message: &MessageEnvelope,
+    reason: &str,
+    model_reentry: bool,
+) {
+    let decision = if model_reentry {
+        SchedulerChoice::StartModelTurn
+    } else {
+        SchedulerChoice::ReduceMessageOnly
+    };
+    draft.event(Event::SchedulerDecision(SchedulerDecision {
+        decision,
+        reason: reason.to_owned(),
+        model_reentry,
+        message_id: Some(message.id.clone()),
+        evidence: Vec::new(),
     }));
 }

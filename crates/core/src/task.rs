@@ -6,9 +6,9 @@
 //! | cancelling | `StopTask` | cancelled; completed or failed when it had ended by itself; interrupted when nothing is proven | by force | by force when removed | stopped again, as strongly as ever asked |
 //! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
 //!
-//! The row of an end and the queued result are one decision. A result is queued unless somebody stopped the task on
-//! purpose. What the agent stopped itself it has not to be told; of what was stopped with it, it hears in the next
-//! round of any turn, and no turn begins for that.
+//! The row of an end and its result are one decision. A result is queued unless somebody stopped the task on purpose.
+//! What the agent stopped itself it has not to be told; of what was stopped with it, the result is held: the next turn
+//! hears of it, and none begins for that.
 
 mod result;
 
@@ -110,11 +110,22 @@ fn new_task(
             spec: Box::new(spec),
             trust: turn.authority.into(),
         }),
-        max_rounds: draft.agent.identity.temporary.then_some(turn.max_rounds),
+        max_rounds: draft
+            .agent
+            .identity
+            .temporary
+            .then(|| run_bound(draft, turn)),
         effect: None,
         stop: None,
         end: None,
     }
+}
+
+/// The most rounds of the run a temporary agent lives for, counted from its beginning.
+fn run_bound(draft: &Draft<'_>, turn: &OpenTurn) -> u32 {
+    let used = u32::try_from(draft.agent.totals.model_rounds).unwrap_or(u32::MAX);
+    let before = used.saturating_sub(turn.rounds);
+    turn.max_rounds.saturating_add(before)
 }
 
 fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
@@ -246,22 +257,13 @@ pub(crate) fn ended(
     } else if task.stop.is_some_and(|order| order.with_agent)
         && draft.agent.lifecycle != Lifecycle::Deleting
     {
-        draft.agent.untold_ends.push(task.id);
+        result::hold(draft, &task, report);
     }
     let last = active(draft).next().is_none();
     if last && draft.agent.lifecycle == Lifecycle::Deleting {
         home::remove(draft);
     }
     Reply::Done
-}
-
-/// A round begins: what was stopped with the agent and has ended since is told in it.
-pub(crate) fn tell_untold(draft: &mut Draft<'_>) {
-    for id in std::mem::take(&mut draft.agent.untold_ends) {
-        if let Some(task) = find(draft, &id).cloned() {
-            result::queue_late(draft, &task);
-        }
-    }
 }
 
 fn moved(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {

@@ -5,9 +5,10 @@
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::failure::FailureArtifact;
-use crate::id::{AgentId, TaskId};
+use crate::id::AgentId;
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
+use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::turn::{OpenTurn, TerminalRecord};
@@ -220,10 +221,9 @@ pub struct AgentRecord {
     /// How many of its tasks are not over: counted from their rows, and only written with them.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub active_tasks: u32,
-    /// Tasks that were stopped with the agent and have ended since, in that order. The next round of any turn is told
-    /// of them; none begins because of them.
+    /// Its messages that are held, in the order they are told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub untold_ends: Vec<TaskId>,
+    pub held: Vec<MessageSeq>,
     /// The pause before the next such turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,

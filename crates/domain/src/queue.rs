@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 /// Position of a message among all of one agent; dense, allocated by the store, first is 1.
 pub type MessageSeq = u64;
 
-/// State of a queue entry. `Queued` and `Dequeued` are live; the rest are final.
+/// State of a queue entry. `Queued`, `Held` and `Dequeued` are live; the rest are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueStatus {
     /// Waits for its turn.
     Queued,
+    /// Joins the next turn that runs, and opens none.
+    Held,
     /// An open turn works on it.
     Dequeued,
     /// Its turn ended, or it was reduced without one.
@@ -26,8 +28,9 @@ pub enum QueueStatus {
 
 impl QueueStatus {
     /// Every status.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Queued,
+        Self::Held,
         Self::Dequeued,
         Self::Processed,
         Self::Interjected,
@@ -39,7 +42,7 @@ impl QueueStatus {
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {
-            Self::Queued | Self::Dequeued => false,
+            Self::Queued | Self::Held | Self::Dequeued => false,
             Self::Processed | Self::Interjected | Self::Aborted | Self::Dropped => true,
         }
     }

@@ -196,8 +196,7 @@ fn named_task(intent: &Intent) -> Option<TaskId> {
     }
 }
 
-/// Loads what a decision may know: the queue's head, the calls in hand while tools run, the tasks that are not over or
-/// whose ends are still to be told.
+/// Loads what a decision may know: the queue's head, the calls in hand while tools run, the tasks that are not over.
 fn view(tx: &mut Tx<'_>, no: AgentNo, agent: AgentRecord) -> Result<AgentView, holon_store::Error> {
     let queue = tx.queue(no)?;
     let phase = agent.open_turn.as_ref().map(|turn| &turn.phase);
@@ -212,13 +211,10 @@ fn view(tx: &mut Tx<'_>, no: AgentNo, agent: AgentRecord) -> Result<AgentView, h
         Some(Phase::RunningTool { effect, .. }) => call_of(tx.effect(no, *effect)?),
         Some(Phase::CallingModel { .. } | Phase::BackingOff { .. }) | None => None,
     };
-    let mut tasks = match agent.active_tasks {
+    let tasks = match agent.active_tasks {
         0 => Vec::new(),
         _ => tx.active_tasks(no)?,
     };
-    for id in &agent.untold_ends {
-        tasks.extend(tx.task(no, id)?);
-    }
     Ok(AgentView {
         agent,
         queue,

@@ -17,6 +17,7 @@ pub(crate) fn agent(
         due: outstanding.due.clone(),
         tasks: outstanding.tasks.clone(),
         dequeued: outstanding.dequeued.clone(),
+        held: outstanding.held.clone(),
     };
     if let Some(broken) = invariant::check(agent, queue, &facts).into_iter().next() {
         return violation(broken.rule, format!("{}: {agent:?}", broken.found));

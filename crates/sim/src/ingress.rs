@@ -30,6 +30,12 @@ impl World {
         self.admit(&id, ingress, fate)
     }
 
+    /// An operator speaks to an agent.
+    pub(crate) fn speak_to(&mut self, id: &AgentId) -> Verdict<()> {
+        let words = operator(&mut self.dice);
+        self.admit(id, words, Fate::Enters)
+    }
+
     fn admit(&mut self, id: &AgentId, ingress: Ingress, fate: Fate) -> Verdict<()> {
         self.trace
             .note(|| format!("{id} admit {:?} {:?}", ingress.kind, ingress.priority));

@@ -27,8 +27,6 @@ pub(crate) struct Known {
     pub(crate) by_id: BTreeMap<MessageId, u64>,
     /// Operator messages without an outcome.
     pub(crate) unsettled: BTreeSet<u64>,
-    /// What the last commit queued for the turn it opened or went on with.
-    pub(crate) for_the_turn: BTreeSet<u64>,
     /// Messages that are not settled yet.
     pub(crate) live: BTreeSet<u64>,
     pub(crate) talk: Talk,
@@ -57,7 +55,6 @@ impl Known {
             messages: BTreeMap::new(),
             by_id: BTreeMap::new(),
             unsettled: BTreeSet::new(),
-            for_the_turn: BTreeSet::new(),
             live: BTreeSet::new(),
             talk: Talk::default(),
             tasks: Ledger::default(),
@@ -95,9 +92,6 @@ impl Known {
         self.read_events(reader, no, coverage)?;
         self.read_statuses(reader, no, coverage)?;
         self.read_tasks(reader, no, bench, coverage)?;
-        if opened.is_some() {
-            self.tasks.told_in_turn()?;
-        }
         self.read_briefs(reader, no)?;
         let queue = stored(reader.queue(no))?;
         self.check_operators(&queue)?;
@@ -111,7 +105,6 @@ impl Known {
     }
 
     fn read_messages(&mut self, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
-        self.for_the_turn.clear();
         let known = self.messages.len() as u64;
         for seq in known + 1..=self.record.counters.messages {
             let Some(entry) = stored(reader.message(no, seq))? else {
@@ -125,13 +118,10 @@ impl Known {
                 .as_ref()
                 .is_some_and(|id| self.tasks.is_owed(id));
             ensure(
-                !owed || self.record.open_turn.is_some(),
+                !owed || entry.status == QueueStatus::Held,
                 "what was stopped with its agent begins no turn",
-                || format!("message {seq} while no turn runs"),
+                || format!("message {seq} is {:?}", entry.status),
             )?;
-            if owed {
-                self.for_the_turn.insert(seq);
-            }
             self.by_id.insert(envelope.id.clone(), seq);
             self.live.insert(seq);
             if envelope.kind == MessageKind::OperatorPrompt {
@@ -206,8 +196,8 @@ impl Known {
     ) -> Verdict<()> {
         let rows = stored(reader.tasks(no, limits::TASKS_KEPT as usize))?;
         let home = &self.record.agent_home;
-        self.tasks
-            .compare((rows, self.turn_authority), bench, home, coverage)
+        let found = (rows, self.turn_authority, self.record.lifecycle);
+        self.tasks.compare(found, bench, home, coverage)
     }
 
     /// Whether a call waits for its commands, or a task stands for them.
@@ -226,6 +216,11 @@ impl Known {
         coverage: &mut Coverage,
     ) -> Verdict<()> {
         let unheard = self.ended_unheard();
+        let nobody_asked = matches!(self.last_end, Some((TerminalReason::ProviderFailed, 0)));
+        let refused = matches!(
+            self.last_end,
+            Some((TerminalReason::ContextLengthExceeded, 0))
+        );
         let open = self.record.open_turn.as_ref().map(|turn| turn.message_seq);
         let live: Vec<u64> = self.live.iter().copied().collect();
         for seq in live {
@@ -235,20 +230,35 @@ impl Known {
             };
             let from = message.status;
             message.status = to;
+            let in_vain = message.is_result() && nobody_asked && from == QueueStatus::Dequeued;
             let put_back = message.is_result() && unheard && from == QueueStatus::Dequeued;
             let fits = match to {
                 QueueStatus::Queued if put_back => message.turn.take() == Some(seq),
+                QueueStatus::Held if in_vain => message.turn.take() == Some(seq),
+                QueueStatus::Held => {
+                    message.is_result()
+                        && message.turn.is_none()
+                        && matches!(from, QueueStatus::Queued | QueueStatus::Held)
+                }
                 QueueStatus::Queued => from == QueueStatus::Queued && message.turn.is_none(),
-                QueueStatus::Dequeued => open == Some(seq),
+                QueueStatus::Dequeued => open == Some(seq) && from != QueueStatus::Held,
                 QueueStatus::Processed => message.turn == Some(seq) || !message.for_a_model,
+                QueueStatus::Aborted if from == QueueStatus::Held => nobody_asked || refused,
                 QueueStatus::Aborted => message.turn == Some(seq) && !put_back,
                 QueueStatus::Interjected => {
                     message.joins() && message.turn.is_some_and(|turn| turn != seq)
                 }
                 QueueStatus::Dropped => false,
             };
-            if put_back && to == QueueStatus::Queued {
-                coverage.count("result:put_back");
+            match (from, to) {
+                (QueueStatus::Dequeued, QueueStatus::Queued) => coverage.count("result:put_back"),
+                (QueueStatus::Dequeued, QueueStatus::Held) => coverage.count("result:in_vain"),
+                (QueueStatus::Queued, QueueStatus::Held) => coverage.count("result:held"),
+                (QueueStatus::Held, QueueStatus::Interjected) => {
+                    coverage.count("result:told_later")
+                }
+                (QueueStatus::Held, QueueStatus::Aborted) => coverage.count("result:given_up"),
+                _ => {}
             }
             ensure(
                 fits,

@@ -217,14 +217,16 @@ impl World {
         let Some((no, agent)) = stored(reader.agent(&record.agent_id))? else {
             return Ok(None);
         };
+        let most = limits::INTERJECTIONS_PER_ROUND;
+        let queued = stored(reader.joining(no, &agent.held, most))?;
         let open = agent.open_turn.filter(|turn| turn.turn_index == turn_index);
         if open.is_none() {
             return Ok(None);
         }
-        let queued = stored(reader.interjections(no, limits::INTERJECTIONS_PER_ROUND))?;
-        let waiting = stored(reader.outstanding(no))?.interjections.len();
+        let outstanding = stored(reader.outstanding(no))?;
+        let waiting = outstanding.interjections.len() + outstanding.held.len();
         ensure(
-            queued.len() == waiting.min(limits::INTERJECTIONS_PER_ROUND),
+            queued.len() == waiting.min(most),
             "whatever may enter a turn is shown to its model",
             || format!("{} of {waiting}", queued.len()),
         )?;

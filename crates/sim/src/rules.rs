@@ -109,9 +109,7 @@ impl Known {
         let queued = &self.outstanding.queued;
         let place = |seq: u64| self.messages.get(&seq).map(|message| (message.rank, seq));
         let head = queued.iter().filter_map(|seq| place(*seq)).min();
-        let waited = queued.iter().filter(|seq| !self.for_the_turn.contains(seq));
-        let waited = waited.filter_map(|seq| place(*seq)).min();
-        if let (Some(taken), Some(head)) = (opened.and_then(place), waited) {
+        if let (Some(taken), Some(head)) = (opened.and_then(place), head) {
             ensure(taken < head, "the queue is worked off in order", || {
                 format!("took {taken:?} while {head:?} waited")
             })?;

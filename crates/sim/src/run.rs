@@ -96,11 +96,33 @@ impl World {
             }
         }
         self.settle_down(bound)?;
+        self.hear_of_held(bound)?;
         self.model.at_rest(&self.bench)?;
         for id in self.model.names() {
             self.check_flights(&id)?;
         }
         self.send_away(bound)
+    }
+
+    /// Whatever is held is told once somebody speaks to its agent.
+    fn hear_of_held(&mut self, bound: u64) -> Verdict<()> {
+        for id in self.model.names() {
+            let held = |world: &Self| {
+                let known = world.model.agent(&id);
+                known.map_or(0, |known| known.record.held.len())
+            };
+            let mut left = held(self);
+            while left > 0 {
+                self.speak_to(&id)?;
+                self.settle_down(bound)?;
+                let now = held(self);
+                ensure(now < left, "a turn is told of what is held", || {
+                    format!("{id} holds {now} of {left}")
+                })?;
+                left = now;
+            }
+        }
+        Ok(())
     }
 
     /// Every agent is stopped or removed.

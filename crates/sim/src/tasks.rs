@@ -1,8 +1,8 @@
 //! The oracle's book of tasks: which there are, what calls, events and messages say of them, and whether that agrees.
 //!
 //! Written from the contract: a row begins as a promoted command or as one whose call was called off; it moves forward
-//! only and ends once; its end is told by one message, in the same commit, unless somebody stopped it on purpose. What
-//! was stopped with its agent is told in the agent's next turn.
+//! only and ends once; its end is told by one message, in the same commit, unless the agent stopped it itself. What
+//! was stopped with its agent is held for the agent's next turn.
 
 use crate::command::Command;
 use crate::coverage::Coverage;
@@ -10,6 +10,7 @@ use crate::errand::key_of;
 use crate::task_rules::{Beginning, begins, count_end, is_true, moves};
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure};
+use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::block::ToolCall;
 use holon_domain::event::Event;
@@ -92,21 +93,6 @@ impl Ledger {
     /// Whether it was stopped with its agent.
     pub(crate) fn is_owed(&self, id: &TaskId) -> bool {
         self.owed.contains(id)
-    }
-
-    /// A turn was opened: it is told of everything that was stopped with the agent and is over.
-    pub(crate) fn told_in_turn(&self) -> Verdict<()> {
-        let over = |id: &&TaskId| {
-            let row = self.rows.get(*id);
-            row.is_some_and(|row| row.status.is_terminal())
-        };
-        let untold = self.owed.iter().filter(over);
-        let untold: Vec<&TaskId> = untold.filter(|id| !self.told.contains_key(*id)).collect();
-        ensure(
-            untold.is_empty(),
-            "what was stopped with its agent is told in the agent's next turn",
-            || format!("{untold:?}"),
-        )
     }
 
     /// Whether somebody was told that it is killed.
@@ -225,12 +211,13 @@ impl Ledger {
     /// Compares the rows with those of the last look, and with the world. What is new began in a turn of this authority.
     pub(crate) fn compare(
         &mut self,
-        (rows, authority): (Vec<TaskRecord>, AuthorityClass),
+        (rows, authority, lifecycle): (Vec<TaskRecord>, AuthorityClass, Lifecycle),
         bench: &Bench,
         home: &str,
         coverage: &mut Coverage,
     ) -> Verdict<()> {
         let fresh = std::mem::take(&mut self.fresh);
+        let goes = lifecycle == Lifecycle::Deleting;
         let gone = rows.len() < self.rows.len();
         ensure(!gone, "no row of a task is lost", || {
             format!("{} of {}", rows.len(), self.rows.len())
@@ -248,18 +235,15 @@ impl Ledger {
             let was_over = before.as_ref().is_some_and(|row| row.status.is_terminal());
             let results = fresh.results.iter().filter(|(id, _)| *id == row.id).count();
             if row.status.is_terminal() && !was_over {
-                self.judge_end(before.as_ref(), &row, results)?;
+                self.judge_end(before.as_ref(), &row, (results, goes))?;
                 is_true(&row, bench, home)?;
                 count_end(&row, bench, home, coverage);
             } else {
                 ensure(
-                    results == 0 || (was_over && self.owed.contains(&row.id)),
+                    results == 0,
                     "the end of a task is told in the commit of its end",
                     || format!("{} is {:?}", row.id, row.status),
                 )?;
-                for _ in 0..results {
-                    coverage.count("task:told_later");
-                }
             }
         }
         self.judge_fresh(&fresh)
@@ -269,7 +253,7 @@ impl Ledger {
         &self,
         before: Option<&TaskRecord>,
         row: &TaskRecord,
-        results: usize,
+        (results, goes): (usize, bool),
     ) -> Verdict<()> {
         let from = before.map(|before| before.status);
         let (fits, told) = match (from, row.status) {
@@ -280,7 +264,7 @@ impl Ledger {
                 | TaskStatus::Interrupted
                 | TaskStatus::Completed
                 | TaskStatus::Failed,
-            ) => (true, 0),
+            ) => (true, usize::from(self.owed.contains(&row.id) && !goes)),
             (
                 Some(TaskStatus::Running),
                 TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Interrupted,

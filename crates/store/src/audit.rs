@@ -18,6 +18,7 @@ const EFFECTS: &str = "SELECT id FROM effects WHERE agent_no = ?1 ORDER BY id";
 const DUE: &str = "SELECT id FROM due WHERE agent_no = ?1 ORDER BY id";
 const QUEUED: &str = "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 0 ORDER BY seq";
 const DEQUEUED: &str = "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 1 ORDER BY seq";
+const HELD: &str = "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 6 ORDER BY seq";
 const INTERJECTIONS: &str =
     "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 0 AND interject = 1 ORDER BY seq";
 
@@ -37,6 +38,8 @@ pub struct Outstanding {
     pub interjections: Vec<MessageSeq>,
     /// Messages a turn works on.
     pub dequeued: Vec<MessageSeq>,
+    /// Messages that are kept for the next turn.
+    pub held: Vec<MessageSeq>,
     /// Tasks that are not over, in the order they began.
     pub tasks: Vec<TaskRecord>,
 }
@@ -58,6 +61,7 @@ impl Reader<'_> {
             queued: numbers(QUEUED)?,
             interjections: numbers(INTERJECTIONS)?,
             dequeued: numbers(DEQUEUED)?,
+            held: numbers(HELD)?,
             tasks,
         })
     }

@@ -37,6 +37,7 @@ pub(crate) const fn status_code(status: QueueStatus) -> i64 {
         QueueStatus::Interjected => 3,
         QueueStatus::Aborted => 4,
         QueueStatus::Dropped => 5,
+        QueueStatus::Held => 6,
     }
 }
 

@@ -82,6 +82,23 @@ impl<'a> Reader<'a> {
         queue::interjections(self.conn, no, limit)
     }
 
+    /// What a request holds beside the log: queued messages that may enter a running turn, then those that are held.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn joining(
+        &self,
+        no: AgentNo,
+        held: &[MessageSeq],
+        limit: usize,
+    ) -> Result<Vec<QueueEntry>, Error> {
+        let mut joining = self.interjections(no, limit)?;
+        for seq in held.iter().take(limit.saturating_sub(joining.len())) {
+            joining.extend(self.message(no, *seq)?);
+        }
+        Ok(joining)
+    }
+
     /// The brief that settled a message, once one did.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
+use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskStatus};
 use holon_domain::{Timestamp, limits, text};
 use std::fmt::Write as _;
@@ -172,44 +173,39 @@ const fn streams(report: &TaskReport) -> (&CapturedStream, &CapturedStream) {
     }
 }
 
-/// What a one-shot run has left of its rounds: a bound holds for all of it. One is left at least, to tell the end.
-fn rounds_left(draft: &Draft<'_>, task: &TaskRecord) -> Option<u32> {
-    let used = u32::try_from(draft.agent.totals.model_rounds).unwrap_or(u32::MAX);
-    task.max_rounds.map(|max| max.saturating_sub(used).max(1))
-}
-
 /// Queues the message that tells a task's end.
 pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport) {
-    let told = words(task, report);
-    queue_words(draft, task, told);
+    tell(draft, task, report, admission::enqueue);
 }
 
-/// Queues the message that tells the end of a task that was stopped with its agent, from what its row keeps.
-pub(super) fn queue_late(draft: &mut Draft<'_>, task: &TaskRecord) {
-    let told = late_words(task);
-    queue_words(draft, task, told);
+/// Holds the message that tells a task's end: the next turn hears of it, and none begins for it.
+pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport) {
+    tell(draft, task, report, admission::hold);
 }
 
-fn queue_words(draft: &mut Draft<'_>, task: &TaskRecord, told: String) {
+/// How a message comes to its agent.
+type Admit = fn(&mut Draft<'_>, Ingress, AuthorityClass) -> QueueEntry;
+
+fn tell(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport, admit: Admit) {
     let ingress = Ingress {
         kind: MessageKind::TaskResult,
         origin: Origin::Task {
             task_id: task.id.clone(),
         },
         priority: self_caused_priority(&draft.agent, Priority::Next),
-        body: Body::text(told),
+        body: Body::text(words(task, report)),
         metadata: None,
         delivery_surface: DeliverySurface::TaskRejoin,
         admission_context: AdmissionContext::RuntimeOwned,
         correlation_id: Some(task.id.to_string()),
         causation_id: task.parent_message_id.as_ref().map(ToString::to_string),
-        max_rounds: rounds_left(draft, task),
+        max_rounds: task.max_rounds,
     };
     // What a turn began is worth no more than the turn was.
     let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);
     let authority = begun_on.map_or_else(AuthorityClass::weakest, AuthorityClass::from);
     let authority = authority.weaker(AuthorityClass::RuntimeInstruction);
-    let entry = admission::enqueue(draft, ingress, authority);
+    let entry = admit(draft, ingress, authority);
     draft.event(Event::TaskResultReceived(TaskResultReceived {
         task_id: task.id.clone(),
         status: task.status,
@@ -239,9 +235,12 @@ fn first_words(task: &TaskRecord) -> String {
     told
 }
 
-fn late_words(task: &TaskRecord) -> String {
-    let mut told = first_words(task);
-    told.push_str(match task.status {
+/// Why it ended, where the agent cannot know.
+fn stopped_with_agent(task: &TaskRecord) -> &'static str {
+    if !task.stop.is_some_and(|order| order.with_agent) {
+        return "";
+    }
+    match task.status {
         TaskStatus::Cancelled => "\nIt was stopped because an operator had stopped you.",
         TaskStatus::Completed
         | TaskStatus::Failed
@@ -249,24 +248,12 @@ fn late_words(task: &TaskRecord) -> String {
         | TaskStatus::Queued
         | TaskStatus::Running
         | TaskStatus::Cancelling => "\nAn operator had stopped you meanwhile.",
-    });
-    let Some(end) = task.end.as_ref().filter(|end| end.output_bytes > 0) else {
-        return told + "\nIt printed nothing.";
-    };
-    if !end.output_summary.is_empty() {
-        write!(told, "\nLast output:\n{}", end.output_summary).ok();
     }
-    write!(
-        told,
-        "\nTaskOutput reads all of its {} bytes.",
-        end.output_bytes
-    )
-    .ok();
-    told
 }
 
 fn words(task: &TaskRecord, report: &TaskReport) -> String {
     let mut told = first_words(task);
+    told.push_str(stopped_with_agent(task));
     let (stdout, stderr) = streams(report);
     let LastWords { text: said, is_all } = last_words(stdout, stderr);
     let bytes = task.end.as_ref().map_or(0, |end| end.output_bytes);

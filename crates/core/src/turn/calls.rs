@@ -79,7 +79,6 @@ pub(super) fn run_calls(
 
 /// Asks for the turn's next round.
 pub(crate) fn next_round(draft: &mut Draft<'_>, mut turn: OpenTurn) {
-    task::tell_untold(draft);
     let effect = draft.open_effect(Effect::CallModel {
         turn_index: turn.turn_index,
         attempt: 1,

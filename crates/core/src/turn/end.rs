@@ -18,6 +18,7 @@ use holon_domain::event::{
 };
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
+use holon_domain::model::ModelFailureKind;
 use holon_domain::queue::QueueStatus;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
@@ -29,9 +30,8 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
         record_failure(draft, turn, failure);
     }
     settle(draft, turn, &ending);
-    let kind = ending.kind();
-    close_message(draft, turn, kind, ending.reason);
-    record_terminal(draft, turn, kind, &ending);
+    close_message(draft, turn, &ending);
+    record_terminal(draft, turn, &ending);
     if let Some(rest) = ending.rest {
         rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);
     }
@@ -122,48 +122,50 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     draft.agent.last_brief_at = Some(draft.now);
 }
 
-fn close_message(
-    draft: &mut Draft<'_>,
-    turn: &OpenTurn,
-    kind: TerminalKind,
-    reason: TerminalReason,
-) {
-    let to = match kind {
-        TerminalKind::Completed => QueueStatus::Processed,
-        TerminalKind::Aborted => QueueStatus::Aborted,
-    };
-    if was_never_told(turn, reason) {
-        draft.put_back(turn.message_seq);
-    } else {
-        draft.move_message(turn.message_seq, QueueStatus::Dequeued, to);
+fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
+    // What is held stood in the request and may be what no model answers; kept, it would fail every turn to come.
+    if turn.rounds == 0 && may_be_the_requests(ending) {
+        draft.give_up_held();
     }
-    if kind == TerminalKind::Aborted {
+    match destination(turn, ending) {
+        QueueStatus::Queued => draft.put_back(turn.message_seq),
+        QueueStatus::Held => draft.hold(turn.message_seq),
+        to => draft.move_message(turn.message_seq, QueueStatus::Dequeued, to),
+    }
+    if ending.kind() == TerminalKind::Aborted {
         draft.event(Event::MessageProcessingAborted(MessageProcessingAborted {
             message_id: turn.message_id.clone(),
             message_kind: turn.message_kind,
             run_id: Some(turn.run_id.clone()),
-            reason,
+            reason: ending.reason,
         }));
     }
 }
 
-/// Whether the result of a task was taken up by a turn that was called off before any model had answered it.
-fn was_never_told(turn: &OpenTurn, reason: TerminalReason) -> bool {
-    let called_off = match reason {
-        TerminalReason::OperatorAborted | TerminalReason::AgentStopped => true,
-        TerminalReason::Finished
-        | TerminalReason::Slept
-        | TerminalReason::MaxRounds
-        | TerminalReason::ProviderFailed
-        | TerminalReason::ContextLengthExceeded
-        | TerminalReason::OutputLimit
-        | TerminalReason::Poisoned
-        | TerminalReason::RuntimeFault => false,
-    };
-    called_off && turn.message_kind == MessageKind::TaskResult && turn.rounds == 0
+/// Where the message of a turn goes with it. The result of a task is owed to the agent until a model has answered it: a
+/// turn that is called off before leaves it to another, and where no model could be asked it is kept for the next.
+fn destination(turn: &OpenTurn, ending: &Ending) -> QueueStatus {
+    let untold = turn.message_kind == MessageKind::TaskResult && turn.rounds == 0;
+    match (ending.reason, ending.kind()) {
+        (TerminalReason::OperatorAborted | TerminalReason::AgentStopped, _) if untold => {
+            QueueStatus::Queued
+        }
+        (TerminalReason::ProviderFailed, _) if untold && !may_be_the_requests(ending) => {
+            QueueStatus::Held
+        }
+        (_, TerminalKind::Completed) => QueueStatus::Processed,
+        (_, TerminalKind::Aborted) => QueueStatus::Aborted,
+    }
 }
 
-fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, kind: TerminalKind, ending: &Ending) {
+/// Whether what was asked may be why a turn failed.
+fn may_be_the_requests(ending: &Ending) -> bool {
+    let kind = ending.failure.as_ref().and_then(|failure| failure.provider);
+    kind.is_some_and(ModelFailureKind::may_be_the_requests)
+}
+
+fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
+    let kind = ending.kind();
     let duration_ms = draft.now.millis_since(turn.started_at);
     draft.event(Event::TurnTerminal(TurnTerminal {
         turn_index: turn.turn_index,

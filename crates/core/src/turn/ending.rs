@@ -26,6 +26,8 @@ pub(crate) struct Ending {
 pub(crate) struct Failure {
     pub(super) artifact: FailureArtifact,
     pub(super) timeline: Option<AttemptTimeline>,
+    /// What the provider did, if it was one.
+    pub(super) provider: Option<ModelFailureKind>,
 }
 
 impl Ending {
@@ -121,6 +123,7 @@ impl Failure {
         Self {
             artifact,
             timeline: None,
+            provider: None,
         }
     }
 
@@ -163,6 +166,7 @@ impl Failure {
             .take(limits::SOURCE_CHAIN)
             .collect();
         this.timeline = Some(timeline);
+        this.provider = Some(failure.kind);
         this
     }
 }

@@ -19,5 +19,5 @@ pub(crate) use calls::{Finished, next_round, take_up_call, takes_up, tool_finish
 pub(crate) use end::{abort, fail, give_up};
 pub(crate) use failed::{backoff_over, current_try, end_wait, redirect, round_failed};
 pub(crate) use finish::{close_unfinished, failing, take_over};
-pub(crate) use open::open;
+pub(crate) use open::{open, rounds_left};
 pub(crate) use round::round_answered;

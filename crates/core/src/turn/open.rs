@@ -2,11 +2,10 @@
 
 use crate::assess::is_self_caused;
 use crate::draft::Draft;
-use crate::task;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
-use holon_domain::message::{DeliverySurface, MessageEnvelope};
+use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::turn::{OpenTurn, Owed, Phase, ResumeMark};
 use holon_domain::{RunId, limits};
@@ -35,6 +34,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         ..
     } = entry;
 
+    let max_rounds = rounds_allowed(rounds_left(draft, envelope.kind, max_rounds));
     draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
     draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
         message_id: envelope.id.clone(),
@@ -71,7 +71,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         owes,
         first_entry,
         rounds: 0,
-        max_rounds: rounds_allowed(max_rounds),
+        max_rounds,
         output_limit_hits: 0,
         followups: 0,
         usage: Default::default(),
@@ -81,7 +81,6 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });
-    task::tell_untold(draft);
 }
 
 /// What the turn's end must settle of the message it answers.
@@ -96,6 +95,21 @@ fn owed(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<Owed> {
 /// Whether somebody sits and waits: a one-shot run holds its caller until the end.
 fn is_attended(entry: &QueueEntry) -> bool {
     entry.envelope.delivery_surface == DeliverySurface::RunOnce
+}
+
+/// What is left of a bound. That of a task's result holds for all of the run its task is of.
+pub(crate) fn rounds_left(
+    draft: &Draft<'_>,
+    kind: MessageKind,
+    max_rounds: Option<u32>,
+) -> Option<u32> {
+    let used = if kind == MessageKind::TaskResult {
+        draft.agent.totals.model_rounds
+    } else {
+        0
+    };
+    let used = u32::try_from(used).unwrap_or(u32::MAX);
+    max_rounds.map(|max| max.saturating_sub(used))
 }
 
 /// The rounds a message's turn may take: what its sender allowed, within what any turn may.

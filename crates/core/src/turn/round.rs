@@ -190,7 +190,7 @@ fn consume_interjections(
     boundary: InterjectionBoundary,
 ) {
     for entry in interjected {
-        draft.unqueue(entry, QueueStatus::Interjected);
+        draft.take_along(entry, QueueStatus::Interjected);
         draft.log(
             turn.turn_index,
             LogEntry::Interjection {
@@ -199,7 +199,7 @@ fn consume_interjections(
             },
         );
         if !entry.envelope.owes_outcome() {
-            take_along(draft, turn, entry);
+            record_result(draft, turn, entry);
             continue;
         }
         draft.event(Event::OperatorInterjectionAdmitted(
@@ -228,7 +228,7 @@ fn consume_interjections(
 }
 
 /// The result of a task joins the turn that runs: nobody is owed an answer, and no bound is widened.
-fn take_along(draft: &mut Draft<'_>, turn: &OpenTurn, entry: &QueueEntry) {
+fn record_result(draft: &mut Draft<'_>, turn: &OpenTurn, entry: &QueueEntry) {
     draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
         message_id: entry.envelope.id.clone(),
         run_id: turn.run_id.clone(),

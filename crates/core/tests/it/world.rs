@@ -133,14 +133,12 @@ impl World {
     }
 
     pub(crate) fn view(&self) -> AgentView {
-        let untold = &self.agent.untold_ends;
-        let seen = |task: &&TaskRecord| !task.status.is_terminal() || untold.contains(&task.id);
         AgentView {
             agent: self.agent.clone(),
             queue: self.queue(),
             round: self.round_in_hand(),
             in_hand: self.in_hand(),
-            tasks: self.tasks.iter().filter(seen).cloned().collect(),
+            tasks: self.active_tasks().cloned().collect(),
         }
     }
 
@@ -161,8 +159,7 @@ impl World {
                 _ => None,
             })
             .collect();
-        let seen: Vec<TaskId> = view.tasks.iter().map(|task| task.id.clone()).collect();
-        let is_named = |task: &&TaskRecord| named.contains(&task.id) && !seen.contains(&task.id);
+        let is_named = |task: &&TaskRecord| named.contains(&task.id) && task.status.is_terminal();
         view.tasks
             .extend(self.tasks.iter().filter(is_named).cloned());
         view
@@ -258,11 +255,13 @@ impl World {
     /// What the core's own check says of the rows.
     pub(crate) fn violations(&self) -> Vec<Violation> {
         let dequeued = self.in_status(QueueStatus::Dequeued);
+        let held = self.in_status(QueueStatus::Held);
         let stored = StoredFacts {
             effects: self.effects.keys().copied().collect(),
             due: self.due.keys().copied().collect(),
             tasks: self.active_tasks().cloned().collect(),
             dequeued: dequeued.iter().map(|entry| entry.seq).collect(),
+            held: held.iter().map(|entry| entry.seq).collect(),
         };
         invariant::check(&self.agent, &self.queue(), &stored)
     }
@@ -327,8 +326,10 @@ impl World {
     /// Queued messages that may enter a running turn.
     pub(crate) fn interjections(&self) -> Vec<QueueEntry> {
         let queued = self.in_status(QueueStatus::Queued).into_iter();
+        let held = self.in_status(QueueStatus::Held);
         queued
             .filter(|entry| entry.envelope.may_interject())
+            .chain(held)
             .cloned()
             .collect()
     }

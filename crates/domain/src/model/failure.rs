@@ -35,6 +35,25 @@ pub enum ModelFailureKind {
 }
 
 impl ModelFailureKind {
+    /// Whether the request itself may be why: another might have been answered.
+    #[must_use]
+    pub const fn may_be_the_requests(self) -> bool {
+        match self {
+            Self::ServerError
+            | Self::InvalidRequest
+            | Self::ContextLengthExceeded
+            | Self::InvalidResponse => true,
+            Self::Timeout
+            | Self::Connection
+            | Self::Network
+            | Self::RateLimited
+            | Self::Quota
+            | Self::Auth
+            | Self::UnsupportedTransport
+            | Self::ModelUnavailable => false,
+        }
+    }
+
     /// Every kind.
     pub const ALL: [Self; 12] = [
         Self::Timeout,

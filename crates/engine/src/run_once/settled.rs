@@ -2,7 +2,7 @@
 
 use crate::request::Admitted;
 use holon_core::assess::assess;
-use holon_domain::agent::AgentRecord;
+use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::attempt::{AttemptTimeline, TokenUsage};
 use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::brief::{BriefKind, BriefRecord};
@@ -75,10 +75,14 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    /// Whether tasks run whose end the agent will be told, or such an end is still to be taken up. A run that failed or
-    /// has used up its rounds waits for nothing.
+    /// Whether tasks run whose end the agent will be told, or such an end is still to be taken up. A run that failed,
+    /// was stopped or has used up its rounds waits for nothing.
     pub(super) fn course(&self, agent: &AgentRecord, waits: Waits) -> Course {
-        if !waits.for_tasks || self.brief.kind == BriefKind::Failure {
+        let may_run = match agent.lifecycle {
+            Lifecycle::Booting | Lifecycle::Runnable => true,
+            Lifecycle::Stopped | Lifecycle::Deleting => false,
+        };
+        if !waits.for_tasks || !may_run || self.brief.kind == BriefKind::Failure {
             return Course::Done;
         }
         let in_turn = agent.open_turn.as_ref();
@@ -86,14 +90,14 @@ impl Settled {
             return Course::GoesOn;
         }
         let will_be = |task: &TaskRecord| task.terminal_reentry && !task.status.is_terminal();
-        if !self.tasks.iter().any(will_be) && self.queue.interjections == 0 {
-            return Course::Done;
-        }
+        let more = self.tasks.iter().any(will_be) || self.queue.interjections > 0;
         let used = agent.totals.model_rounds;
-        if waits.max_rounds.is_some_and(|max| used >= u64::from(max)) {
-            Course::CutOff
-        } else {
-            Course::GoesOn
+        let spent = waits.max_rounds.is_some_and(|max| used >= u64::from(max));
+        match (more, spent) {
+            (true, false) => Course::GoesOn,
+            (true, true) => Course::CutOff,
+            (false, true) if !agent.held.is_empty() => Course::CutOff,
+            (false, true | false) => Course::Done,
         }
     }
 }
@@ -154,8 +158,8 @@ fn cut_off(rounds: u64) -> FailureArtifact {
         category: FailureCategory::Runtime,
         kind: MAX_TURNS_EXCEEDED.to_owned(),
         summary: format!(
-            "stopped after {rounds}, the most this request allowed, while its tasks were running; allow more with \
-             --max-turns"
+            "stopped after {rounds}, the most this request allowed, before it was told how its tasks ended; allow more \
+             with --max-turns"
         ),
         provider: None,
         model_ref: None,

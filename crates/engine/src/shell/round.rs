@@ -176,7 +176,7 @@ fn load(
         })
         .collect();
     let tasks = running_at(&crate::tasks::told(reader, no)?, turn.started_at);
-    let queued = reader.interjections(no, limits::INTERJECTIONS_PER_ROUND)?;
+    let queued = reader.joining(no, &agent.held, limits::INTERJECTIONS_PER_ROUND)?;
     let learned = reader.model_limits(&turn.model.to_string())?;
     Ok(Some(TurnContext {
         agent,

@@ -154,6 +154,7 @@ impl House {
             due: outstanding.due,
             tasks: outstanding.tasks,
             dequeued: outstanding.dequeued,
+            held: outstanding.held,
         };
         let broken = invariant::check(&agent, &queue, &stored);
         assert!(broken.is_empty(), "{broken:?}");

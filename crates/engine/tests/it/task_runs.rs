@@ -4,6 +4,7 @@ use crate::house::{House, agent, briefs};
 use crate::ports::{calls, failure, says};
 use crate::runs::{request, run};
 use crate::talk::{current, interjected, with_task};
+use holon_domain::AgentId;
 use holon_domain::limits::{CALLS_PER_ROUND, TASK_STOP_GRACE_MS, TASKS_PER_AGENT};
 use holon_domain::model::ModelFailureKind;
 use holon_domain::run::{RunOnceResponse, RunStatus};
@@ -453,6 +454,61 @@ async fn a_run_whose_rounds_are_used_up_while_its_task_runs_is_cut_off_and_says_
         "its files go with its agent"
     );
     assert!(told["task"].get("output_artifact").is_none());
+}
+
+#[tokio::test]
+async fn a_run_takes_no_more_rounds_than_it_may_when_its_task_ends_with_the_last() {
+    let house = House::new();
+    let host = house.start().await;
+    let request = RunRequest {
+        max_rounds: Some(2),
+        ..request("build it")
+    };
+    let outcome = run(&host, request, async {
+        let asked = house.model.next().await;
+        asked.answer(calls(&[background("make")]));
+        let task = house.commands.next().await;
+        task.watched().await;
+        let last = house.model.next().await;
+        task.ends("all built");
+        house.commands.forgets(1).await;
+        last.answer(says("it is being built"));
+    });
+    let response = outcome.await.expect("a response");
+    assert_eq!(response.final_status, RunStatus::MaxTurnsExceeded);
+    assert_eq!(response.model_rounds, 2);
+    let [told] = response.tasks.try_into().expect("one task");
+    assert_eq!(told["task"]["status"], "completed");
+}
+
+#[tokio::test]
+async fn a_run_whose_agent_is_stopped_while_an_end_is_told_is_over() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let waiting = tokio::spawn(async move { acts.run_once(request("build it")).await });
+    let asked = house.model.next().await;
+    asked.answer(calls(&[background("make")]));
+    let task = house.commands.next().await;
+    house.model.next().await.answer(says("it is being built"));
+    task.watched().await;
+    task.ends("all built");
+    let telling = house.model.next().await;
+    assert!(current(&telling.request).contains("all built"));
+    let prompt = format!("{:?}", telling.request.frame);
+    let mut words = prompt.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let own = words.find(|word| word.starts_with("tmp_run_"));
+    let own = AgentId::parse_stored(own.expect("a prompt names its agent")).expect("an id");
+    host.acts().stop_agent(&own).await.expect("stopped");
+    let response = waiting.await.expect("runs").expect("a response");
+    assert!(
+        response.final_text.starts_with("stopped by an operator"),
+        "{}",
+        response.final_text
+    );
+    assert_eq!(response.final_status, RunStatus::Failed);
+    host.shut_down().await.expect("goes down");
+    assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

@@ -140,10 +140,99 @@ fn a_result_at_the_bound_gets_a_turn_of_its_own() {
 fn a_result_whose_request_failed_is_told_in_a_turn_of_its_own() {
     let mut world = states::calling_model_with_result();
     let stamp = world.stamp().expect("a model is asked");
-    world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
+    world.send(make::failed(
+        ModelFailureKind::InvalidRequest,
+        stamp,
+        world.now,
+    ));
     assert_eq!(world.messages[&1].outcome, Some(1));
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     assert_eq!(turn.message_seq, results(&world)[0].seq);
+}
+
+/// No model can be asked while a result is told and another waits.
+fn nobody_to_ask() -> World {
+    let mut world = states::with_tasks(3);
+    report(&mut world, 0, commands::exited(0));
+    report(&mut world, 1, commands::exited(0));
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
+    world
+}
+
+#[test]
+fn where_no_model_can_be_asked_results_wait_for_the_next_turn_and_fail_none_each() {
+    let mut world = nobody_to_ask();
+    assert_eq!(world.agent.open_turn, None);
+    assert_eq!(world.agent.counters.briefs, 2, "one tells of the failure");
+    assert_eq!(world.agent.held.len(), 2);
+    let posture = assess(&world.agent, &world.queue()).posture.reason;
+    assert!(
+        posture.contains("the ends of 2 tasks are told in its next turn"),
+        "{posture}"
+    );
+    world.recover(false);
+    assert_eq!(world.agent.open_turn, None, "nor does a restart try again");
+
+    world.now = world.now.plus_millis(1);
+    report(&mut world, 2, commands::exited(0));
+    assert!(world.agent.open_turn.is_some(), "what ends later tries");
+    answer(&mut world, Said::words("three are done"));
+    let told: Vec<QueueStatus> = results(&world).iter().map(|entry| entry.status).collect();
+    let interjected = QueueStatus::Interjected;
+    assert_eq!(told, [interjected, interjected, QueueStatus::Processed]);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn what_may_be_why_a_request_is_refused_is_held_no_longer() {
+    let mut world = nobody_to_ask();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let stamp = world.stamp().expect("a model is asked");
+    let refused = ModelFailureKind::InvalidRequest;
+    world.send(make::failed(refused, stamp, world.now));
+    assert!(world.agent.held.is_empty());
+    let told: Vec<QueueStatus> = results(&world).iter().map(|entry| entry.status).collect();
+    assert_eq!(told, [QueueStatus::Aborted, QueueStatus::Aborted]);
+    assert_eq!(world.violations(), []);
+}
+
+/// The run of a temporary agent that may take this many rounds, and runs a task.
+fn run_of(max_rounds: u32) -> World {
+    let mut world = states::ready(World::with(make::temporary_agent()));
+    world.send(make::admit(make::bounded_prompt(max_rounds)));
+    states::run_tasks(&mut world, 1);
+    world
+}
+
+#[test]
+fn a_run_takes_no_more_rounds_than_it_may_whenever_its_task_ends() {
+    let mut early = run_of(2);
+    report(&mut early, 0, commands::exited(0));
+    early.send(Said::words("it builds").to(&early));
+    let mut late = run_of(2);
+    late.send(Said::words("it builds").to(&late));
+    report(&mut late, 0, commands::exited(0));
+    for world in [early, late] {
+        assert_eq!(world.agent.open_turn, None, "no round is left to tell it");
+        assert_eq!(world.agent.held.len(), 1);
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn the_rounds_of_a_run_are_counted_over_all_its_turns() {
+    let mut world = run_of(4);
+    world.send(Said::words("it builds").to(&world));
+    report(&mut world, 0, commands::exited(0));
+    let left = |world: &World| {
+        let turn = world.agent.open_turn.as_ref().expect("a turn");
+        turn.max_rounds - turn.rounds
+    };
+    assert_eq!(left(&world), 2);
+    states::run_tasks(&mut world, 1);
+    assert_eq!(left(&world), 1);
+    assert_eq!(world.tasks[1].max_rounds, Some(4));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::states;
 use crate::world::World;
 use holon_core::{Input, Reply};
 use holon_domain::agent::Lifecycle;
+use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::task::TaskStatus;
 
@@ -136,7 +137,7 @@ fn a_stop_of_the_agent_stops_every_task_and_a_start_begins_none_again() {
     assert_eq!(all_followed(&world), ["asked"; 2], "nothing is watched");
     report(&mut world, 1, commands::exited(0));
     report(&mut world, 2, commands::lost());
-    assert_eq!((results(&world).len(), world.agent.active_tasks), (0, 0));
+    assert_eq!((world.agent.held.len(), world.agent.active_tasks), (2, 0));
     assert_eq!(world.agent.open_turn, None, "and no turn tells of them");
     assert_eq!(world.violations(), []);
 }
@@ -154,7 +155,7 @@ fn started_again() -> World {
 fn what_was_stopped_with_its_agent_is_told_with_the_next_turn_and_begins_none() {
     let mut world = started_again();
     assert_eq!(world.agent.open_turn, None);
-    assert_eq!((results(&world).len(), world.queue().pending), (0, 0));
+    assert_eq!((world.agent.held.len(), world.queue().pending), (1, 0));
     world.recover(false);
     assert_eq!(world.agent.open_turn, None, "nor does a restart");
 
@@ -165,9 +166,8 @@ fn what_was_stopped_with_its_agent_is_told_with_the_next_turn_and_begins_none() 
     Task task_1 was cancelled: stopped after 1500 ms
     Command: make all
     It was stopped because an operator had stopped you.
-    Last output:
+    Output:
     built
-    TaskOutput reads all of its 6 bytes.
     ");
     assert_eq!(world.interjections().len(), 1, "its first request holds it");
     let held = world.interjections();
@@ -183,10 +183,8 @@ fn what_ends_while_the_next_turn_runs_is_told_in_its_next_round() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     let held = world.interjections();
     report(&mut world, 1, commands::exited(0));
-    assert_eq!(results(&world).len(), 1, "no request would hold it");
     let look = Said::calls(vec![make::agent_get()]).after(held);
     world.send(look.to(&world));
-    assert_eq!(results(&world).len(), 2);
     let words = results(&world)[1].envelope.body.render();
     assert!(words.contains("completed: exit 0"), "{words}");
     let held = world.interjections();
@@ -219,6 +217,32 @@ fn what_the_agent_had_stopped_itself_before_it_was_stopped_is_not_told() {
     let mut world = states::ready(world);
     world.send(make::admit(make::prompt(Priority::Normal)));
     assert_eq!(results(&world).len(), 0);
+}
+
+#[test]
+fn what_is_held_is_told_however_much_there_is_and_whoever_is_stopped_meanwhile() {
+    let many = limits::INTERJECTIONS_PER_ROUND + 4;
+    let mut world = states::with_tasks(many);
+    world.send(Input::Stop);
+    for index in 0..many {
+        report(&mut world, index, commands::stopped());
+    }
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    let mut held = world.interjections();
+    assert_eq!(held.len(), many);
+    held.truncate(limits::INTERJECTIONS_PER_ROUND);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.send(Input::Stop);
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    assert_eq!(world.agent.open_turn, None, "it was not answered");
+    assert_eq!(world.agent.held.len(), many);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.send(Said::words("I see").after(held).to(&world));
+    assert_eq!(world.agent.open_turn, None, "the rest begins no turn");
+    assert_eq!(world.agent.held.len(), 4);
+    assert_eq!(world.violations(), []);
 }
 
 #[test]
