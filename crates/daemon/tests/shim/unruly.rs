@@ -19,6 +19,7 @@ tests! {
     a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead,
     a_sweep_ends_a_command_whose_shim_does_not_answer,
     what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it,
+    a_test_that_ends_in_the_middle_leaves_no_command_behind,
 }
 
 async fn a_command_of_a_batch_that_suspends_its_shim_is_stopped_in_time() {
@@ -139,4 +140,17 @@ async fn what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it() {
     dead(witness).await;
     // Nobody follows what is lost to its end twice.
     assert!(!host().is_alive(&world.key("one")).await);
+}
+
+async fn a_test_that_ends_in_the_middle_leaves_no_command_behind() {
+    let (world, host) = (World::new(), host());
+    world.begin(&host, "one", "exec sleep 3600").await;
+    let witness = silent(&world, &host, "two").await;
+    let lock = world.state_dir("one").join("spec.lock");
+    let lock = std::fs::File::options().write(true).open(lock).unwrap();
+    drop(world);
+    dead(witness).await;
+    // Its shim holds it as long as it lives.
+    let free = rustix::fs::fcntl_lock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    assert_eq!(free, Ok(()));
 }

@@ -34,9 +34,25 @@ pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     done.expect("it takes no more than a minute")
 }
 
-/// An agent's home.
+/// An agent's home. Every command that was begun there ends with it, however the test went.
 pub(crate) struct World {
     home: tempfile::TempDir,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let home = self.home().to_owned();
+        // Away from the runtime of the test, which cannot be waited for here and whose clock may stand still.
+        let swept = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.unwrap().block_on(host().sweep(&home, &[]));
+        });
+        if swept.join().is_err() {
+            assert!(std::thread::panicking(), "commands could not be ended");
+        }
+    }
 }
 
 impl World {
