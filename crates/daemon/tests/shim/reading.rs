@@ -125,7 +125,7 @@ async fn a_command_without_an_input_takes_none() {
 async fn input_that_comes_too_late_is_told_what_became_of_the_command() {
     const CLOSED: &str = "its input is closed for good; if it needs more, start the command again";
     const ENDED: &str =
-        "the command has ended; TaskOutput reads what it printed, and its end arrives as a message";
+        "the command has ended: TaskStatus tells how, and TaskOutput reads what it printed";
     let (world, host) = (World::new(), host());
     world.begin(&host, "one", "cat; exec sleep 3600").await;
     let last = TaskInput {

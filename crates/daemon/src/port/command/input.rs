@@ -10,7 +10,7 @@ use holon_process::{Attached, Error, Task, attach};
 
 /// What is said of a command that is over.
 const ENDED: &str =
-    "the command has ended; TaskOutput reads what it printed, and its end arrives as a message";
+    "the command has ended: TaskStatus tells how, and TaskOutput reads what it printed";
 /// What is said of one whose input is over. That it was started without any is found out before it is asked.
 const CLOSED: &str = "its input is closed for good; if it needs more, start the command again";
 
