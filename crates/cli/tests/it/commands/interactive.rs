@@ -7,6 +7,9 @@ use holon_domain::task::TaskStatus;
 use serde_json::json;
 use std::process::{Command, Stdio};
 
+/// Says that a machine without these programs is a failure rather than a reason not to run.
+const NEEDED: &str = "HOLON_TESTS_NEED_PROGRAMS";
+
 /// Whether a program is here; says so when it is not.
 fn has(program: &str) -> bool {
     let found = Command::new(program)
@@ -15,9 +18,18 @@ fn has(program: &str) -> bool {
         .output()
         .is_ok_and(|output| output.status.success());
     if !found {
-        eprintln!("not checked here: {program} is not installed");
+        assert!(!is_set(NEEDED), "the program {program} is not installed");
+        println!("what {program} does is not tested, it is not installed");
     }
     found
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "what a test may leave out is not a setting of the product"
+)]
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
 /// Types each line and waits for what the program answers, reading only what is new; then waits for its end.
