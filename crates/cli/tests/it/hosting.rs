@@ -1,7 +1,7 @@
 //! `holon serve`: coming up, going down, and what stays.
 
 use crate::processes::Swept;
-use crate::support::{doer, hello, http, silent, world};
+use crate::support::{doer, hello, http, silent, until, world};
 
 #[test]
 fn a_host_leaves_its_marks_while_it_runs_and_takes_them_away() {
@@ -55,7 +55,7 @@ fn after_a_crash_the_socket_file_is_replaced_and_work_goes_on() {
     let model = doer(&world, &format!("echo ran >> ../../../ran; {go_on}"));
     let served = world.serve(&["--model", &model]);
     assert_eq!(world.run(&["prompt", "go"]).code, Some(0));
-    while !world.path().join("ran").exists() {}
+    until("the command runs", || world.path().join("ran").exists());
     served.crash();
     // The command goes on without a host, and ends.
     world.write("go", "");

@@ -1,7 +1,7 @@
 //! `holon run`: with and without a host, by a temporary or a named agent.
 
 use crate::models::{Entry, configure, key_in};
-use crate::support::{assert_said, doer, hello, record, records, world};
+use crate::support::{assert_said, doer, hello, record, records, until, world};
 use holon_testkit::World;
 use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
 use serde_json::json;
@@ -177,7 +177,7 @@ fn a_run_whose_agent_is_stopped_before_its_turn_says_so_instead_of_waiting() {
         .spawn()
         .unwrap();
     let queued = || world.run(&["status", "--json"]).json()["agent"]["pending"].as_u64();
-    while queued() != Some(1) {}
+    until("the second waits", || queued() == Some(1));
     assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
     let output = second.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));

@@ -3,9 +3,12 @@
 use holon_testkit::{Ran, World};
 use serde_json::json;
 use std::io::{Read as _, Write as _};
+use std::time::{Duration, Instant};
 
 /// How often a status is looked at until it says what it should; only a test that has failed looks as often.
 const LOOKS: u32 = 1_000;
+/// Long enough for any machine; a test that needs it has failed.
+const FOREVER: Duration = Duration::from_secs(60);
 
 /// A world of its own for this program.
 pub(crate) fn world() -> World {
@@ -56,6 +59,22 @@ pub(crate) fn record(world: &World, args: &[&str], ran: &Ran) -> String {
         ran.stderr
     );
     text.replace(&world.path().display().to_string(), "[WORLD]")
+}
+
+/// Looks until it is so, and fails when that does not come to pass.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "only a test that has failed asks how late it is"
+)]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(
+            began.elapsed() < FOREVER,
+            "a minute passed, and not once was it so: {what}"
+        );
+        std::thread::yield_now();
+    }
 }
 
 /// Looks at the agent until its status says this; each look is a process of its own.

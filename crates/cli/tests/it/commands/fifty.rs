@@ -2,7 +2,7 @@
 
 use crate::hands::{self, Hands, call, task_of};
 use crate::processes::{self, Swept, assert_none_left, shims, zombies};
-use crate::support::world;
+use crate::support::{until, world};
 use holon_domain::task::TaskStatus;
 use holon_testkit::World;
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
             .collect()
     };
     let marks = || std::fs::read_to_string(world.path().join("marks")).unwrap_or_default();
-    while marks().lines().count() < 50 {}
+    until("all fifty have begun", || marks().lines().count() >= 50);
     let stops: Vec<Value> = of(|kind| kind == Kind::IsStopped)
         .into_iter()
         .map(|task| call("TaskStop", json!({ "task_id": task })))
@@ -122,7 +122,7 @@ fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
     // And one command that the turn itself waits for.
     let input = json!({ "cmd": format!("echo turn >> ../../../marks; read word < {gate}; echo turned"), "yield_time_ms": 600_000 });
     hands.prompt(&[call("ExecCommand", input)]);
-    while !marks().contains("turn") {}
+    until("the turn's own has begun", || marks().contains("turn"));
     assert_eq!(shims(&world).len(), 51);
     served.crash();
 
@@ -131,7 +131,9 @@ fn every_one_of_fifty_tasks_is_accounted_for_when_the_host_was_killed() {
     }
     let _gate = open_gate(&world);
     for task in of(|kind| matches!(kind, Kind::Ends(_))) {
-        while processes::shim(&world, "main", task).is_some() {}
+        until("the shim is gone", || {
+            processes::shim(&world, "main", task).is_none()
+        });
     }
 
     let served = world.serve(&["--model", &hands::model(&world)]);

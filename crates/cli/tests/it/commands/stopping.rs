@@ -2,7 +2,7 @@
 
 use crate::hands::{self, Hands};
 use crate::processes::{Swept, assert_none_left, commands, shims};
-use crate::support::{hello, world};
+use crate::support::{hello, until, world};
 use holon_domain::task::TaskStatus;
 use holon_testkit::World;
 use rustix::process::{Pid, Signal, kill_process};
@@ -27,7 +27,7 @@ fn a_stopped_task_takes_along_what_left_its_session_or_its_parent() {
     let hands = Hands::of(&world);
     let task = hands.start(json!({ "cmd": RUNAWAYS }));
     hands.printed(&task, 0, "ready\n");
-    while sleepers(&world) < 5 {}
+    until("all five run", || sleepers(&world) >= 5);
     let stopped = hands.call("TaskStop", json!({ "task_id": task }));
     assert_eq!(stopped["stop_requested"], true);
     hands.until_quiet();

@@ -7,6 +7,7 @@ use super::drive::Scenario;
 use super::host::Host;
 use super::judge;
 use super::told::{Told, gather, id, until_settled};
+use crate::support::until;
 use holon_api::{CreateAgentRequest, PromptRequest};
 use holon_client::{Client, Error};
 use holon_domain::event::Event;
@@ -104,7 +105,7 @@ impl Tasks {
             Step::Learn => {
                 let status = until_settled(host, AGENT, 3).await?;
                 // One that is stopped too early would have done nothing.
-                while !self.has_begun("endless") {}
+                until("the endless one runs", || self.has_begun("endless"));
                 self.write(status.token_usage.total_model_rounds, &talk(&status));
                 Step::Talk
             }
