@@ -6,41 +6,65 @@ use crate::acts::Acts;
 use crate::error::Error;
 use crate::news::hear_of;
 use crate::ports::CommandKey;
-use holon_domain::task::TaskRecord;
+use holon_domain::task::CommandTaskSpec;
 use holon_domain::{AgentId, TaskId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tokio::task::JoinSet;
 
-/// How long a run waits for the ends of tasks that nobody can prove to run.
+/// How long a run waits to learn which tasks run, and for the ends of those that nobody can prove to.
 const WAIT_MS: u64 = 5_000;
 
 /// Waits until the ends of those tasks are on record that are not proven to run. Only a host that was started for the
 /// run has to: any other has heard of them.
 pub(super) async fn take_up(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
     let shell = acts.shell();
-    let mut news = shell.writer.subscribe();
-    let mut over: Vec<TaskId> = Vec::new();
-    for (key, id) in keys(acts, agent_id).await? {
-        if !shell.ports.command.is_alive(&key).await {
-            over.push(id);
-        }
-    }
     let clock = &shell.ports.clock;
     let late = clock.sleep_until(clock.now().plus_millis(WAIT_MS));
-    tokio::pin!(late);
-    loop {
-        let still_open = keys(acts, agent_id).await?;
-        if !still_open.iter().any(|(_, id)| over.contains(id)) {
-            return Ok(());
-        }
-        tokio::select! {
-            heard = hear_of(&mut news, agent_id) => heard?,
-            () = &mut late => return Ok(()),
-            () = shell.going_down() => return Err(Error::ShuttingDown),
-        }
+    tokio::select! {
+        on_record = ends_on_record(acts, agent_id) => on_record,
+        () = late => Ok(()),
+        () = shell.going_down() => Err(Error::ShuttingDown),
     }
 }
 
-/// The tasks of an agent that are not over on record, and by what their commands are found.
-async fn keys(acts: &Acts, agent_id: &AgentId) -> Result<Vec<(CommandKey, TaskId)>, Error> {
+async fn ends_on_record(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
+    let mut news = acts.shell().writer.subscribe();
+    let open = open_tasks(acts, agent_id).await?;
+    let alive = alive(acts, &open).await;
+    let is_over = |(id, _): &Open| !alive.contains(id);
+    let over: Vec<TaskId> = open.into_iter().filter(is_over).map(|(id, _)| id).collect();
+    loop {
+        let still_open = open_tasks(acts, agent_id).await?;
+        if !still_open.iter().any(|(id, _)| over.contains(id)) {
+            return Ok(());
+        }
+        hear_of(&mut news, agent_id).await?;
+    }
+}
+
+/// Those of which a command is proven to run. All are asked at once: of one that does not answer, this takes long to
+/// find out.
+async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
+    let mut asked = JoinSet::new();
+    for (id, keys) in tasks {
+        for key in keys.clone() {
+            let (host, id) = (Arc::clone(&acts.shell().ports.command), id.clone());
+            asked.spawn(async move { host.is_alive(&key).await.then_some(id) });
+        }
+    }
+    // One whose question came to nothing is not proven.
+    let mut alive = BTreeSet::new();
+    while let Some(answer) = asked.join_next().await {
+        alive.extend(answer.ok().flatten());
+    }
+    alive
+}
+
+/// A task that is not over on record, and by what its commands are found.
+type Open = (TaskId, Vec<CommandKey>);
+
+async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<Open>, Error> {
     let id = agent_id.clone();
     let read = acts.shell().readers.read(move |reader| {
         Ok(match reader.agent(&id)? {
@@ -49,9 +73,20 @@ async fn keys(acts: &Acts, agent_id: &AgentId) -> Result<Vec<(CommandKey, TaskId
         })
     });
     let (home, tasks) = read.await?;
-    let key = |task: &TaskRecord| {
-        let call_id = &task.command()?.call_id;
-        Some((CommandKey::of_call(&home, call_id), task.id.clone()))
-    };
-    Ok(tasks.iter().filter_map(key).collect())
+    let open = tasks.into_iter().filter_map(|task| {
+        let keys = keys(&home, task.command()?);
+        Some((task.id, keys))
+    });
+    Ok(open.collect())
+}
+
+/// A batch has a key for each of its commands, and none for itself.
+fn keys(home: &str, spec: &CommandTaskSpec) -> Vec<CommandKey> {
+    let key = CommandKey::of_call(home, &spec.call_id);
+    match spec.batch_items {
+        Some(items) => (1..=items as usize)
+            .map(|number| key.item(number))
+            .collect(),
+        None => vec![key],
+    }
 }

@@ -8,6 +8,7 @@
 
 mod commands;
 mod commits;
+mod ended_before;
 mod feed;
 mod forgetting;
 mod house;

@@ -60,6 +60,8 @@ struct Command {
     on_input: OnInput,
     /// Whether it does not answer, though it runs.
     silent: bool,
+    /// Whether who asks if it runs gets no answer at all.
+    open: bool,
     /// Whether it was asked to end while it ran.
     stopping: bool,
     /// Whether its end is found by a call that is called off at the same moment.
@@ -250,6 +252,11 @@ impl Shim {
         self.with(|command| command.silent = silent);
     }
 
+    /// Nobody is told whether it runs.
+    pub(crate) fn leaves_it_open_whether_it_runs(&self, open: bool) {
+        self.with(|command| command.open = open);
+    }
+
     /// It ends when it is killed and not before.
     pub(crate) fn outlives_its_grace(&self) {
         self.with(|command| command.on_stop = OnStop::OutlivesItsGrace);
@@ -358,6 +365,7 @@ impl Command {
             on_stop: OnStop::Ends,
             on_input: OnInput::Takes,
             silent: false,
+            open: false,
             stopping: false,
             outruns: false,
             stdout: String::new(),

@@ -3,13 +3,12 @@
 use crate::house::{House, agent, briefs};
 use crate::ports::{calls, failure, says};
 use crate::runs::{request, run};
-use crate::talk::{current, interjected, with_task};
+use crate::talk::{current, interjected};
 use holon_domain::AgentId;
 use holon_domain::limits::{CALLS_PER_ROUND, TASK_STOP_GRACE_MS, TASKS_PER_AGENT};
 use holon_domain::model::ModelFailureKind;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_engine::request::RunRequest;
-use holon_engine::{Conduct, Host, Scope};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -17,7 +16,7 @@ use std::sync::atomic::Ordering;
 type Outcome = Result<RunOnceResponse, holon_engine::Error>;
 
 /// What a run came to, in short.
-fn words(outcome: Result<Outcome, tokio::task::JoinError>) -> String {
+pub(crate) fn words(outcome: Result<Outcome, tokio::task::JoinError>) -> String {
     outcome.expect("runs").expect("a response").final_text
 }
 
@@ -283,82 +282,6 @@ async fn a_named_agents_run_is_answered_at_once_and_its_task_goes_on() {
     house.model.next().await.answer(says("it is built"));
     assert_eq!(briefs(&host, "helper", 2).await[1].text, "it is built");
     assert!(house.commands.told().stops.is_empty());
-}
-
-/// A host that exists for one run of agent `main` only.
-async fn start_for_main(house: &House) -> Host {
-    let scope = Scope::Run(Some(agent("main")));
-    let conduct = Conduct {
-        scope,
-        ..Conduct::default()
-    };
-    house.start_as(conduct).await
-}
-
-fn of_main(text: &str) -> RunRequest {
-    RunRequest {
-        agent_id: Some(agent("main")),
-        ..request(text)
-    }
-}
-
-#[tokio::test]
-async fn a_named_agents_run_without_a_host_begins_with_what_ended_before_it() {
-    let house = House::new();
-    let (host, task) = with_task(&house, "make").await;
-    host.shut_down().await.expect("goes down");
-    // Over, and whoever watches it has not heard so yet.
-    task.falls_silent(true);
-    let host = start_for_main(&house).await;
-    let acts = host.acts();
-    let waiting = tokio::spawn(async move { acts.run_once(of_main("is it built?")).await });
-    task.watched().await;
-    for _ in 0..32 {
-        // Each look takes a thread that reads, so a run that would begin too early gets its turn.
-        host.reads().agents().await.expect("a list");
-    }
-    assert!(house.model.is_quiet().await, "the end is taken up first");
-    task.exits(2);
-    let asked = house.model.next().await;
-    let input = current(&asked.request);
-    assert!(input.contains("failed: exit 2"), "{input}");
-    asked.answer(says("it failed"));
-    let asked = house.model.next().await;
-    assert!(current(&asked.request).contains("is it built?"));
-    let shown = &asked.request.frame.context_blocks;
-    assert!(
-        shown.iter().any(|block| block.text.contains("exit 2")),
-        "{shown:?}"
-    );
-    asked.answer(says("no"));
-    assert_eq!(words(waiting.await), "no");
-}
-
-#[tokio::test]
-async fn a_named_agents_run_waits_neither_for_a_task_that_runs_nor_long_for_one_nobody_can_prove() {
-    for silent in [false, true] {
-        let house = House::new();
-        let (host, task) = with_task(&house, "make").await;
-        host.shut_down().await.expect("goes down");
-        task.falls_silent(silent);
-        let host = start_for_main(&house).await;
-        let acts = host.acts();
-        let waiting = tokio::spawn(async move { acts.run_once(of_main("is it built?")).await });
-        let reads = host.reads();
-        let asked = loop {
-            tokio::select! {
-                asked = house.model.next() => break asked,
-                listed = reads.agents() => drop(listed.expect("a list")),
-            }
-            if silent {
-                house.clock.advance(1_000);
-            }
-        };
-        assert!(current(&asked.request).contains("is it built?"));
-        asked.answer(says("not yet"));
-        assert_eq!(words(waiting.await), "not yet");
-        task.falls_silent(false);
-    }
 }
 
 #[tokio::test]

@@ -259,13 +259,11 @@ impl CommandHost for Process {
     }
 
     async fn is_alive(&self, key: &CommandKey) -> bool {
-        let alive = async {
-            self.shims.look(|state| {
-                state.found(&key.name).is_some_and(|command| {
-                    matches!(command.standing, Standing::Runs) && !command.silent
-                })
-            })
-        };
+        let alive = self.shims.until(|state| match state.found(&key.name) {
+            Some(command) if command.open => None,
+            Some(command) => Some(matches!(command.standing, Standing::Runs) && !command.silent),
+            None => Some(false),
+        });
         self.living(alive).await
     }
 
