@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 const NEEDED: &str = "HOLON_TESTS_NEED_PROGRAMS";
 
 /// Whether a program is here; says so when it is not.
+#[allow(clippy::print_stdout, reason = "what is not tested has to be said")]
 fn has(program: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
