@@ -9,7 +9,6 @@ use crate::input::{Reply, Stamp};
 use holon_domain::agent::{LastFailure, Lifecycle};
 use holon_domain::effect::Effect;
 use holon_domain::failure::{FailureArtifact, FailureCategory};
-use holon_domain::{limits, text};
 
 /// Kind of the failure to remove a home.
 pub(crate) const HOME_NOT_REMOVED: &str = "home_not_removed";
@@ -46,21 +45,9 @@ pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), S
 }
 
 fn failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
-    let summary = text::preview(reason, limits::FAILURE_SUMMARY_BYTES);
     draft.agent.last_failure = Some(LastFailure {
         occurred_at: draft.now,
-        failure_artifact: FailureArtifact {
-            category: FailureCategory::Runtime,
-            kind: kind.to_owned(),
-            summary,
-            provider: None,
-            model_ref: None,
-            status: None,
-            task_id: None,
-            exit_status: None,
-            source_chain: Vec::new(),
-            metadata: Default::default(),
-        },
+        failure_artifact: FailureArtifact::new(FailureCategory::Runtime, kind, reason),
     });
 }
 

@@ -1,5 +1,6 @@
 //! The failure artifact: one shape for every failure an operator sees.
 
+use crate::{limits, text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,4 +50,23 @@ pub struct FailureArtifact {
     /// Bounded extra detail.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
+}
+
+impl FailureArtifact {
+    /// A failure of which nothing more is known. A long summary is cut.
+    #[must_use]
+    pub fn new(category: FailureCategory, kind: &str, summary: &str) -> Self {
+        Self {
+            category,
+            kind: kind.to_owned(),
+            summary: text::preview(summary, limits::FAILURE_SUMMARY_BYTES),
+            provider: None,
+            model_ref: None,
+            status: None,
+            task_id: None,
+            exit_status: None,
+            source_chain: Vec::new(),
+            metadata: BTreeMap::new(),
+        }
+    }
 }

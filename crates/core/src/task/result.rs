@@ -126,16 +126,9 @@ fn artifact(
     exit_status: Option<i32>,
 ) -> FailureArtifact {
     FailureArtifact {
-        category: FailureCategory::Task,
-        kind: kind.to_owned(),
-        summary: summary.to_owned(),
-        provider: None,
-        model_ref: None,
-        status: None,
         task_id: Some(task.id.clone()),
         exit_status,
-        source_chain: Vec::new(),
-        metadata: Default::default(),
+        ..FailureArtifact::new(FailureCategory::Task, kind, summary)
     }
 }
 

@@ -108,20 +108,8 @@ impl Ending {
 
 impl Failure {
     pub(super) fn runtime(kind: &str, summary: &str) -> Self {
-        let artifact = FailureArtifact {
-            category: FailureCategory::Runtime,
-            kind: kind.to_owned(),
-            summary: text::preview(summary, limits::FAILURE_SUMMARY_BYTES),
-            provider: None,
-            model_ref: None,
-            status: None,
-            task_id: None,
-            exit_status: None,
-            source_chain: Vec::new(),
-            metadata: Default::default(),
-        };
         Self {
-            artifact,
+            artifact: FailureArtifact::new(FailureCategory::Runtime, kind, summary),
             timeline: None,
             provider: None,
         }

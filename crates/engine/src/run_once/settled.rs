@@ -154,21 +154,11 @@ impl Over {
 /// Why a run ended whose agent had said what it had to say, and would have been told of more.
 fn cut_off(rounds: u64) -> FailureArtifact {
     let rounds = text::counted(rounds, "model round");
-    FailureArtifact {
-        category: FailureCategory::Runtime,
-        kind: MAX_TURNS_EXCEEDED.to_owned(),
-        summary: format!(
-            "stopped after {rounds}, the most this request allowed, before it was told how its tasks ended; allow more \
-             with --max-turns"
-        ),
-        provider: None,
-        model_ref: None,
-        status: None,
-        task_id: None,
-        exit_status: None,
-        source_chain: Vec::new(),
-        metadata: Default::default(),
-    }
+    let summary = format!(
+        "stopped after {rounds}, the most this request allowed, before it was told how its tasks ended; allow more \
+         with --max-turns"
+    );
+    FailureArtifact::new(FailureCategory::Runtime, MAX_TURNS_EXCEEDED, &summary)
 }
 
 /// Which turns count.
