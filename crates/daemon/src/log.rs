@@ -1,4 +1,6 @@
 //! Where log lines go: to standard error, as the settings filter them.
+//!
+//! A line that cannot be written is lost, and nothing else: a host goes on without its log.
 
 use holon_config::{Settings, Source};
 use tracing_subscriber::EnvFilter;
@@ -33,6 +35,8 @@ pub fn start_logging(settings: &Settings, unasked: LogLevel) {
         tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_writer(std::io::stderr)
+            // Told of on standard error, which is what failed, and a panic when that fails too.
+            .log_internal_errors(false)
             .with_ansi(false)
             .with_target(false)
             .try_init(),

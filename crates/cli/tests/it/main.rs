@@ -19,6 +19,7 @@ mod hands;
 mod hosting;
 mod init;
 mod keyring;
+mod logging;
 mod looking;
 mod model;
 mod models;
