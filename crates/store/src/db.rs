@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 /// Where a database header names its journal; 1 is the plain one.
 const JOURNAL_BYTES: std::ops::Range<usize> = 18..20;
@@ -40,6 +40,8 @@ pub struct Db {
     pub(crate) news: broadcast::Sender<FeedNotice>,
     /// Frames in the write-ahead log after the last commit.
     pub(crate) wal_frames: Arc<AtomicU64>,
+    /// Whether the last write that needed space found none.
+    pub(crate) full: watch::Sender<bool>,
     epoch: String,
     clean: bool,
     #[cfg(test)]
@@ -97,6 +99,7 @@ impl Db {
             commits: Arc::new(AtomicU64::new(0)),
             news: broadcast::channel(STREAM_LAG).0,
             wal_frames: Arc::new(AtomicU64::new(0)),
+            full: watch::Sender::new(false),
             epoch,
             clean,
             #[cfg(test)]
@@ -142,6 +145,12 @@ impl Db {
     #[must_use]
     pub fn epoch(&self) -> &str {
         &self.epoch
+    }
+
+    /// Whether the disk is full, as far as the writer has seen; changes while it runs.
+    #[must_use]
+    pub fn disk_full(&self) -> watch::Receiver<bool> {
+        self.full.subscribe()
     }
 
     /// Whether the store was closed properly before it was opened this time. A new one counts as closed.

@@ -33,6 +33,7 @@ mod retention;
 mod row;
 #[cfg(test)]
 mod samples;
+mod space;
 mod tasks;
 mod transcript;
 mod tx;

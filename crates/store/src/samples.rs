@@ -107,6 +107,7 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
         result_summary: "it is over".to_owned(),
         output_summary: String::new(),
         output_bytes: 0,
+        output_cut: None,
         failure_artifact: None,
     };
     TaskRecord {

@@ -1,13 +1,14 @@
 //! `Writer`: the one thread that writes. Takes what waits, runs it as one batch, commits once, answers everyone.
 //!
-//! Owns the pace only: how long a batch collects, when the log is checkpointed, how often a full disk is logged.
-//! The rules of a batch stand in `batch`.
+//! Owns the pace only: how long a batch collects and when the log is checkpointed. The rules of a batch stand in
+//! `batch`, and what is said of a full disk in `space`.
 
 use crate::checkpoint::Checkpointer;
 use crate::db::{Db, Place};
 use crate::error::{Error, WriteError};
 use crate::inbox::{Closing, Inbox};
 use crate::member::Member;
+use crate::space::SpaceLog;
 use crate::tx::Tx;
 use holon_domain::feed::FeedNotice;
 use holon_domain::limits::{BATCH_BYTES, BATCH_INPUTS, BATCH_MS};
@@ -15,9 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, oneshot};
-
-/// How often a full disk is logged.
-const FULL_LOG_EVERY: Duration = Duration::from_secs(1);
 
 /// When a batch is full.
 #[derive(Debug, Clone, Copy)]
@@ -186,16 +184,19 @@ fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
             .ok(),
         Place::Memory => None,
     };
-    let mut full_logged = None;
+    let mut space = SpaceLog::new(db.full.clone());
     loop {
         let first = match inbox.wait() {
             Ok(job) => job,
             Err(Closing::Asked) => return db.close(),
             Err(Closing::Abandoned) => return Ok(()),
         };
-        let full = run_batch(&mut db, inbox, first, pace);
-        if full > 0 {
-            log_full(&mut full_logged, full);
+        let before = db.commits.load(Ordering::Relaxed);
+        match run_batch(&mut db, inbox, first, pace) {
+            // Only a write that holds shows that there is space: a batch may have had nothing to write.
+            0 if db.commits.load(Ordering::Relaxed) > before => space.written(),
+            0 => {}
+            refused => space.refused(refused, Instant::now()),
         }
         if let Some(checkpointer) = &mut checkpointer {
             checkpointer.tend(&db);
@@ -221,17 +222,6 @@ fn run_batch(db: &mut Db, inbox: &Inbox<Job>, first: Job, pace: Pace) -> usize {
         Some(job.member as Box<dyn Member>)
     });
     report.full
-}
-
-fn log_full(logged: &mut Option<Instant>, members: usize) {
-    let now = Instant::now();
-    if logged.is_none_or(|last| now.duration_since(last) >= FULL_LOG_EVERY) {
-        *logged = Some(now);
-        tracing::error!(
-            members,
-            "the disk is full: writes are refused until there is space again"
-        );
-    }
 }
 
 /// A member whose caller waits for a reply.
