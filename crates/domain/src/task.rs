@@ -258,9 +258,22 @@ pub struct TaskEnd {
     /// Bytes of output in all.
     #[serde(default)]
     pub output_bytes: u64,
+    /// Whether the summary lacks some of the output, white space at an end apart; rows from before this was kept do
+    /// not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_cut: Option<bool>,
     /// Evidence, when it did not end well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_artifact: Option<FailureArtifact>,
+}
+
+impl TaskEnd {
+    /// Whether the summary lacks some of the output. Where that is not on record, it may when it is shorter.
+    #[must_use]
+    pub fn lacks_output(&self) -> bool {
+        self.output_cut
+            .unwrap_or(self.output_bytes > self.output_summary.len() as u64)
+    }
 }
 
 /// How a task is stopped, as strongly as anybody ever asked for it.

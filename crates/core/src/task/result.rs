@@ -45,13 +45,15 @@ pub(super) fn end(task: &TaskRecord, report: &TaskReport, now: Timestamp) -> Tas
                 format!("; to run it again: {}", spec.cmd)
             });
             let summary = text::preview(&format!("{reason}{again}"), limits::FAILURE_SUMMARY_BYTES);
+            let said = last_words(stdout, stderr);
             TaskEnd {
                 ended_at: now,
                 exit_status: None,
                 signal: None,
                 duration_ms: None,
-                output_summary: last_words(stdout, stderr).text,
+                output_summary: said.text,
                 output_bytes: stdout.total_bytes.saturating_add(stderr.total_bytes),
+                output_cut: Some(!said.is_all),
                 failure_artifact: Some(artifact(task, "task_interrupted", &summary, None)),
                 result_summary: summary,
             }
@@ -104,17 +106,19 @@ fn of_ended(task: &TaskRecord, output: &CommandOutput, now: Timestamp) -> TaskEn
         | TaskStatus::Completed
         | TaskStatus::Interrupted => None,
     };
+    let said = last_words(&output.stdout, &output.stderr);
     TaskEnd {
         ended_at: now,
         exit_status: Some(exit_status),
         signal,
         duration_ms: Some(output.duration_ms),
         result_summary: summary,
-        output_summary: last_words(&output.stdout, &output.stderr).text,
+        output_summary: said.text,
         output_bytes: output
             .stdout
             .total_bytes
             .saturating_add(output.stderr.total_bytes),
+        output_cut: Some(!said.is_all),
         failure_artifact,
     }
 }

@@ -132,7 +132,7 @@ pub struct TaskOutputSnapshot {
     /// The same of separate complaints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_preview: Option<String>,
-    /// Whether a preview was cut.
+    /// Whether a preview was cut, by more than white space at its end.
     pub output_truncated: bool,
     /// The offset to read the output from next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,7 +209,7 @@ impl TaskRecord {
             kind: self.kind,
             status: self.status,
             summary: self.summary.clone(),
-            output_truncated: bytes.is_none_or(|bytes| bytes > preview.len() as u64),
+            output_truncated: end.is_some_and(TaskEnd::lacks_output),
             output_preview: preview,
             stderr_preview: None,
             next_offset: None,

@@ -56,6 +56,7 @@ fn ended(status: TaskStatus, result_summary: &str) -> TaskRecord {
             result_summary: result_summary.into(),
             output_summary: "…the last words".into(),
             output_bytes: 500,
+            output_cut: None,
             failure_artifact: None,
         }),
         ..running()
@@ -316,6 +317,21 @@ fn the_last_words_stand_in_for_files_that_are_gone() {
     };
     let kept = envelope(&over, &narrow, Err("no such file"), now());
     assert_eq!(result(&kept)["task"]["output_preview"], "ords");
+}
+
+#[test]
+fn last_words_that_are_all_of_the_output_are_not_called_cut_unless_a_look_cuts_them() {
+    let mut over = ended(TaskStatus::Completed, "exit 0");
+    // Known to be all: what is missing is white space at its end.
+    over.end.as_mut().unwrap().output_cut = Some(false);
+    let narrow = TaskOutput {
+        max_output_tokens: Some(1),
+        ..query()
+    };
+    for (query, cut) in [(query(), false), (narrow, true)] {
+        let kept = envelope(&over, &query, Err("no such file"), now());
+        assert_eq!(result(&kept)["task"]["output_truncated"], cut);
+    }
 }
 
 #[test]

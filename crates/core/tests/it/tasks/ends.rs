@@ -251,9 +251,29 @@ fn a_result_tells_the_last_of_a_long_output_and_how_to_read_more() {
     assert!(end.output_summary.contains("output ends\n"));
     assert!(end.output_summary.ends_with("complaint ends"));
     assert!(!end.output_summary.contains("begins"));
+    assert!(world.tasks[0].output_snapshot().output_truncated);
     assert!(words.contains("Last output:\n"), "{words}");
     assert!(words.ends_with("TaskOutput reads more of its 2097152 bytes."));
     assert!(words.len() < 2 * limits::TASK_SUMMARY_BYTES);
+}
+
+#[test]
+fn an_output_is_called_cut_only_when_more_than_white_space_at_its_end_is_missing() {
+    let silent = CapturedStream::default;
+    let cut = |stdout, stderr| {
+        let (world, _) = told(stdout, stderr, 0);
+        world.tasks[0].output_snapshot().output_truncated
+    };
+    let printed = commands::printed;
+    assert!(!cut(silent(), silent()));
+    assert!(!cut(printed("q\n"), silent()));
+    assert!(!cut(printed("\n \n"), printed("odd \n\n")));
+    // The name of the second stream is longer than what is missing of the first.
+    let share = limits::TASK_SUMMARY_BYTES / 2;
+    assert!(cut(printed(&"x".repeat(share + 1)), printed("odd\n")));
+    assert!(!cut(printed(&"x".repeat(share)), printed("odd\n")));
+    let running = states::with_task();
+    assert!(!running.tasks[0].output_snapshot().output_truncated);
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn with_last_words(
     };
     let last = text::suffix(&end.output_summary, budget);
     TaskOutputSnapshot {
-        output_truncated: end.output_bytes > last.len() as u64,
+        output_truncated: end.lacks_output() || last.len() < end.output_summary.len(),
         output_preview: last.to_owned(),
         ..bare
     }
