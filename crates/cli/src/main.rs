@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     };
     let output = Output::new(args.format());
     match command::run(args, &output) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => output.exit(exit).into(),
         Err(failure) => {
             output.failure(&failure);
             failure.exit.into()

@@ -1,11 +1,12 @@
 //! Printing: the answer to standard output, everything else to standard error.
 //!
 //! Words of models and tools may hold terminal control sequences; on a terminal they are made visible instead of
-//! obeyed. A reader that went away is not an error.
+//! obeyed. A reader that went away is not an error; an answer that could not be written is one, told at once.
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use serde::Serialize;
-use std::io::{IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::OnceLock;
 
 /// Who reads the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,11 +21,16 @@ pub(crate) enum Format {
 #[derive(Debug)]
 pub(crate) struct Output {
     format: Format,
+    /// Set once some of the answer could not be written.
+    lost: OnceLock<()>,
 }
 
 impl Output {
     pub(crate) const fn new(format: Format) -> Self {
-        Self { format }
+        Self {
+            format,
+            lost: OnceLock::new(),
+        }
     }
 
     pub(crate) const fn format(&self) -> Format {
@@ -35,10 +41,7 @@ impl Output {
     pub(crate) fn answer<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
         match self.format {
             Format::Text => self.say(&words(value)),
-            Format::Json => print(
-                std::io::stdout(),
-                &json(value, serde_json::to_string_pretty),
-            ),
+            Format::Json => self.put(&json(value, serde_json::to_string_pretty)),
         }
     }
 
@@ -46,28 +49,44 @@ impl Output {
     pub(crate) fn item<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
         match self.format {
             Format::Text => self.say(&words(value)),
-            Format::Json => print(std::io::stdout(), &json(value, serde_json::to_string)),
+            Format::Json => self.put(&json(value, serde_json::to_string)),
         }
     }
 
     /// Words to standard output.
     pub(crate) fn say(&self, words: &str) {
-        let stdout = std::io::stdout();
-        if stdout.is_terminal() {
-            print(stdout, &visible(words));
+        if io::stdout().is_terminal() {
+            self.put(&visible(words));
         } else {
-            print(stdout, words);
+            self.put(words);
+        }
+    }
+
+    /// The exit code of a command that ends so, unless its answer was lost.
+    pub(crate) fn exit(&self, exit: Exit) -> Exit {
+        match self.lost.get() {
+            Some(()) => Exit::Failed,
+            None => exit,
+        }
+    }
+
+    /// Puts a piece of the answer out. What is lost of it is told once.
+    fn put(&self, words: &str) {
+        if let Err(error) = print(io::stdout(), words)
+            && self.lost.set(()).is_ok()
+        {
+            self.failure(&unwritten(&error));
         }
     }
 
     /// A remark beside the answer.
     pub(crate) fn note(&self, words: &str) {
-        print(std::io::stderr(), &visible(words));
+        complain(&visible(words));
     }
 
     /// A remark only a person at a terminal wants.
     pub(crate) fn aside(&self, words: &str) {
-        if self.format == Format::Text && std::io::stderr().is_terminal() {
+        if self.format == Format::Text && io::stderr().is_terminal() {
             self.note(words);
         }
     }
@@ -75,10 +94,7 @@ impl Output {
     /// Why the command failed.
     pub(crate) fn failure(&self, failure: &Failure) {
         match self.format {
-            Format::Json => print(
-                std::io::stderr(),
-                &json(&failure.body, serde_json::to_string),
-            ),
+            Format::Json => complain(&json(&failure.body, serde_json::to_string)),
             Format::Text => {
                 self.note(&format!("error: {}", failure.body.error));
                 if let Some(hint) = &failure.body.hint {
@@ -96,10 +112,26 @@ fn json<T: Serialize>(value: &T, spell: impl Fn(&T) -> serde_json::Result<String
 
 /// One block of words and a line end, in one piece, so that lines of several processes do not mix.
 /// A closed pipe means that the reader has seen enough.
-fn print(mut to: impl Write, words: &str) {
+fn print(mut to: impl Write, words: &str) -> io::Result<()> {
     let end = if words.ends_with('\n') { "" } else { "\n" };
     let block = format!("{words}{end}");
-    drop(to.write_all(block.as_bytes()).and_then(|()| to.flush()));
+    match to.write_all(block.as_bytes()).and_then(|()| to.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        Err(_) | Ok(()) => Ok(()),
+    }
+}
+
+fn complain(words: &str) {
+    // Nobody is left to tell if even that cannot be printed.
+    drop(print(io::stderr(), words));
+}
+
+/// Why a command whose answer was lost has failed, although its work is done.
+pub(crate) fn unwritten(error: &io::Error) -> Failure {
+    let words = format!("the answer could not be written to standard output: {error}");
+    Failure::new(Exit::Failed, "output_lost", words).hint(
+        "what was asked may be done: look with holon status or holon transcript before you ask again",
+    )
 }
 
 /// Control characters, apart from line ends and tabs, as pictures of themselves.

@@ -4,12 +4,10 @@ pub(crate) mod attempt;
 pub(crate) mod config;
 pub(crate) mod init;
 pub(crate) mod model;
+pub(crate) mod run;
 
-use holon_config::Providers;
-use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{BriefKind, BriefRecord};
-use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::summary::{AgentListEntry, AgentSummary, Enforcement};
 use holon_domain::task::TaskListEntry;
 use holon_domain::text;
@@ -27,75 +25,6 @@ fn spelled(value: &impl Serialize) -> String {
         Ok(other) => other.to_string(),
         Err(_) => String::new(),
     }
-}
-
-/// What is to be said of a run that is not simply done, which tasks were stopped with it, and what to do next.
-pub(crate) fn run_status(response: &RunOnceResponse, providers: &Providers) -> Option<String> {
-    let (happened, next) = match response.final_status {
-        RunStatus::Completed => {
-            let stopped = stopped_tasks(response, "the run");
-            return (!stopped.is_empty()).then(|| stopped.join("\n"));
-        }
-        RunStatus::Waiting => waiting(response),
-        RunStatus::Failed => {
-            let kind = response
-                .failure_artifact
-                .as_ref()
-                .map_or("unknown", |failure| failure.kind.as_str());
-            let next = attempt::remedy(&response.provider_attempt_timeline, providers)
-                .unwrap_or_else(|| "see every try with --json".to_owned());
-            (format!("run failed: {kind}"), next)
-        }
-        RunStatus::MaxTurnsExceeded => {
-            let rounds = text::counted(response.model_rounds, "model round");
-            let happened = format!("run was cut off after {rounds}");
-            (happened, "allow more with --max-turns N".to_owned())
-        }
-    };
-    let mut lines = vec![happened];
-    lines.extend(stopped_tasks(response, "it"));
-    lines.push(format!("next: {next}"));
-    Some(lines.join("\n"))
-}
-
-/// One line for each task that was stopped because its run was over.
-fn stopped_tasks(response: &RunOnceResponse, run: &str) -> Vec<String> {
-    let stopped = |entry: &&Value| entry.get("stopped_with_run") == Some(&Value::Bool(true));
-    let line = |entry: &Value| {
-        format!(
-            "stopped with {run}: {} ({}): {}",
-            words_at(entry, "/task/task_id"),
-            words_at(entry, "/task/status"),
-            text::preview(&words_at(entry, "/task/summary"), LINE_BYTES / 4)
-        )
-    };
-    response.tasks.iter().filter(stopped).map(line).collect()
-}
-
-/// What a run waits for, and what to do next.
-fn waiting(response: &RunOnceResponse) -> (String, String) {
-    let reason = response
-        .waiting_reason
-        .as_ref()
-        .map_or_else(|| "something".to_owned(), spelled);
-    let id = &response.agent_id;
-    let next = if id.as_str().starts_with(AgentId::TEMPORARY_PREFIX) {
-        "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
-    } else {
-        format!("it goes on while a host runs (holon serve); see: holon status --agent {id}")
-    };
-    (format!("run is waiting: {reason}"), next)
-}
-
-/// What a run cost.
-pub(crate) fn run_usage(response: &RunOnceResponse) -> String {
-    format!(
-        "{}, {}, {} tokens read, {} written",
-        text::counted(response.model_rounds, "model round"),
-        text::counted(response.tool_calls, "tool call"),
-        response.input_tokens,
-        response.output_tokens
-    )
 }
 
 /// One brief: when, what kind, the words.

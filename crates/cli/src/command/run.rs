@@ -30,18 +30,24 @@ pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Resu
                     settings::warn_of_file(problem, output);
                 }
                 follow_environment(&mut request, &settings);
-                Ok(client.run(&request).await?)
+                Ok((client.run(&request).await?, AnsweredBy::Host))
             }
             Err(holon_client::Error::Unreachable { .. }) => {
                 // Without a host the settings are this run's own.
                 let settings = settings::load(&flags)?;
-                Ok(holon_daemon::run_local(&settings, request).await?)
+                let response = holon_daemon::run_local(&settings, request).await?;
+                Ok((response, AnsweredBy::ItsOwn))
             }
             Err(other) => Err(Failure::from(other)),
         }
     });
-    let response = response.map_err(advise)?;
-    show(&response, &settings, output);
+    let (response, by) = response.map_err(advise)?;
+    show(
+        &response,
+        &by.to_end(&response.agent_id, &settings),
+        &settings,
+        output,
+    );
     Ok(match response.final_status {
         RunStatus::Completed => Exit::Done,
         RunStatus::Waiting => Exit::Waiting,
@@ -108,7 +114,33 @@ fn advise(failure: Failure) -> Failure {
     failure
 }
 
-fn show(response: &RunOnceResponse, settings: &Settings, output: &Output) {
+/// Which host answered.
+#[derive(Debug, Clone, Copy)]
+enum AnsweredBy {
+    /// One that serves the home and goes on.
+    Host,
+    /// One of the run's own, which is gone with it.
+    ItsOwn,
+}
+
+impl AnsweredBy {
+    /// How tasks that outlive the run are ended.
+    fn to_end(self, agent: &AgentId, settings: &Settings) -> String {
+        let home = match settings.home.source {
+            Source::Flag => format!(" --home {}", settings.home.value.display()),
+            Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
+                String::new()
+            }
+        };
+        let stop = format!("holon agent stop {agent}{home}");
+        match self {
+            Self::Host => stop,
+            Self::ItsOwn => format!("holon serve{home}, then: {stop}"),
+        }
+    }
+}
+
+fn show(response: &RunOnceResponse, to_end: &str, settings: &Settings, output: &Output) {
     output.answer(response, |response| response.final_text.clone());
     if output.format() == Format::Json {
         return;
@@ -116,8 +148,8 @@ fn show(response: &RunOnceResponse, settings: &Settings, output: &Output) {
     if let Some(line) = render::attempt::fell_over(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));
     }
-    if let Some(line) = render::run_status(response, &settings.providers) {
+    if let Some(line) = render::run::status(response, &settings.providers, to_end) {
         output.note(&line);
     }
-    output.aside(&render::run_usage(response));
+    output.aside(&render::run::usage(response));
 }

@@ -31,6 +31,7 @@ fn a_run_waits_for_its_tasks_and_answers_with_what_came_of_them() {
         let task = &answer["tasks"][0]["task"];
         assert_eq!(task["status"], "failed", "{answer:#}");
         assert_eq!(task["output_preview"], "finished");
+        assert_eq!(task["output_truncated"], false, "{task:#}");
         assert_eq!(
             (&answer["tasks"][1], &answer["model_rounds"]),
             (&json!(null), &json!(3))
@@ -120,6 +121,70 @@ fn a_run_whose_rounds_are_used_up_names_the_task_that_was_stopped_with_it() {
     assert_eq!(answer["tasks"][0]["task"]["status"], "cancelled");
     assert_eq!(answer["tasks"][0]["stopped_with_run"], true);
     assert_eq!(answer["tasks"][0]["task"]["artifacts"], json!([]));
+}
+
+#[test]
+fn a_run_with_a_named_agent_names_each_task_that_goes_on_and_how_to_end_it() {
+    let world = world();
+    let _swept = Swept(&world);
+    let model = starter(&world, "sleep 60");
+    let args = ["run", "go", "--agent", "keeper"];
+    let goes_on = |line: &str, run: &str, way: &str| {
+        assert!(
+            line.starts_with(&format!("goes on after {run}: task_"))
+                && line.ends_with(&format!(" (running): sleep 60; to end it: {way}")),
+            "{line}"
+        );
+    };
+    let alone = world.run(&[&args[..], &["--create-agent", "--model", &model]].concat());
+    assert_eq!((alone.code, alone.stdout.as_str()), (Some(0), "Started.\n"));
+    let way = "holon serve, then: holon agent stop keeper";
+    goes_on(alone.stderr.trim_end(), "the run", way);
+    let start = hands::call(
+        "ExecCommand",
+        json!({ "cmd": "sleep 60", "yield_time_ms": 0 }),
+    );
+    let look = hands::call("TaskList", json!({}));
+    let busy = world.model("busy", &json!([{ "calls": [start] }, { "calls": [look] }]));
+    let served = world.serve(&["--model", &busy]);
+    assert_eq!(world.run(&["agent", "stop", "keeper"]).code, Some(0));
+    let made = ["agent", "create", "other"];
+    assert_eq!(world.run(&made).code, Some(0));
+    let cut_off = world.run(&["run", "go", "--agent", "other", "--max-turns", "2"]);
+    assert_eq!(cut_off.code, Some(1), "{cut_off:?}");
+    let lines: Vec<&str> = cut_off.stderr.lines().collect();
+    let [_, line, _] = lines.as_slice() else {
+        panic!("{cut_off:?}");
+    };
+    goes_on(line, "it", "holon agent stop other");
+    assert_eq!(world.run(&["agent", "stop", "other"]).code, Some(0));
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let world = world();
+    let model = crate::support::hello(&world);
+    for json in [&[][..], &["--json"]] {
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let ran = world
+            .command()
+            .args(["run", "hi", "--model", &model])
+            .args(json)
+            .stdout(full)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(1), "{told}");
+        assert!(
+            told.contains("the answer could not be written to standard output: "),
+            "{told}"
+        );
+        assert!(!told.contains("panicked"), "{told}");
+    }
 }
 
 #[test]

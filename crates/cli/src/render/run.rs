@@ -1,0 +1,90 @@
+//! Words about a run: how it stands, what became of its tasks, what it cost.
+
+use super::{LINE_BYTES, attempt, spelled, words_at};
+use holon_config::Providers;
+use holon_domain::AgentId;
+use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_domain::task::TaskStatus;
+use holon_domain::text;
+use serde_json::Value;
+
+/// What is to be said of a run that is not simply done, which tasks were stopped with it or outlive it, and what to
+/// do next. `to_end` says how tasks that go on are ended.
+pub(crate) fn status(
+    response: &RunOnceResponse,
+    providers: &Providers,
+    to_end: &str,
+) -> Option<String> {
+    let (happened, next) = match response.final_status {
+        RunStatus::Completed => {
+            let tasks = tasks(response, "the run", to_end);
+            return (!tasks.is_empty()).then(|| tasks.join("\n"));
+        }
+        RunStatus::Waiting => waiting(response),
+        RunStatus::Failed => {
+            let kind = response
+                .failure_artifact
+                .as_ref()
+                .map_or("unknown", |failure| failure.kind.as_str());
+            let next = attempt::remedy(&response.provider_attempt_timeline, providers)
+                .unwrap_or_else(|| "see every try with --json".to_owned());
+            (format!("run failed: {kind}"), next)
+        }
+        RunStatus::MaxTurnsExceeded => {
+            let rounds = text::counted(response.model_rounds, "model round");
+            let happened = format!("run was cut off after {rounds}");
+            (happened, "allow more with --max-turns N".to_owned())
+        }
+    };
+    let mut lines = vec![happened];
+    lines.extend(tasks(response, "it", to_end));
+    lines.push(format!("next: {next}"));
+    Some(lines.join("\n"))
+}
+
+/// One line for each task that was stopped because its run was over, and one for each that outlives it.
+fn tasks(response: &RunOnceResponse, run: &str, to_end: &str) -> Vec<String> {
+    let line = |entry: &Value| {
+        let status = entry.pointer("/task/status").cloned().unwrap_or_default();
+        let named = format!(
+            "{} ({}): {}",
+            words_at(entry, "/task/task_id"),
+            words_at(entry, "/task/status"),
+            text::preview(&words_at(entry, "/task/summary"), LINE_BYTES / 4)
+        );
+        if entry.get("stopped_with_run") == Some(&Value::Bool(true)) {
+            return Some(format!("stopped with {run}: {named}"));
+        }
+        // A status this build does not know is a newer host's, which may mean either.
+        let goes_on =
+            serde_json::from_value::<TaskStatus>(status).is_ok_and(|at| !at.is_terminal());
+        goes_on.then(|| format!("goes on after {run}: {named}; to end it: {to_end}"))
+    };
+    response.tasks.iter().filter_map(line).collect()
+}
+
+/// What a run waits for, and what to do next.
+fn waiting(response: &RunOnceResponse) -> (String, String) {
+    let reason = response
+        .waiting_reason
+        .as_ref()
+        .map_or_else(|| "something".to_owned(), spelled);
+    let id = &response.agent_id;
+    let next = if id.as_str().starts_with(AgentId::TEMPORARY_PREFIX) {
+        "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
+    } else {
+        format!("it goes on while a host runs (holon serve); see: holon status --agent {id}")
+    };
+    (format!("run is waiting: {reason}"), next)
+}
+
+/// What a run cost.
+pub(crate) fn usage(response: &RunOnceResponse) -> String {
+    format!(
+        "{}, {}, {} tokens read, {} written",
+        text::counted(response.model_rounds, "model round"),
+        text::counted(response.tool_calls, "tool call"),
+        response.input_tokens,
+        response.output_tokens
+    )
+}
