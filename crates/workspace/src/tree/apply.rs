@@ -70,7 +70,7 @@ fn write_side(
     let mut file = disk.create(dir, &change.side, Mode::from_raw_mode(first))?;
     disk.write(&mut file, payload.content)?;
     if let Some(mode) = payload.mode {
-        disk.dress(&file, payload.owner, mode)?;
+        disk.dress(&file, payload.owner, mode | payload.special)?;
     }
     disk.sync(&file)
 }

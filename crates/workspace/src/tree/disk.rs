@@ -76,7 +76,8 @@ impl<'a> Disk<'a> {
         Ok(())
     }
 
-    /// Gives a new file its owner, as far as the system lets us, and its permissions.
+    /// Gives a new file its owner, as far as the system lets us, and then its mode, which a change of owner would clear
+    /// of setuid and setgid. These count for one owner only, so a file that got another goes without them.
     pub(super) fn dress(
         self,
         file: &File,
@@ -85,15 +86,18 @@ impl<'a> Disk<'a> {
     ) -> Result<(), Errno> {
         self.hook.pass("dress")?;
         let is = file.metadata().map_err(|error| number(&error))?;
+        let mut mode = mode;
         if let Some((user, group)) = owner
             && (is.uid(), is.gid()) != (user, group)
-            // Only root may give files away; for others the new file is theirs, as with any editor.
             && let Err(error) = fchown(file, Some(user), Some(group))
-            && error.kind() != std::io::ErrorKind::PermissionDenied
         {
-            return Err(number(&error));
+            // Only root may give files away; for others the new file is theirs, as with any editor.
+            if error.kind() != std::io::ErrorKind::PermissionDenied {
+                return Err(number(&error));
+            }
+            mode &= 0o1777;
         }
-        fchmod(file, Mode::from_raw_mode(mode & 0o777))
+        fchmod(file, Mode::from_raw_mode(mode & 0o7777))
     }
 
     /// Makes what was done to a file or a directory survive a power cut.

@@ -1,7 +1,7 @@
 //! From what the caller wants to a plan: every path resolved, every file compared, nothing written.
 
 use super::error::TreeError;
-use super::file::{self, Image, Regular, Unread, permissions};
+use super::file::{self, Image, Regular, Unread, permissions, special};
 use super::journal::VERSION;
 use super::path::{Plain, join};
 use super::plan::{Change, Deed, Dirs, Plan};
@@ -19,6 +19,8 @@ pub(super) struct Payload<'a> {
     pub(super) content: &'a [u8],
     /// Permissions; `None`: what the system gives to a new file.
     pub(super) mode: Option<u32>,
+    /// Setuid, setgid and sticky bits of the file that is replaced. No part of its image: the system may refuse them.
+    pub(super) special: u32,
     /// User and group of the file that is replaced.
     pub(super) owner: Option<(u32, u32)>,
 }
@@ -141,6 +143,7 @@ fn deed<'a>(
             .mode
             .map(|mode| mode & 0o777)
             .or_else(|| found.map(|found| permissions(&found.stat))),
+        special: found.map_or(0, |found| special(&found.stat)),
         owner: found.map(|found| (found.stat.st_uid, found.stat.st_gid)),
     });
     let image = payload

@@ -71,6 +71,11 @@ pub(super) fn permissions(stat: &Stat) -> u32 {
     stat.st_mode & 0o777
 }
 
+/// Setuid, setgid and sticky bits of a file.
+pub(super) fn special(stat: &Stat) -> u32 {
+    stat.st_mode & 0o7000
+}
+
 /// The regular file with this name; `None` when there is nothing.
 pub(super) fn read(dir: impl AsFd, name: &str, max_bytes: u64) -> Result<Option<Regular>, Unread> {
     // Looked at before it is opened: opening a device can have effects of its own.

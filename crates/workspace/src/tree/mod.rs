@@ -11,8 +11,8 @@
 //! else has written meanwhile is never overwritten.
 //!
 //! What replacing by rename means, as with most editors: a file with several hard links is separated from the
-//! others, and extended attributes are not carried over. Permissions are, but setuid, setgid and sticky bits are
-//! not. A program that holds the old file open goes on with the old one.
+//! others, and extended attributes are not carried over. Mode bits are; setuid and setgid only where the owner can be
+//! kept too, and never on to a new file. A program that holds the old file open goes on with the old one.
 
 mod apply;
 mod disk;

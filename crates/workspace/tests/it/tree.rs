@@ -175,9 +175,9 @@ fn a_root_that_is_moved_is_still_the_root() {
 }
 
 #[test]
-fn permissions_are_kept_given_or_the_systems_and_never_setuid() {
+fn mode_bits_are_kept_given_or_the_systems_and_a_new_file_is_never_setuid() {
     let sandbox = Sandbox::new();
-    for (name, mode) in [("file", 0o6755), ("sub/file", 0o440)] {
+    for (name, mode) in [("file", 0o6755), ("sub/file", 0o3440)] {
         fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(mode)).unwrap();
     }
     fs::write(sandbox.path("plain"), "").unwrap();
@@ -196,8 +196,8 @@ fn permissions_are_kept_given_or_the_systems_and_never_setuid() {
         ])
         .unwrap();
     for (name, mode) in [
-        ("file", 0o100_755),
-        ("sub/file", 0o100_440),
+        ("file", 0o106_755),
+        ("sub/file", 0o103_440),
         ("given", 0o100_711),
         ("plain", 0o100_700),
         ("new", usual),
