@@ -52,13 +52,14 @@ impl Host {
         });
         let readers = Readers::open(&config.db_path)?;
         let writer = Writer::start(db);
+        let kernel = Kernel::new(facts.clone());
+        let shell = Shell::new(writer, readers.clone(), kernel, ports, config.conduct);
         let reads = Reads::new(
-            readers.clone(),
-            (facts.clone(), Arc::clone(&ports.model)),
-            epoch,
-            writer.subscribe(),
+            readers,
+            (facts, Arc::clone(&shell.ports.model)),
+            (epoch, shell.stalled.clone()),
+            shell.writer.subscribe(),
         );
-        let shell = Shell::new(writer, readers, Kernel::new(facts), ports, config.conduct);
         shell.recover(clean_exit).await?;
         shell.spawn(shell.clone().run_due_loop());
         shell.spawn(shell.clone().run_retention_loop());

@@ -17,6 +17,7 @@ pub mod reads;
 pub mod request;
 mod run_once;
 mod shell;
+mod stalled;
 mod tasks;
 
 pub use acts::Acts;

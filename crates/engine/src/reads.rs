@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::facts::SharedFacts;
 use crate::ports::ModelClient;
+use crate::stalled::Stalled;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
@@ -23,6 +24,7 @@ pub struct Reads {
     facts: SharedFacts,
     model: Arc<dyn ModelClient>,
     epoch: String,
+    stalled: Stalled,
     /// Never read itself; receivers are made from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
 }
@@ -31,7 +33,7 @@ impl Reads {
     pub(crate) fn new(
         readers: Readers,
         (facts, model): (SharedFacts, Arc<dyn ModelClient>),
-        epoch: String,
+        (epoch, stalled): (String, Stalled),
         feed: broadcast::Receiver<FeedNotice>,
     ) -> Self {
         Self {
@@ -39,6 +41,7 @@ impl Reads {
             facts,
             model,
             epoch,
+            stalled,
             feed: Arc::new(feed),
         }
     }
@@ -63,7 +66,10 @@ impl Reads {
                 interjections: 0,
                 operators: 0,
             };
-            summary::list_entry(&agent, &queue, &facts)
+            let mut entry = summary::list_entry(&agent, &queue, &facts);
+            let (id, posture) = (&agent.identity.agent_id, &mut entry.scheduling_posture);
+            self.stalled.explain(id, posture);
+            entry
         };
         Ok(rows.into_iter().map(entry).collect())
     }
@@ -87,6 +93,8 @@ impl Reads {
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
+        self.stalled
+            .explain(agent_id, &mut summary.scheduling_posture);
         Ok(summary)
     }
 

@@ -15,6 +15,7 @@ use crate::conduct::Conduct;
 use crate::error::Error;
 use crate::kernel::{HandleResult, Kernel, Refusal, Work};
 use crate::ports::Ports;
+use crate::stalled::Stalled;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection, Reply, Stamp};
 use holon_domain::AgentId;
@@ -46,6 +47,8 @@ pub(crate) struct Inner {
     pub(crate) conduct: Conduct,
     runtime: tokio::runtime::Handle,
     running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
+    /// Agents with an outcome there is no space for.
+    pub(crate) stalled: Stalled,
     tasks: TaskTracker,
     /// Runs with an agent of their own, and the removal of those agents.
     removals: TaskTracker,
@@ -82,6 +85,7 @@ impl Shell {
             conduct,
             runtime: tokio::runtime::Handle::current(),
             running: Mutex::default(),
+            stalled: Stalled::default(),
             tasks: TaskTracker::new(),
             removals: TaskTracker::new(),
             due_set: Notify::new(),
@@ -256,6 +260,7 @@ impl Shell {
     pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
         let mut pause_ms = 50;
         let mut in_doubt = false;
+        let mut waits = None;
         loop {
             let error = match self.try_submit(agent_id, input.clone()).await {
                 Ok(Reply::RowsMayGo) => {
@@ -271,7 +276,10 @@ impl Shell {
                 Err(error) => error,
             };
             match error {
-                Error::DiskFull | Error::Overloaded | Error::Storage { .. } => {}
+                Error::DiskFull => {
+                    waits.get_or_insert_with(|| self.stalled.enter(agent_id));
+                }
+                Error::Overloaded | Error::Storage { .. } => {}
                 // Giving up names no turn: sent again, it could cost the next one.
                 Error::CommitUnknown if matches!(input, Input::GiveUp { .. }) => {
                     self.clear_up(agent_id).await;

@@ -1,0 +1,84 @@
+//! Which agents wait for space on the disk: what they came to cannot be written down yet.
+//!
+//! Kept in memory only: there is no space to write it, and after a restart it is found out again.
+
+use holon_domain::AgentId;
+use holon_domain::summary::SchedulingPosture;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What is shown of an agent that waits.
+const REASON: &str =
+    "waits for space on the disk: what has happened cannot be written down; free some space";
+
+/// The agents that wait, each with how many outcomes. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stalled(Arc<Mutex<HashMap<AgentId, usize>>>);
+
+impl Stalled {
+    /// Counts one outcome of this agent as waiting for as long as the answer is kept.
+    pub(crate) fn enter(&self, agent_id: &AgentId) -> Waits {
+        *self.lock().entry(agent_id.clone()).or_default() += 1;
+        Waits {
+            all: self.clone(),
+            agent_id: agent_id.clone(),
+        }
+    }
+
+    /// Says so where an agent is shown, if it waits.
+    pub(crate) fn explain(&self, agent_id: &AgentId, posture: &mut SchedulingPosture) {
+        if self.lock().contains_key(agent_id) {
+            REASON.clone_into(&mut posture.reason);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentId, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One outcome that waits; it does no longer when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    all: Stalled,
+    agent_id: AgentId,
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        let mut all = self.all.lock();
+        if let Some(left) = all.get_mut(&self.agent_id) {
+            *left -= 1;
+            if *left == 0 {
+                all.remove(&self.agent_id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::summary::Posture;
+
+    #[test]
+    fn an_agent_is_shown_as_waiting_until_the_last_of_its_outcomes_is_written() {
+        let (all, id) = (Stalled::default(), AgentId::parse("a").expect("a name"));
+        let shown = |all: &Stalled, id: &AgentId| {
+            let mut posture = SchedulingPosture {
+                posture: Posture::ActiveTurn,
+                reason: "runs".to_owned(),
+                run_id: None,
+                wakes_at: None,
+            };
+            all.explain(id, &mut posture);
+            posture.reason
+        };
+        let (first, second) = (all.enter(&id), all.enter(&id));
+        drop(first);
+        assert!(shown(&all, &id).starts_with("waits for space on the disk"));
+        assert_eq!(shown(&all, &AgentId::parse("b").expect("a name")), "runs");
+        drop(second);
+        assert_eq!(shown(&all, &id), "runs");
+    }
+}
