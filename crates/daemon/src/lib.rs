@@ -11,6 +11,7 @@ mod error;
 mod files;
 pub mod keyring;
 mod log;
+mod no_space;
 mod open;
 mod policy;
 mod port;

@@ -4,12 +4,12 @@
 //! and nobody is told of the host before it answers.
 
 use crate::daemon_record::DaemonRecord;
-use crate::endpoint::{self, Endpoints};
+use crate::endpoint::{self, Bound, Endpoints};
 use crate::error::Error;
 use crate::port::{Live, wall_clock};
 use crate::setup::{HostSetup, Reread};
 use crate::signal::{EndSignals, Hangup, Hangups};
-use crate::{compose, files, open};
+use crate::{compose, files, no_space, open};
 use holon_config::{Settings, Token};
 use holon_domain::limits::OPEN_FILES;
 use holon_engine::{Host, Scope};
@@ -43,7 +43,7 @@ pub async fn serve(
     let _marks = Marks(&home);
     // A start may have to wait for disk space, and must be interruptible while it does.
     let host = tokio::select! {
-        host = start(settings, &live, &home) => Arc::new(host?),
+        host = start(settings, &live, (&home, &bound)) => Arc::new(host?),
         signal = signals.next() => {
             tracing::info!(signal, "asked to go down before the host was up");
             return Ok(());
@@ -109,12 +109,23 @@ async fn reload_on_hangup(
     }
 }
 
-async fn start(settings: &Settings, live: &Live, home: &Home) -> Result<Host, Error> {
+async fn start(
+    settings: &Settings,
+    live: &Live,
+    (home, bound): (&Home, &Bound),
+) -> Result<Host, Error> {
     let store = open::open_store(home)?;
-    let host = compose::start(settings, live, (home, store), Scope::All).await?;
-    host.ensure_default_agent(settings.default_agent.value.clone())
-        .await?;
-    Ok(host)
+    let full = store.disk_full();
+    let coming_up = async {
+        let host = compose::start(settings, live, (home, store), Scope::All).await?;
+        host.ensure_default_agent(settings.default_agent.value.clone())
+            .await?;
+        Ok(host)
+    };
+    tokio::select! {
+        host = coming_up => host,
+        never = no_space::turn_away(bound, full) => match never {},
+    }
 }
 
 /// Drives the host to its end. The first signal asks it to go down; the second does not wait for that, because the

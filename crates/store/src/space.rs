@@ -48,7 +48,7 @@ impl SpaceLog {
 
     /// Something was written, and nothing was refused.
     pub(crate) fn written(&mut self) {
-        self.full.send_if_modified(|full| std::mem::take(full));
+        self.full.send_if_modified(std::mem::take);
         if std::mem::take(&mut self.owed) {
             tracing::info!("there is space on the disk again: writes are taken");
         }

@@ -72,6 +72,9 @@ fn a_command_that_fills_the_disk_ends_as_it_would_and_its_result_arrives_when_th
          until grep -q logs: ready; do :; done
          holon run hi --agent main > answer &
          until grep -q 'the disk is full' log; do :; done
+         until holon status | grep '^why' | grep -q 'waits for space on the disk'; do
+             looks=$((looks + 1)); [ $looks -lt 1000 ] || exit 9
+         done
          rm small/h/agents/main/task-output/*
          wait $!; echo after $?",
         env!("CARGO_BIN_EXE_holon")
@@ -86,4 +89,43 @@ fn a_command_that_fills_the_disk_ends_as_it_would_and_its_result_arrives_when_th
     assert!(answer.starts_with("Saw: exit 3 ("), "{answer}");
     assert!(answer.contains(" bytes left out]"), "{answer}");
     assert_eq!(read("ran"), "ran\n");
+}
+
+#[test]
+fn a_host_started_on_a_full_disk_says_so_at_once_and_comes_up_when_there_is_space() {
+    let world = world();
+    let model = doer(
+        &world,
+        "echo ran >> ../../../../ran; until [ -e ../../../../go ]; do :; done",
+    );
+    let script = format!(
+        "holon() {{ {} \"$@\" --home small/h; }}
+         serve() {{ {} serve --home small/h --port 0 --model {model} > $1 2> log; }}
+         serve first & host=$!
+         until grep -q logs: first; do :; done
+         holon prompt hi > /dev/null
+         until [ -s ran ]; do :; done
+         kill -9 $(cat small/h/run/daemon.json | sed -n 's/.*\"pid\": \\([0-9]*\\).*/\\1/p'); wait $host
+         cat /dev/zero > small/filler 2> /dev/null
+         serve second & host=$!
+         until grep -q 'not up' log; do kill -0 $host || {{ cat log; exit 8; }}; done
+         holon status; echo status $?
+         rm small/filler; touch go
+         until grep -q logs: second; do :; done
+         holon status > /dev/null; echo after $?",
+        env!("CARGO_BIN_EXE_holon"),
+        env!("CARGO_BIN_EXE_holon")
+    );
+    let Some(output) = on_small_disk(&world, &script) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "status 1\nafter 0\n", "{errors}");
+    assert!(
+        errors.contains(
+            "error: the host is not up yet, because the disk is full\nnext: free some space"
+        ),
+        "{errors}"
+    );
 }
