@@ -87,7 +87,7 @@ fn apply(context: &CommandContext, call: &CallId, text: &str) -> Result<PatchApp
         plan(&tree, file, &mut changes, &mut applied.diagnostics)?;
     }
     tree.replace(&changes, &journal)
-        .map_err(|error| told(&error))?;
+        .map_err(|error| told_of(&patch, &error))?;
     Ok(applied)
 }
 
@@ -250,6 +250,24 @@ fn not_applied() -> ToolError {
         .retryable()
 }
 
+/// What the file system refused of a patch, as a model reads it.
+fn told_of(patch: &Patch, error: &TreeError) -> ToolError {
+    let renamed_to = |taken: &str| {
+        let mut changes = patch.files.iter().map(|file| &file.change);
+        changes.any(|change| matches!(change, Change::Rename { to, .. } if to == taken))
+    };
+    if let TreeError::Exists { path } = error
+        && renamed_to(path)
+    {
+        let message = format!(
+            "{path:?} is the target of a rename and exists already; rename to a name that is free, or delete that \
+             file in a patch of its own first, if it is not wanted"
+        );
+        return ToolError::new(ToolErrorKind::TargetExists, message);
+    }
+    told(error)
+}
+
 /// What the file system refused, as a model reads it.
 fn told(error: &TreeError) -> ToolError {
     let kind = match error {
@@ -265,7 +283,12 @@ fn told(error: &TreeError) -> ToolError {
         | TreeError::Unsettled { .. }
         | TreeError::Io { .. } => ToolErrorKind::ToolExecutionFailed,
     };
-    ToolError::new(kind, error.to_string())
+    let told = ToolError::new(kind, error.to_string());
+    if matches!(error, TreeError::Full { .. }) {
+        // Nothing is wrong with the call itself.
+        return told.retryable();
+    }
+    told
 }
 
 fn broken(message: String) -> ToolError {

@@ -236,3 +236,28 @@ fn a_moved_file_is_told_by_both_its_names() {
     };
     assert_eq!(applied.changed_files, [expected]);
 }
+
+#[test]
+fn a_rename_to_a_name_that_is_taken_says_so_and_what_to_do() {
+    let house = House::new();
+    fs::write(house.root().join("b.txt"), "two\n").expect("a file");
+    let moved = "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n";
+    let refused = house.apply("call_1", moved).expect_err("it is taken");
+    assert_eq!(refused.kind, ToolErrorKind::TargetExists);
+    assert!(
+        refused.message.contains("the target of a rename") && !refused.message.contains("adding"),
+        "{}",
+        refused.message
+    );
+    assert_eq!(House::names(&house.root()), ["a.txt", "b.txt"]);
+    let added = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+new\n";
+    let refused = house.apply("call_2", added).expect_err("it is there");
+    assert!(!refused.message.contains("rename"), "{}", refused.message);
+}
+
+#[test]
+fn a_patch_that_finds_no_space_may_be_tried_again() {
+    let path = "a.txt".to_owned();
+    assert!(told(&TreeError::Full { path: path.clone() }).retryable);
+    assert!(!told(&TreeError::Missing { path }).retryable);
+}
