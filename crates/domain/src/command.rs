@@ -142,9 +142,15 @@ pub enum CommandFailure {
         /// The root.
         execution_root: String,
     },
-    /// The working directory does not exist or is no directory.
+    /// The working directory does not exist.
     #[error("working directory {workdir} does not exist")]
     MissingWorkdir {
+        /// The directory as asked for.
+        workdir: String,
+    },
+    /// What is named as the working directory is something else.
+    #[error("working directory {workdir} is not a directory")]
+    WorkdirNoDirectory {
         /// The directory as asked for.
         workdir: String,
     },

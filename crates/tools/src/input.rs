@@ -137,12 +137,31 @@ pub(crate) fn typed<T: DeserializeOwned>(
         let error = subject.invalid(Some(missing), &format!("missing argument `{missing}`"));
         return Err(error.hint(arguments_hint(subject, schema)));
     }
+    if let Some((name, problem)) = too_small(schema, &members) {
+        let error = subject.invalid(Some(name), &problem);
+        return Err(error.hint(arguments_hint(subject, schema)));
+    }
     serde_json::from_value(Value::Object(members.clone())).map_err(|error| {
         let parse_error = error.to_string();
         let field = culprit::<T>(&members, &parse_error);
         subject
             .invalid(field.as_deref(), &parse_error)
             .hint(arguments_hint(subject, schema))
+    })
+}
+
+/// The first negative number where only others count, and what is wrong with it. Greater ones are each tool's own to
+/// judge, but no tool's type holds these.
+fn too_small<'a>(schema: &Value, members: &'a Map<String, Value>) -> Option<(&'a str, String)> {
+    members.iter().find_map(|(name, value)| {
+        let given = value.as_i64().filter(|given| *given < 0)?;
+        let limits = schema.get("properties")?.get(name)?;
+        let least = limits.get("minimum")?.as_i64()?;
+        let problem = match limits.get("maximum").and_then(Value::as_u64) {
+            Some(most) => format!("{given} is not between {least} and {most}"),
+            None => format!("{given} is less than {least}"),
+        };
+        (given < least).then_some((name.as_str(), problem))
     })
 }
 

@@ -39,8 +39,8 @@ impl ExecutionRoot {
     /// The directory `requested` names, seen from `base_cwd`; `base_cwd` itself when nothing is requested.
     ///
     /// # Errors
-    /// `OutsideRoot` when it leads out, whether or not there is anything; `MissingWorkdir` when there is no such
-    /// directory inside; `Spawn` when the system will not say.
+    /// `OutsideRoot` when it leads out, whether or not there is anything; `MissingWorkdir` when there is nothing of
+    /// that name inside; `WorkdirNoDirectory` when it is something else; `Spawn` when the system will not say.
     pub fn resolve_dir(
         &self,
         base_cwd: &Path,
@@ -56,7 +56,7 @@ impl ExecutionRoot {
         match asked.canonicalize() {
             Ok(found) if !self.contains(&found) => Err(outside()),
             Ok(found) if !found.is_dir() => {
-                Err(CommandFailure::MissingWorkdir { workdir: workdir() })
+                Err(CommandFailure::WorkdirNoDirectory { workdir: workdir() })
             }
             Ok(found) => Ok(found),
             // Whether something outside exists is not told: what leads out is refused as such.

@@ -198,6 +198,7 @@ const fn kept_after(failure: &CommandFailure) -> KeptOutput {
         CommandFailure::Lost { .. } => KeptOutput::Kept,
         CommandFailure::OutsideRoot { .. }
         | CommandFailure::MissingWorkdir { .. }
+        | CommandFailure::WorkdirNoDirectory { .. }
         | CommandFailure::Spawn { .. }
         | CommandFailure::Cancelled => KeptOutput::Dropped,
     }

@@ -159,6 +159,11 @@ pub(crate) fn explain(cmd: &str, workdir: Option<&str>, failure: &CommandFailure
             json!({"field": "workdir", "workdir": brief(workdir)}),
             "omit workdir, give a directory that exists, or make it first",
         ),
+        CommandFailure::WorkdirNoDirectory { workdir } => (
+            ToolErrorKind::CommandSpawnFailed,
+            json!({"field": "workdir", "workdir": brief(workdir)}),
+            "omit workdir or give a directory, such as the one the file is in",
+        ),
         CommandFailure::Spawn { reason } => (
             ToolErrorKind::CommandSpawnFailed,
             json!({"reason": brief(reason), "cmd_preview": cmd_preview(cmd)}),

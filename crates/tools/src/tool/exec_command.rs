@@ -49,7 +49,8 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "bool")]
     tty: Option<bool>,
-    /// Whether TaskInput can write to it. When false its standard input is empty. The default is the value of tty.
+    /// Whether TaskInput can write to it. When false nobody can: its standard input is empty, or with tty a terminal at
+    /// which nothing is typed and which never ends. The default is the value of tty.
     #[serde(default)]
     #[schemars(with = "bool")]
     accepts_input: Option<bool>,

@@ -165,6 +165,9 @@ fn a_failure_says_what_the_agent_can_do_about_it() {
         CommandFailure::MissingWorkdir {
             workdir: "gone".into(),
         },
+        CommandFailure::WorkdirNoDirectory {
+            workdir: "file.txt".into(),
+        },
         CommandFailure::Spawn {
             reason: "no such file".into(),
         },

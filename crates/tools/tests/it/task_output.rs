@@ -145,6 +145,11 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         after_byte: Some(30),
         ..query()
     };
+    let too_far = TaskOutput {
+        after_byte: Some(31),
+        stderr_after_byte: None,
+        ..query()
+    };
     let new = new_output();
     let nothing = TaskPrinted {
         output: StreamPart {
@@ -176,6 +181,7 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         ("read on", look(&running(), &on, &new)),
         ("read on, cut", look(&running(), &narrow(on.clone()), &new)),
         ("nothing new", look(&terminal, &at_the_end, &nothing)),
+        ("beyond the end", look(&terminal, &too_far, &nothing)),
         ("not kept", look(&terminal, &on, &nothing)),
         ("silent", look(&running(), &query(), &printed("", ""))),
         (

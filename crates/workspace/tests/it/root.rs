@@ -91,12 +91,11 @@ fn whatever_leads_out_is_refused_whether_or_not_it_exists() {
 }
 
 #[test]
-fn what_is_no_directory_inside_is_missing() {
+fn what_is_not_there_is_missing_and_a_file_is_no_directory() {
     let (_dir, base) = tree();
     for requested in [
         "no-such",
         "sub/no/such",
-        "file",
         "file/below",
         "dangling",
         "loop",
@@ -107,6 +106,10 @@ fn what_is_no_directory_inside_is_missing() {
         };
         assert_eq!(resolve(&base, "", Some(requested)), Err(missing));
     }
+    let file = CommandFailure::WorkdirNoDirectory {
+        workdir: "file".to_owned(),
+    };
+    assert_eq!(resolve(&base, "", Some("file")), Err(file));
     let gone = base.join("house/gone").display().to_string();
     assert_eq!(
         resolve(&base, "gone", None),

@@ -54,6 +54,7 @@ impl ItemOutcome {
             Self::NotRun(
                 CommandFailure::OutsideRoot { .. }
                 | CommandFailure::MissingWorkdir { .. }
+                | CommandFailure::WorkdirNoDirectory { .. }
                 | CommandFailure::Spawn { .. }
                 | CommandFailure::Cancelled,
             )
@@ -241,6 +242,7 @@ fn not_run(bare: Item, command: &ExecCommand, failure: &CommandFailure, budget: 
         CommandFailure::Lost { output_tail, .. } => text::suffix(output_tail, budget),
         CommandFailure::OutsideRoot { .. }
         | CommandFailure::MissingWorkdir { .. }
+        | CommandFailure::WorkdirNoDirectory { .. }
         | CommandFailure::Spawn { .. }
         | CommandFailure::Cancelled => "",
     };

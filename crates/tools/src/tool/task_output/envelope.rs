@@ -36,6 +36,9 @@ pub(crate) struct Retrieved {
     /// The stream of which nothing is shown, because only the other was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) not_asked_for: Option<NotAskedFor>,
+    /// The streams that end before the offset they were asked for from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) beyond_end: Vec<BeyondEnd>,
     /// What the file of its output does not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) output_lacks: Option<String>,
@@ -50,6 +53,27 @@ pub(crate) struct NotAskedFor {
     pub(crate) stream: StreamName,
     /// Bytes it has so far.
     pub(crate) bytes: u64,
+}
+
+/// A stream that was asked for from beyond its end.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct BeyondEnd {
+    pub(crate) stream: StreamName,
+    /// The offset as asked for.
+    pub(crate) offset: u64,
+    /// Bytes the stream has so far.
+    pub(crate) bytes: u64,
+}
+
+impl BeyondEnd {
+    fn of(stream: StreamName, offset: Option<u64>, part: Option<&StreamPart>) -> Option<Self> {
+        let (offset, bytes) = (offset?, part?.total_bytes);
+        (offset > bytes).then_some(Self {
+            stream,
+            offset,
+            bytes,
+        })
+    }
 }
 
 /// Which stream.
@@ -149,6 +173,13 @@ fn looked(
             (true, false) => unasked(StreamName::Stderr, stderr),
             (true, true) => None,
         },
+        beyond_end: [
+            BeyondEnd::of(StreamName::Output, query.after_byte, output),
+            BeyondEnd::of(StreamName::Stderr, query.stderr_after_byte, stderr),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         output_lacks: output.and_then(|part| part.lacks.words()),
         stderr_lacks: stderr.and_then(|part| part.lacks.words()),
     }

@@ -1,6 +1,6 @@
 //! What a model reads of a look at a task: where it stands, what it printed, and where to read on.
 
-use super::envelope::{NotAskedFor, RetrievalStatus, Retrieved, StreamName, outcome};
+use super::envelope::{BeyondEnd, NotAskedFor, RetrievalStatus, Retrieved, StreamName, outcome};
 use crate::lines::{line, section};
 use holon_domain::task::TaskOutputSnapshot;
 use std::fmt::Write as _;
@@ -34,7 +34,11 @@ pub(crate) fn text(result: &Retrieved) -> String {
     let complaints = task.stderr_preview.as_deref().unwrap_or_default();
     section(&mut text, name, &task.output_preview);
     section(&mut text, "stderr", complaints);
-    if task.output_preview.is_empty() && complaints.is_empty() && result.unreadable.is_none() {
+    for beyond in &result.beyond_end {
+        line(&mut text, &too_far(*beyond));
+    }
+    let silent = task.output_preview.is_empty() && complaints.is_empty();
+    if silent && result.unreadable.is_none() && result.beyond_end.is_empty() {
         let nothing = match task.output_bytes {
             Some(1..) => "(nothing new)",
             Some(0) | None => "(no output)",
@@ -61,6 +65,20 @@ fn size(NotAskedFor { stream, bytes }: NotAskedFor, task: &TaskOutputSnapshot) -
     format!(
         "{name} was not asked for: {bytes} bytes so far; {argument}=0 shows them, {argument}={next} what comes after"
     )
+}
+
+/// What is told of an offset that nothing stands at yet.
+fn too_far(beyond: BeyondEnd) -> String {
+    let BeyondEnd {
+        stream,
+        offset,
+        bytes,
+    } = beyond;
+    let (name, argument) = match stream {
+        StreamName::Output => ("output", "after_byte"),
+        StreamName::Stderr => ("stderr", "stderr_after_byte"),
+    };
+    format!("{argument}={offset} lies beyond the end of the {name}, which has {bytes} bytes so far")
 }
 
 /// Where to read on. Of a task that is over and was shown whole there is nothing more.
