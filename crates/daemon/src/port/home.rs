@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// Pause between two tries on a full disk.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
+/// Tries from one line of the log about it to the next: a minute of them.
+const FULL_LOG_EVERY: u64 = 60;
 
 /// The directory agents live in.
 #[derive(Debug)]
@@ -29,12 +31,16 @@ impl Homes {
         agent_id: &AgentId,
         work: fn(&Path, &AgentId) -> Result<(), holon_workspace::Error>,
     ) -> Result<(), String> {
+        let mut tries: u64 = 0;
         loop {
             let (dir, id) = (self.agents_dir.clone(), agent_id.clone());
             match tokio::task::spawn_blocking(move || work(&dir, &id)).await {
                 // A full disk is waited out everywhere, so here too: the agent must not be the one that stays behind.
                 Ok(Err(error)) if is_full(&error) => {
-                    tracing::warn!(%agent_id, %error, "waits for disk space");
+                    if tries.is_multiple_of(FULL_LOG_EVERY) {
+                        tracing::warn!(%agent_id, %error, "waits for disk space");
+                    }
+                    tries += 1;
                     tokio::time::sleep(FULL_PAUSE).await;
                 }
                 Ok(done) => return done.map_err(|error| error.to_string()),

@@ -17,6 +17,8 @@ const RECOVERED_TOGETHER: usize = 256;
 const RETENTION_PAUSE_MS: u64 = 60_000;
 /// Pause between two tries to look after an agent whose commit could not be confirmed.
 const CLEAR_UP_PAUSE_MS: u64 = 1_000;
+/// Of those tries, how many pass from one line of the log to the next: a minute of them.
+const CLEAR_UP_LOG_EVERY: u64 = 60;
 /// What a drain gives tool calls it had to stop, to put that on record.
 const LAST_WORDS_MS: u64 = 2_000;
 
@@ -59,11 +61,15 @@ impl Shell {
     /// After a commit nobody could be sure of: what it asked for may be on record without anyone doing it. As at boot,
     /// it is settled by the rule of its effect; what is in hand is left alone.
     pub(super) async fn clear_up(&self, agent_id: &AgentId) {
+        let mut tries: u64 = 0;
         while !self.halted.is_cancelled() {
             match self.try_clear_up(agent_id).await {
                 Ok(()) | Err(Error::ShuttingDown) => return,
                 Err(error) => {
-                    tracing::warn!(%agent_id, %error, "an agent could not be looked after yet");
+                    if tries.is_multiple_of(CLEAR_UP_LOG_EVERY) {
+                        tracing::warn!(%agent_id, %error, "an agent could not be looked after yet");
+                    }
+                    tries += 1;
                     self.pause(CLEAR_UP_PAUSE_MS).await;
                 }
             }
