@@ -16,8 +16,9 @@ mod settings;
 
 use crate::args::Args;
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{Format, Output};
 use clap::Parser as _;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -28,14 +29,18 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(said) => {
             // Help and version come this way too; clap knows which stream and which code each deserves.
-            let exit = if said.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Done
+            let printed = said.print();
+            if said.use_stderr() {
+                return Exit::Usage.into();
+            }
+            return match printed {
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                    let failure = output::unwritten(&error);
+                    Output::new(Format::Text).failure(&failure);
+                    failure.exit.into()
+                }
+                Err(_) | Ok(()) => Exit::Done.into(),
             };
-            // Nobody is left to tell if even that cannot be printed.
-            drop(said.print());
-            return exit.into();
         }
     };
     let output = Output::new(args.format());

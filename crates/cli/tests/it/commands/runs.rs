@@ -165,18 +165,13 @@ fn a_run_with_a_named_agent_names_each_task_that_goes_on_and_how_to_end_it() {
 fn an_answer_that_cannot_be_written_is_a_failure() {
     let world = world();
     let model = crate::support::hello(&world);
-    for json in [&[][..], &["--json"]] {
+    let run = ["run", "hi", "--model", &model];
+    for args in [&run[..], &[&run[..], &["--json"]].concat(), &["--help"]] {
         let full = std::fs::File::options()
             .write(true)
             .open("/dev/full")
             .unwrap();
-        let ran = world
-            .command()
-            .args(["run", "hi", "--model", &model])
-            .args(json)
-            .stdout(full)
-            .output()
-            .unwrap();
+        let ran = world.command().args(args).stdout(full).output().unwrap();
         let told = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(1), "{told}");
         assert!(
