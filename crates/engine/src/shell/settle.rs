@@ -1,0 +1,67 @@
+//! Bringing outcomes home, whatever stands in the way.
+
+use super::{AFTER_A_FAULT_MS, Shell, effect};
+use crate::error::Error;
+use holon_core::{Input, Reply};
+use holon_domain::AgentId;
+
+impl Shell {
+    /// Brings an outcome home, and says how it was taken, if it was.
+    /// It is not given up while there is a way to write it: a full disk or a failing one is
+    /// waited out. What no decision could be made on is given up with its turn, and the agent is looked after.
+    pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
+        let mut pause_ms = 50;
+        let mut in_doubt = false;
+        let mut waits = None;
+        loop {
+            let error = match self.try_submit(agent_id, input.clone()).await {
+                Ok(Reply::RowsMayGo) => {
+                    self.remove_rows(agent_id).await;
+                    return Some(Reply::RowsMayGo);
+                }
+                Ok(reply) => {
+                    if in_doubt {
+                        self.clear_up(agent_id).await;
+                    }
+                    return Some(reply);
+                }
+                Err(error) => error,
+            };
+            match error {
+                Error::DiskFull => {
+                    waits.get_or_insert_with(|| self.stalled.enter(agent_id));
+                }
+                Error::Overloaded | Error::Storage { .. } => {}
+                // Giving up names no turn: sent again, it could cost the next one.
+                Error::CommitUnknown if matches!(input, Input::GiveUp { .. }) => {
+                    self.clear_up(agent_id).await;
+                    return None;
+                }
+                Error::CommitUnknown => in_doubt = true,
+                Error::Internal { message } if !matches!(input, Input::GiveUp { .. }) => {
+                    tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
+                    let give_up = Input::GiveUp { message };
+                    Box::pin(self.settle(agent_id, give_up)).await;
+                    // What was not part of a turn is still open; a defect that stays costs one try a second.
+                    self.pause(AFTER_A_FAULT_MS).await;
+                    if let Some(id) = effect::of(&input) {
+                        // Nobody performs it any more, and as long as it counted as held it would not be taken up.
+                        self.lock_running().remove(&(agent_id.clone(), id));
+                    }
+                    self.clear_up(agent_id).await;
+                    return None;
+                }
+                Error::ShuttingDown | Error::AgentNotFound { .. } => return None,
+                other => {
+                    tracing::error!(%agent_id, error = %other, "an outcome could not be written");
+                    return None;
+                }
+            }
+            if self.halted.is_cancelled() {
+                return None;
+            }
+            self.pause(pause_ms).await;
+            pause_ms = (pause_ms * 2).min(1_000);
+        }
+    }
+}
