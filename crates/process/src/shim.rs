@@ -103,7 +103,7 @@ fn run() -> Start<()> {
 }
 
 /// Has the system end this process with its parent, also while it is suspended and sees no end of its pipe. A parent
-/// that was gone before has closed that pipe.
+/// that was gone before has closed that pipe; only who is suspended before it gets here has to be woken to see it.
 ///
 /// A parent in this sense is the thread that started us, which may end before its process. That is why only a shim
 /// that somebody else can stand in for has it, and only while it waits.

@@ -1,11 +1,10 @@
 //! Shims that are started before there is a command for them.
 
 use super::namespace::value_of;
-use super::place::{FOREVER, Place, end_of, handle, image, kill_shim, until_suspended};
+use super::place::{FOREVER, Place, end_of, handle, image, kill_shim, suspend};
 use holon_domain::command::CommandEnd;
 use holon_process::{Attached, Shims, attach};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, pidfd_send_signal};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -43,12 +42,6 @@ async fn until_left(count: usize) -> Vec<String> {
 /// The one that waits for its spec.
 pub(super) async fn the_one_ahead() -> String {
     until_left(1).await.remove(0)
-}
-
-/// Suspends a shim of ours, and returns when it is.
-fn suspend(pid: &str) {
-    pidfd_send_signal(handle(pid), Signal::STOP).unwrap();
-    until_suspended(pid);
 }
 
 /// Passes the time that a shim waits for its spec.
@@ -124,12 +117,25 @@ async fn no_suspended_shim_waits_for_shims_that_are_dropped() {
     until_left(0).await;
 }
 
+/// Waits until a shim has got as far as to call itself one: just started it is called by a number, or as this program.
+async fn until_settled_in(pid: &str) {
+    let name = || std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+    let look = async {
+        while name() != "holon-shim\n" {
+            tokio::task::yield_now().await;
+        }
+    };
+    let settled = tokio::time::timeout(FOREVER, look).await;
+    settled.unwrap_or_else(|_| panic!("it is called {}", name()));
+}
+
 /// A host that says which shim waits for it, suspended or not, and then does nothing any more.
 #[allow(clippy::print_stderr, reason = "whoever kills it has to know")]
 async fn host(suspended: &str) {
     let shims = Shims::new(image());
     shim_of_one(&shims).await;
     let waits = the_one_ahead().await;
+    until_settled_in(&waits).await;
     if suspended == "yes" {
         suspend(&waits);
     }

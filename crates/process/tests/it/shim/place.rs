@@ -135,8 +135,9 @@ pub(crate) fn kill_shim(pid: &str) {
     pidfd_send_signal(handle(pid), Signal::KILL).unwrap();
 }
 
-/// Waits until a shim that we started is suspended.
-pub(crate) fn until_suspended(pid: &str) {
+/// Suspends a shim that we started, and returns when it is.
+pub(crate) fn suspend(pid: &str) {
+    pidfd_send_signal(handle(pid), Signal::STOP).unwrap();
     let pid = Pid::from_raw(pid.trim().parse().unwrap());
     let stopped = waitpid(pid, WaitOptions::UNTRACED).unwrap();
     assert!(stopped.is_some_and(|(_, status)| status.stopped()));

@@ -1,8 +1,6 @@
 //! Stopping: the whole tree, however it tries to get away, and nobody else.
 
-use super::place::{
-    FOREVER, NONCE, Place, begin, end_of, finish, handle, until_said, until_suspended,
-};
+use super::place::{FOREVER, NONCE, Place, begin, end_of, finish, handle, suspend, until_said};
 use crate::support::Witness;
 use holon_domain::command::CommandEnd;
 use holon_process::{Leftovers, ShimSpec};
@@ -186,7 +184,7 @@ async fn a_command_whose_end_and_stop_are_seen_at_once_has_ended_by_itself() {
     let gate = place.path().join("gate");
     rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
     let cmd = format!(
-        "sleep 3600 > /dev/null 2>&1 3> {} & echo $PPID; read x < gate; kill -STOP $PPID; exit 3",
+        "sleep 3600 > /dev/null 2>&1 3> {} & echo $PPID; read x < gate; exit 3",
         witness.path()
     );
     let spec = ShimSpec {
@@ -199,8 +197,8 @@ async fn a_command_whose_end_and_stop_are_seen_at_once_has_ended_by_itself() {
     let mut caller = UnixStream::connect(place.state_dir().join("shim.sock")).unwrap();
     // Who comes later is answered, so this one was let in.
     task.output().await.unwrap();
+    suspend(&shim);
     std::fs::write(&gate, "\n").unwrap();
-    until_suspended(&shim);
     until_dead(task.identity().pid).await;
     let stop = format!("{{\"nonce\":\"{NONCE}\",\"ask\":{{\"kind\":\"stop\",\"grace_ms\":0}}}}\n");
     caller.write_all(stop.as_bytes()).unwrap();
