@@ -91,7 +91,7 @@ async fn a_named_agents_run_waits_no_longer_when_nobody_says_whether_its_tasks_r
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
     host.shut_down().await.expect("goes down");
-    task.leaves_it_open_whether_it_runs(true);
+    task.leaves_it_open_whether_it_runs();
     let host = start_for_main(&house).await;
     let acts = host.acts();
     let waiting = tokio::spawn(async move { acts.run_once(of_main("is it built?")).await });
@@ -101,7 +101,6 @@ async fn a_named_agents_run_waits_no_longer_when_nobody_says_whether_its_tasks_r
     assert!(current(&asked.request).contains("is it built?"));
     asked.answer(says("who knows"));
     assert_eq!(words(waiting.await), "who knows");
-    task.leaves_it_open_whether_it_runs(false);
 }
 
 #[tokio::test]

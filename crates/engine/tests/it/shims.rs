@@ -58,10 +58,7 @@ struct Command {
     standing: Standing,
     on_stop: OnStop,
     on_input: OnInput,
-    /// Whether it does not answer, though it runs.
-    silent: bool,
-    /// Whether who asks if it runs gets no answer at all.
-    open: bool,
+    on_question: OnQuestion,
     /// Whether it was asked to end while it ran.
     stopping: bool,
     /// Whether its end is found by a call that is called off at the same moment.
@@ -95,6 +92,16 @@ enum OnStop {
     Clings,
     /// It was done before it was asked.
     IsDone,
+}
+
+/// What becomes of the question whether a command runs that does.
+#[derive(Debug, Clone, Copy)]
+enum OnQuestion {
+    Answers,
+    /// It cannot be proven.
+    IsSilent,
+    /// Whoever asks waits for ever.
+    KeepsWaiting,
 }
 
 /// What a command does with input.
@@ -249,12 +256,17 @@ impl Shim {
 
     /// It runs, and cannot be proven to.
     pub(crate) fn falls_silent(&self, silent: bool) {
-        self.with(|command| command.silent = silent);
+        let on_question = if silent {
+            OnQuestion::IsSilent
+        } else {
+            OnQuestion::Answers
+        };
+        self.with(|command| command.on_question = on_question);
     }
 
     /// Nobody is told whether it runs.
-    pub(crate) fn leaves_it_open_whether_it_runs(&self, open: bool) {
-        self.with(|command| command.open = open);
+    pub(crate) fn leaves_it_open_whether_it_runs(&self) {
+        self.with(|command| command.on_question = OnQuestion::KeepsWaiting);
     }
 
     /// It ends when it is killed and not before.
@@ -364,8 +376,7 @@ impl Command {
             standing: Standing::Runs,
             on_stop: OnStop::Ends,
             on_input: OnInput::Takes,
-            silent: false,
-            open: false,
+            on_question: OnQuestion::Answers,
             stopping: false,
             outruns: false,
             stdout: String::new(),

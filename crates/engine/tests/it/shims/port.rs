@@ -1,6 +1,6 @@
 //! The commands as a host sees them. A process that crashed sees and does nothing more.
 
-use super::{Command, OnInput, OnStop, Shims, Standing, State};
+use super::{Command, OnInput, OnQuestion, OnStop, Shims, Standing, State};
 use async_trait::async_trait;
 use holon_domain::command::{CommandEnd, CommandFailure, CommandRunning, StreamPart, TaskPrinted};
 use holon_domain::intent::{TaskInput, TaskOutput};
@@ -260,9 +260,14 @@ impl CommandHost for Process {
 
     async fn is_alive(&self, key: &CommandKey) -> bool {
         let alive = self.shims.until(|state| match state.found(&key.name) {
-            Some(command) if command.open => None,
-            Some(command) => Some(matches!(command.standing, Standing::Runs) && !command.silent),
-            None => Some(false),
+            Some(command) if matches!(command.standing, Standing::Runs) => {
+                match command.on_question {
+                    OnQuestion::Answers => Some(true),
+                    OnQuestion::IsSilent => Some(false),
+                    OnQuestion::KeepsWaiting => None,
+                }
+            }
+            Some(_) | None => Some(false),
         });
         self.living(alive).await
     }
