@@ -9,7 +9,7 @@ use holon_domain::file_change::PatchApplied;
 use holon_domain::intent::{ApplyPatch, ExecCommand, TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
-use holon_domain::task::TaskReport;
+use holon_domain::task::{CommandTaskSpec, TaskReport};
 use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp};
@@ -73,6 +73,17 @@ impl CommandKey {
         Self {
             name: format!("{}-{number}", self.name),
             ..self.clone()
+        }
+    }
+
+    /// Every command of the call a task comes from: a batch has a key for each of its commands, and none for itself.
+    #[must_use]
+    pub fn all_of(&self, task: &CommandTaskSpec) -> Vec<Self> {
+        match task.batch_items {
+            Some(items) => (1..=items as usize)
+                .map(|number| self.item(number))
+                .collect(),
+            None => vec![self.clone()],
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::acts::Acts;
 use crate::error::Error;
 use crate::news::hear_of;
 use crate::ports::CommandKey;
-use holon_domain::task::CommandTaskSpec;
 use holon_domain::{AgentId, TaskId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -74,19 +73,9 @@ async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<Open>, Error>
     });
     let (home, tasks) = read.await?;
     let open = tasks.into_iter().filter_map(|task| {
-        let keys = keys(&home, task.command()?);
+        let spec = task.command()?;
+        let keys = CommandKey::of_call(&home, &spec.call_id).all_of(spec);
         Some((task.id, keys))
     });
     Ok(open.collect())
-}
-
-/// A batch has a key for each of its commands, and none for itself.
-fn keys(home: &str, spec: &CommandTaskSpec) -> Vec<CommandKey> {
-    let key = CommandKey::of_call(home, &spec.call_id);
-    match spec.batch_items {
-        Some(items) => (1..=items as usize)
-            .map(|number| key.item(number))
-            .collect(),
-        None => vec![key],
-    }
 }

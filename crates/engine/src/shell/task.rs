@@ -10,7 +10,7 @@ use holon_core::{Input, Reply, Stamp};
 use holon_domain::command::CommandOutput;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::{TaskInput, TaskOutput};
-use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskReport};
+use holon_domain::task::{TaskRecord, TaskReport};
 use holon_domain::{AgentId, TaskId, limits};
 use holon_store::fault;
 use holon_tools::{task_input, task_output};
@@ -83,7 +83,7 @@ impl Shell {
         } else {
             KeptOutput::Dropped
         };
-        for key in commands_of(key, spec) {
+        for key in key.all_of(spec) {
             self.ports.command.forget(&key, output).await;
         }
     }
@@ -97,7 +97,7 @@ impl Shell {
     ) -> TaskReport {
         let mut report = None;
         let mut cut_short = false;
-        let keys = task.command().map(|spec| commands_of(key, spec));
+        let keys = task.command().map(|spec| key.all_of(spec));
         for item in keys.unwrap_or_default() {
             let begun = self.ports.command.was_begun(&item).await;
             let stopped = self.ports.command.stop(&item, grace_ms).await;
@@ -323,16 +323,6 @@ impl Shell {
                 None => Ok((None, false)),
             });
         Ok(read.await?)
-    }
-}
-
-/// Every command of the call a task comes from.
-fn commands_of(key: &CommandKey, spec: &CommandTaskSpec) -> Vec<CommandKey> {
-    match spec.batch_items {
-        Some(items) => (1..=items as usize)
-            .map(|number| key.item(number))
-            .collect(),
-        None => vec![key.clone()],
     }
 }
 
