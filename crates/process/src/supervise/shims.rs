@@ -44,10 +44,10 @@ impl Shims {
         }
     }
 
-    /// As [`start`](crate::start), with the shim that waits if there is one.
+    /// As [`start`], with the shim that waits if there is one.
     ///
     /// # Errors
-    /// As [`start`](crate::start).
+    /// As [`start`].
     pub async fn start(&self, spec: ShimSpec) -> Result<Task, CommandFailure> {
         let started = self.start_with_what_is_there(spec).await;
         let ahead = Arc::downgrade(&self.ahead);
