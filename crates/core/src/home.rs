@@ -21,14 +21,9 @@ pub(crate) fn prepare(draft: &mut Draft<'_>) {
 
 /// The home was made, or could not be: without one an agent is stopped.
 pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), String>) -> Reply {
-    let awaited = draft
-        .agent
-        .home_effect
-        .filter(|_| draft.agent.lifecycle == Lifecycle::Booting);
-    if !draft.accept(stamp, awaited) {
+    if !is_awaited(draft, stamp, Lifecycle::Booting) {
         return Reply::Unchanged;
     }
-    draft.agent.home_effect = None;
     match result {
         Ok(()) => {
             draft.agent.lifecycle = Lifecycle::Runnable;
@@ -44,6 +39,17 @@ pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), S
     Reply::Done
 }
 
+/// Whether an outcome is the one an agent in this state of its life waits for; it does not wait any more then.
+fn is_awaited(draft: &mut Draft<'_>, stamp: Stamp, during: Lifecycle) -> bool {
+    let agent = &draft.agent;
+    let awaited = agent.home_effect.filter(|_| agent.lifecycle == during);
+    let accepted = draft.accept(stamp, awaited);
+    if accepted {
+        draft.agent.home_effect = None;
+    }
+    accepted
+}
+
 fn failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
     draft.agent.last_failure = Some(LastFailure {
         occurred_at: draft.now,
@@ -53,14 +59,9 @@ fn failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
 
 /// The home was removed, or could not be.
 pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), String>) -> Reply {
-    let awaited = draft
-        .agent
-        .home_effect
-        .filter(|_| draft.agent.lifecycle == Lifecycle::Deleting);
-    if !draft.accept(stamp, awaited) {
+    if !is_awaited(draft, stamp, Lifecycle::Deleting) {
         return Reply::Unchanged;
     }
-    draft.agent.home_effect = None;
     match result {
         Ok(()) => {
             draft.agent.last_failure = None;

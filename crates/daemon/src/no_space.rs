@@ -10,11 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 
 /// How long one caller may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Pause after a connection that could not be accepted.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Pause after a connection that could not be accepted, or after one of too many.
+const PAUSE: Duration = Duration::from_millis(100);
+/// From so many callers at once on, others are accepted more slowly.
+const CALLERS: usize = 64;
 /// More than the head of any request needs.
 const HEAD_BYTES: usize = 64 << 10;
 
@@ -22,6 +25,8 @@ const HEAD_BYTES: usize = 64 << 10;
 pub(crate) async fn turn_away(bound: &Bound, mut full: watch::Receiver<bool>) -> Infallible {
     let answer: Arc<str> = answer().into();
     let mut told = false;
+    // Those who are being told, also when the host comes up meanwhile.
+    let callers = TaskTracker::new();
     loop {
         if full.wait_for(|full| *full).await.is_err() {
             // The store is gone, and the start ends with it.
@@ -36,11 +41,15 @@ pub(crate) async fn turn_away(bound: &Bound, mut full: watch::Receiver<bool>) ->
         let answer = Arc::clone(&answer);
         let accepted = tokio::select! {
             _ = full.wait_for(|full| !*full) => Ok(()),
-            caller = bound.unix.accept() => caller.map(|(stream, _)| tell(stream, answer)),
-            caller = bound.tcp.accept() => caller.map(|(stream, _)| tell(stream, answer)),
+            caller = bound.unix.accept() => caller.map(|(stream, _)| {
+                callers.spawn(tell(stream, answer));
+            }),
+            caller = bound.tcp.accept() => caller.map(|(stream, _)| {
+                callers.spawn(tell(stream, answer));
+            }),
         };
-        if accepted.is_err() {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
+        if accepted.is_err() || callers.len() >= CALLERS {
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }
@@ -61,12 +70,9 @@ fn answer() -> String {
     )
 }
 
-/// Tells one caller, beside whatever else goes on.
-fn tell<S>(stream: S, answer: Arc<str>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    tokio::spawn(tokio::time::timeout(PATIENCE, exchange(stream, answer)));
+/// Tells one caller, who may go before it is told.
+async fn tell(stream: impl AsyncRead + AsyncWrite + Unpin, answer: Arc<str>) {
+    drop(tokio::time::timeout(PATIENCE, exchange(stream, answer)).await);
 }
 
 /// The request's head, the answer, and then the rest of the request: closed with bytes unread, a socket would take the
