@@ -177,6 +177,7 @@ const CRATES: &[Row] = &[
     pure("crates/patch"),
     pure("crates/presentation"),
     pure("crates/prompt"),
+    pure("crates/sse"),
     pure("crates/tools"),
     privileged("crates/config", &[Ban::Environment]),
     privileged("crates/store", &[Ban::Sqlite, Ban::Monotonic]),

@@ -171,7 +171,7 @@ impl Answer {
             .headers()
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok());
-        kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+        kind.is_some_and(|kind| kind.starts_with(holon_sse::MEDIA_TYPE))
     }
 
     /// A header of the answer, if it is text.

@@ -8,7 +8,6 @@ mod endpoint;
 mod error;
 mod exchange;
 mod reader;
-pub mod sse;
 mod stream;
 
 pub use client::{Client, EventsQuery};

@@ -7,15 +7,17 @@
 use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::exchange::{Answer, Ask, Patience, ask};
-use crate::sse::{Frame, Parser, Piece};
 use holon_api::event::{EPOCH_HEADER, STREAM_ERROR};
 use holon_api::{ErrorBody, EventEnvelope, Gap};
 use holon_domain::AgentId;
 use holon_domain::limits::{STREAM_IDLE_MS, STREAM_RETRIES};
+use holon_sse::{Frame, Parser};
 use hyper::Method;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// Most bytes of one frame that are read; the host's events are bounded far below it.
+const MAX_FRAME_BYTES: usize = 8 << 20;
 /// The first pause before coming back; doubles with each failure in a row.
 const PAUSE_BASE_MS: u64 = 250;
 /// The longest pause.
@@ -101,15 +103,17 @@ impl Reader {
         if std::mem::replace(&mut open.delivered, true) {
             self.failures = 0;
         }
-        let mut pieces = Vec::new();
+        let mut frames = Vec::new();
         open.parser
-            .push(&bytes, &mut pieces)
+            .push(&bytes, &mut frames)
             .map_err(|error| open.answer.unexpected(error.to_string()))?;
-        for piece in pieces {
-            match piece {
-                Piece::Frame(frame) => open.ready.push_back(frame),
+        for frame in frames {
+            if frame.data.is_some() {
+                open.ready.push_back(frame);
+            } else {
                 // Only a stream that began without a cursor learns it here.
-                Piece::Position(id) => self.cursor = self.cursor.or_else(|| id.parse().ok()),
+                let position = frame.id.and_then(|id| id.parse().ok());
+                self.cursor = self.cursor.or(position);
             }
         }
         Ok(())
@@ -143,7 +147,7 @@ impl Reader {
         self.epoch = epoch;
         Ok(Open {
             answer,
-            parser: Parser::new(),
+            parser: Parser::new(MAX_FRAME_BYTES),
             ready: VecDeque::new(),
             delivered: false,
         })
@@ -196,21 +200,20 @@ impl Reader {
 }
 
 fn read(frame: &Frame) -> Result<Item, serde_json::Error> {
+    let data = frame.data.as_deref().unwrap_or_default();
     if frame.id.is_some() {
-        return serde_json::from_str(&frame.data)
-            .map(Box::new)
-            .map(Item::Event);
+        return serde_json::from_str(data).map(Box::new).map(Item::Event);
     }
-    Ok(match frame.event.as_str() {
-        Gap::EVENT => Item::ComeBack,
-        STREAM_ERROR => {
+    Ok(match frame.event.as_deref() {
+        Some(Gap::EVENT) => Item::ComeBack,
+        Some(STREAM_ERROR) => {
             let ErrorBody {
                 ok: _,
                 error,
                 code,
                 hint,
                 extra,
-            } = serde_json::from_str(&frame.data)?;
+            } = serde_json::from_str(data)?;
             Item::Failed(Error::Api {
                 status: 503,
                 code,
@@ -219,6 +222,6 @@ fn read(frame: &Frame) -> Result<Item, serde_json::Error> {
                 extra,
             })
         }
-        _ => Item::Other,
+        Some(_) | None => Item::Other,
     })
 }

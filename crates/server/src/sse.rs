@@ -61,7 +61,7 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
     let body =
         Body::from_stream(ReceiverStream::new(received).map(Ok::<Bytes, std::convert::Infallible>));
     let headers = [
-        (CONTENT_TYPE, "text/event-stream"),
+        (CONTENT_TYPE, holon_sse::MEDIA_TYPE),
         (CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
         (HeaderName::from_static(EPOCH_HEADER), state.reads.epoch()),
@@ -238,7 +238,11 @@ impl Pump {
                     Err(broadcast::error::RecvError::Lagged(_)) => return Ok(()),
                     Err(broadcast::error::RecvError::Closed) => return Err(End::Quiet),
                 },
-                _ = beat.tick() => self.send(BytesMut::from(frame::HEARTBEAT)).await?,
+                _ = beat.tick() => {
+                    let mut chunk = BytesMut::new();
+                    frame::heartbeat(&mut chunk);
+                    self.send(chunk).await?;
+                }
                 () = self.chunks.closed() => return Err(End::Quiet),
                 () = self.host.shutdown.cancelled() => return Err(End::Quiet),
             }

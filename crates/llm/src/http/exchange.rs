@@ -7,12 +7,12 @@ use super::HttpLimits;
 use super::deadline::Deadline;
 use super::report::{Asked, Stage};
 use super::said::Said;
-use super::sse::{Event, NotEvents, Parser};
 use crate::codec::Fault;
 use crate::codec::codex::Progress;
 use bytes::Bytes;
 use holon_domain::limits::PROVIDER_STREAM_FACTOR;
 use holon_domain::model::ModelFailure;
+use holon_sse::Parser;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING};
 use reqwest::{Client, Request, Response, StatusCode};
 use secrecy::ExposeSecret;
@@ -105,12 +105,12 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends a request and hands every event of the answer to `take`, until that says it is done or the stream ends.
+    /// Sends a request and hands name and data of every event of the answer to `take`, until that says it is done or the stream ends.
     pub(super) async fn events(
         &mut self,
         client: &Client,
         request: Request,
-        mut take: impl FnMut(&Event) -> Result<Progress, Fault>,
+        mut take: impl FnMut(Option<&str>, &str) -> Result<Progress, Fault>,
     ) -> Result<StatusCode, Trouble> {
         let mut response = self.send(client, request).await?;
         let status = response.status();
@@ -124,15 +124,16 @@ impl Exchange<'_> {
             .limits
             .answer_bytes
             .saturating_mul(PROVIDER_STREAM_FACTOR);
-        let (mut seen, mut events) = (0_usize, Vec::new());
+        let (mut seen, mut frames) = (0_usize, Vec::new());
         while let Some(chunk) = self.chunk(&mut response).await? {
             seen = seen.saturating_add(chunk.len());
             if seen > most {
                 return Err(self.asked.too_large(most, status).into());
             }
-            let pushed = parser.push(&chunk, &mut events);
-            for event in events.drain(..) {
-                match take(&event) {
+            let pushed = parser.push(&chunk, &mut frames);
+            for frame in frames.drain(..) {
+                let Some(data) = &frame.data else { continue };
+                match take(frame.event.as_deref(), data) {
                     Ok(Progress::More) => {}
                     Ok(Progress::Done) => {
                         self.drain(response).await;
@@ -154,10 +155,10 @@ impl Exchange<'_> {
         let _ = self.deadline.step(DRAIN, rest).await;
     }
 
-    fn no_events(&self, broken: NotEvents, status: StatusCode) -> ModelFailure {
+    fn no_events(&self, broken: holon_sse::Error, status: StatusCode) -> ModelFailure {
         match broken {
-            NotEvents::TooLarge => self.asked.too_large(self.limits.answer_bytes, status),
-            NotEvents::NotText => {
+            holon_sse::Error::FrameTooLarge { limit } => self.asked.too_large(limit, status),
+            holon_sse::Error::NotUtf8 => {
                 let what = "the event stream is not UTF-8".to_owned();
                 self.asked.fault(&Fault::Malformed { what }, status)
             }
@@ -252,6 +253,6 @@ enum End {
 fn streams(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_none_or(|kind| {
         let kind = String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase();
-        kind.starts_with("text/event-stream") || kind.starts_with("application/octet-stream")
+        kind.starts_with(holon_sse::MEDIA_TYPE) || kind.starts_with("application/octet-stream")
     })
 }

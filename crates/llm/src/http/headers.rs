@@ -41,7 +41,7 @@ pub(super) fn of(
             }
         }
         Transport::OpenaiCodexResponses => {
-            put(ACCEPT.as_str(), "text/event-stream");
+            put(ACCEPT.as_str(), holon_sse::MEDIA_TYPE);
             put("originator", "holon");
             put("openai-beta", "responses=experimental");
         }

@@ -20,7 +20,6 @@ mod recent;
 mod report;
 mod retry_after;
 mod said;
-mod sse;
 mod words;
 
 pub(crate) use address::Provider;

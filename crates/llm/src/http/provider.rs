@@ -220,9 +220,7 @@ impl<'a> Attempt<'a> {
             let request = self.request(Method::POST, Some(&body))?;
             let client = self.client()?;
             self.exchange
-                .events(client, request, |event| {
-                    assembler.event(event.name.as_deref(), &event.data)
-                })
+                .events(client, request, |name, data| assembler.event(name, data))
                 .await
         };
         let status = taken

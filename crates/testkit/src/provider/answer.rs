@@ -2,6 +2,7 @@
 
 use super::render::{Event, Rendered};
 use super::round::Lines;
+use holon_sse::Frame;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -92,7 +93,7 @@ impl Answer {
             Rendered::Events(events) => Self {
                 pieces: event_pieces(events, lines),
                 framing: Framing::Chunked,
-                ..Self::whole(200, "text/event-stream", Vec::new())
+                ..Self::whole(200, holon_sse::MEDIA_TYPE, Vec::new())
             },
         }
     }
@@ -156,13 +157,25 @@ fn event_pieces(events: &[Event], lines: Lines) -> Vec<Piece> {
             let mut data = event.data.clone();
             data["type"] = event.name.into();
             data["sequence_number"] = number.into();
-            let text = match lines {
-                Lines::Usual => format!("event: {}\ndata: {data}\n\n", event.name),
-                Lines::Odd => odd(event.name, &data, number),
-            };
-            Piece::Bytes(text.into_bytes())
+            Piece::Bytes(match lines {
+                Lines::Usual => usual(event.name, &data),
+                Lines::Odd => odd(event.name, &data, number).into_bytes(),
+            })
         })
         .collect()
+}
+
+fn usual(name: &str, data: &Value) -> Vec<u8> {
+    let data = data.to_string();
+    let frame = Frame {
+        id: None,
+        event: Some(name),
+        data: Some(data.as_str()),
+        retry_ms: None,
+    };
+    let mut bytes = Vec::new();
+    frame.write(&mut bytes);
+    bytes
 }
 
 /// An event with everything around it that the format allows and a reader must not mind.

@@ -9,6 +9,7 @@ use crate::codec::{Decoded, Fault, sample};
 use holon_domain::model::{ModelFailureKind as Kind, ModelRequest, ReplyBlock, StopReason};
 use holon_domain::provider::{ReasoningEffort, Transport};
 use holon_domain::tool::OfferedTool;
+use holon_sse::Parser;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -19,15 +20,13 @@ type Event = (Option<String>, String);
 
 /// The events of a stream file: name and data of each frame.
 fn frames(name: &str) -> Vec<Event> {
-    let frame = |frame: &str| {
-        let field = |field: &str| {
-            let found = frame.lines().find_map(|line| line.strip_prefix(field));
-            found.map(|value| value.trim_start().to_owned())
-        };
-        Some((field("event:"), field("data:")?))
-    };
-    let text = String::from_utf8(sample::golden(name)).expect("text");
-    text.split("\n\n").filter_map(frame).collect()
+    let mut frames = Vec::new();
+    let parsed = Parser::new(MOST).push(&sample::golden(name), &mut frames);
+    parsed.expect("an event stream");
+    let events = frames.into_iter();
+    events
+        .filter_map(|frame| Some((frame.event, frame.data?)))
+        .collect()
 }
 
 /// What was on offer when these streams came.

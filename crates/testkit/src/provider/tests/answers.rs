@@ -2,14 +2,17 @@
 
 use super::{Client, Got, ask, headers, request};
 use crate::provider::{Fault, Protocol, Provider, Recorded, Round, Script, Stop};
+use holon_sse::Parser;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The data of the events of a stream.
 fn events(got: &Got) -> Vec<Value> {
-    let text = got.text();
-    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
-    data.map(|data| serde_json::from_str(data).expect("a document"))
+    let mut frames = Vec::new();
+    let parsed = Parser::new(1 << 20).push(got.text().as_bytes(), &mut frames);
+    parsed.expect("an event stream");
+    let data = frames.into_iter().filter_map(|frame| frame.data);
+    data.map(|data| serde_json::from_str(&data).expect("a document"))
         .collect()
 }
 
