@@ -2,9 +2,10 @@
 
 use crate::bare::{Bare, Rows};
 use crate::stats::{Sample, rate, round};
-use crate::world::{self, Model};
+use crate::world;
 use holon_domain::AgentId;
 use holon_engine::Host;
+use holon_testkit::ports::FixedModel;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -34,7 +35,7 @@ pub(crate) async fn admission(
     );
     let rows = admission_rows(&bare_db).await?;
     let mut bare = Bare::open(&bare_db)?;
-    let host = world::host(&db, Model::Held).await?;
+    let host = world::host(&db, FixedModel::Held).await?;
     let mut agents = Vec::new();
     let distinct = match spread {
         Spread::OneAgent => 1,
@@ -95,7 +96,7 @@ pub(crate) async fn block(
 
 /// The rows of one admission to a busy agent, learnt from a file of its own that then serves as the bare one.
 pub(crate) async fn admission_rows(path: &std::path::Path) -> Result<Rows, Box<dyn Error>> {
-    let host = world::host(path, Model::Held).await?;
+    let host = world::host(path, FixedModel::Held).await?;
     let agent_id = world::agent(&host, "learnt").await?;
     host.acts().admit(&agent_id, world::prompt()).await?;
     let before = Rows::marks(path)?;
@@ -106,7 +107,7 @@ pub(crate) async fn admission_rows(path: &std::path::Path) -> Result<Rows, Box<d
 }
 
 /// Whole turns on one agent, one after the other.
-pub(crate) async fn turns(model: Model, per_block: usize) -> Result<Value, Box<dyn Error>> {
+pub(crate) async fn turns(model: FixedModel, per_block: usize) -> Result<Value, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let (db, bare_db) = (
         dir.path().join("holon.sqlite3"),
@@ -130,7 +131,7 @@ pub(crate) async fn turns(model: Model, per_block: usize) -> Result<Value, Box<d
 /// The same agent's 100th and 10,000th message.
 pub(crate) async fn history(last: usize) -> Result<Value, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
-    let host = world::host(&dir.path().join("holon.sqlite3"), Model::Text).await?;
+    let host = world::host(&dir.path().join("holon.sqlite3"), FixedModel::Text).await?;
     let agent_id = world::agent(&host, "worker").await?;
     let (mut early, mut late) = (Sample::default(), Sample::default());
     for n in 1..=last {
@@ -164,7 +165,7 @@ pub(crate) async fn turn(host: &Host, agent_id: &AgentId) -> Result<Duration, Bo
     }
 }
 
-async fn turn_rows(path: &std::path::Path, model: Model) -> Result<Rows, Box<dyn Error>> {
+async fn turn_rows(path: &std::path::Path, model: FixedModel) -> Result<Rows, Box<dyn Error>> {
     let host = world::host(path, model).await?;
     let agent_id = world::agent(&host, "learnt").await?;
     turn(&host, &agent_id).await?;

@@ -8,7 +8,7 @@ use crate::admission::turn;
 use crate::program::{Fallible, plainly};
 use crate::shim::{Place, SHELL};
 use crate::stats::{Sample, round};
-use crate::world::{self, Model, ROOMY};
+use crate::world;
 use async_trait::async_trait;
 use holon_daemon::Commands;
 use holon_domain::AgentId;
@@ -20,6 +20,7 @@ use holon_engine::request::WorkspaceChoice;
 use holon_engine::{Host, HostConfig};
 use holon_process::{Image, Shims, start_latencies};
 use holon_store::Db;
+use holon_testkit::ports::{FixedModel, WIDE_POLICY};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
@@ -120,7 +121,7 @@ impl Subject {
         let ports = bind(Ports {
             model: Arc::clone(&model) as Arc<dyn ModelClient>,
             home: Arc::new(Homes),
-            ..world::ports(Model::OneTool)
+            ..world::ports(FixedModel::OneTool)
         });
         let config = HostConfig {
             db_path: db_path.clone(),
@@ -193,7 +194,7 @@ impl ModelClient for Asking {
             self.lock().between.add(answered.elapsed());
         }
         let asks = request.round == 1;
-        let reply = Model::OneTool.call(request, cancel).await;
+        let reply = FixedModel::OneTool.call(request, cancel).await;
         if asks {
             self.lock().answered = Some(Instant::now());
         }
@@ -205,7 +206,7 @@ impl ModelClient for Asking {
     }
 
     fn policy(&self, _: &ModelRef) -> ModelPolicy {
-        ROOMY
+        WIDE_POLICY
     }
 }
 

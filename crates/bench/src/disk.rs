@@ -2,7 +2,8 @@
 
 use crate::admission::turn;
 use crate::stats::round;
-use crate::world::{self, Model};
+use crate::world;
+use holon_testkit::ports::FixedModel;
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 use std::error::Error;
@@ -10,12 +11,12 @@ use std::error::Error;
 pub(crate) async fn per_message(messages: usize) -> Result<Value, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("holon.sqlite3");
-    let host = world::host(&path, Model::Text).await?;
+    let host = world::host(&path, FixedModel::Text).await?;
     let agent_id = world::agent(&host, "worker").await?;
     turn(&host, &agent_id).await?;
     host.shut_down().await?;
     let before = std::fs::metadata(&path)?.len();
-    let host = world::host(&path, Model::Text).await?;
+    let host = world::host(&path, FixedModel::Text).await?;
     for _ in 0..messages {
         turn(&host, &agent_id).await?;
     }

@@ -9,10 +9,11 @@ use crate::bare::{Bare, Rows};
 use crate::program::{Fallible, plainly};
 use crate::shim::{self, Place};
 use crate::stats::{Sample, round};
-use crate::world::{self, Model};
+use crate::world;
 use holon_domain::AgentId;
 use holon_engine::Host;
 use holon_process::{Image, NICENESS, ShimSpec, Task};
+use holon_testkit::ports::FixedModel;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
@@ -109,7 +110,7 @@ impl Desk {
     async fn open(dir: &Path) -> Result<Self, Box<dyn Error>> {
         let bare_db = dir.join("bare.sqlite3");
         let rows = admission_rows(&bare_db).await?;
-        let host = world::host(&dir.join("holon.sqlite3"), Model::Held).await?;
+        let host = world::host(&dir.join("holon.sqlite3"), FixedModel::Held).await?;
         let agent_id = world::agent(&host, "busy").await?;
         host.acts().admit(&agent_id, world::prompt()).await?;
         Ok(Self {

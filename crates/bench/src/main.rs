@@ -33,10 +33,10 @@ mod wire;
 mod world;
 
 use admission::Spread;
+use holon_testkit::ports::FixedModel;
 use serde_json::{Map, Value};
 use std::error::Error;
 use std::path::PathBuf;
-use world::Model;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -110,8 +110,8 @@ async fn measure(
         "http_admission_8_clients" => served::http_admission(holon, 8, 1_600).await,
         "http_admission_16_clients" => served::http_admission(holon, 16, 1_600).await,
         "http_admission_64_clients" => served::http_admission(holon, 64, 3_200).await,
-        "turn_without_tools" => plain(admission::turns(Model::Text, 100).await),
-        "turn_with_one_tool" => plain(admission::turns(Model::OneTool, 100).await),
+        "turn_without_tools" => plain(admission::turns(FixedModel::Text, 100).await),
+        "turn_with_one_tool" => plain(admission::turns(FixedModel::OneTool, 100).await),
         "model_round_5_kb" => plain(round::overhead(5 << 10).await),
         "model_round_500_kb" => plain(round::overhead(500 << 10).await),
         "patch_50000_lines" => plain(patch::large_file(50_000)),

@@ -4,12 +4,13 @@
 //! runtime's own. The baseline sends the same bytes over the same kind of connection and does nothing else.
 
 use crate::stats::Sample;
-use crate::world::{self, ROOMY};
+use crate::world;
 use async_trait::async_trait;
 use holon_domain::model::{ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, ProviderSpec, Transport};
 use holon_engine::ports::{ModelClient, Ports};
 use holon_llm::{Credential, Credentials, HttpLimits, Router};
+use holon_testkit::ports::{FixedModel, WIDE_POLICY};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{BufReader, Read as _, Write as _};
@@ -38,7 +39,7 @@ pub(crate) async fn overhead(conversation_bytes: usize) -> Fallible<Value> {
     )?);
     let ports = Ports {
         model: Arc::new(model),
-        ..world::ports(world::Model::Text)
+        ..world::ports(FixedModel::Text)
     };
     let chain = ModelChain::only(ModelRef::parse("bench/model")?);
     let host = world::host_with(&dir.path().join("holon.sqlite3"), ports, chain).await?;
@@ -100,7 +101,7 @@ impl ModelClient for Over {
     }
 
     fn policy(&self, _: &ModelRef) -> ModelPolicy {
-        ROOMY
+        WIDE_POLICY
     }
 }
 

@@ -9,6 +9,7 @@ use crate::world;
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::{AgentId, Timestamp};
 use holon_store::Db;
+use holon_testkit::ports::FixedModel;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
@@ -134,7 +135,7 @@ pub(crate) async fn idle_agents(holon: &Path, count: usize, starts: usize) -> Fa
 }
 
 fn fill(db: &Path, count: usize) -> Fallible<()> {
-    let ports = world::ports(world::Model::Text);
+    let ports = world::ports(FixedModel::Text);
     let facts = holon_core::HostFacts {
         models: holon_domain::model::ModelChain::only(holon_domain::model::ModelRef::none()),
     };

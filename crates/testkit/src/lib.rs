@@ -1,4 +1,5 @@
-//! Worlds for tests: a home of its own, scripted models, and the real program as a user would run it.
+//! Worlds for tests: a home of its own, scripted models, the real program as a user would run it, and fakes of the
+//! engine's ports for tests below the program.
 //!
 //! Nothing here waits by time: a host is ready when it says so, and it is gone when its process is.
 
@@ -11,6 +12,7 @@
 pub mod checker;
 mod log;
 mod meeting;
+pub mod ports;
 pub mod provider;
 mod served;
 mod world;

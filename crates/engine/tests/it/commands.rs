@@ -1,11 +1,11 @@
 //! Commands of calls: ended in time, gone on as tasks, found to run already, several at once.
 
 use crate::house::{House, at_rest, briefs, prompt};
-use crate::ports::{calls, says};
 use crate::talk::{calling, results, with_task};
 use holon_domain::command::CommandFailure;
 use holon_domain::task::{TaskKind, TaskStatus, WaitPolicy};
 use holon_engine::ports::KeptOutput;
+use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_command_that_takes_longer_goes_on_as_a_task_that_is_watched() {
     asked.answer(says("it runs"));
     let standing = at_rest(&host, "main").await;
     assert_eq!(standing.active_tasks, [row.list_entry()]);
-    assert!(house.commands.told().forgets.is_empty(), "it is not over");
+    assert!(house.commands.log().forgets.is_empty(), "it is not over");
     house.is_sound("main").await;
 }
 

@@ -1,7 +1,7 @@
 //! What a message costs in commits, and that it stays with the host once it is on disk.
 
 use crate::house::{House, at_rest, briefs, commits, prompt};
-use crate::ports::{calls, says};
+use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,13 +1,13 @@
 //! What ended while no host ran, before a run of a named agent begins.
 
 use crate::house::{House, agent, prompt};
-use crate::ports::{calls, says};
 use crate::runs::request;
 use crate::talk::{current, with_task};
 use crate::task_runs::words;
 use holon_domain::task::TaskStatus;
 use holon_engine::request::RunRequest;
 use holon_engine::{Conduct, Host, Scope};
+use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
 /// A host that exists for one run of agent `main` only.

@@ -1,10 +1,10 @@
 //! News of commits, and cursors older than what is kept.
 
 use crate::house::{House, agent, at_rest, briefs, commits, events, prompt};
-use crate::ports::says;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::limits;
 use holon_engine::Error;
+use holon_testkit::ports::says;
 
 #[tokio::test]
 async fn every_commit_with_events_is_news_of_the_newest() {

@@ -1,13 +1,13 @@
 //! What was kept to find a command goes only once its outcome is on record, and what nobody knows of is swept.
 
 use crate::house::{House, agent, briefs, prompt, until_event};
-use crate::ports::{calls, says};
 use crate::talk::{calling, with_task};
 use holon_domain::brief::BriefKind;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::TaskStatus;
 use holon_domain::transcript::TranscriptKind;
 use holon_engine::ports::KeptOutput;
+use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn a_boot_sweeps_each_home_against_its_tasks_and_the_call_in_hand() {
     let command = house.commands.next().await;
     let house = house.after_crash();
     let _host = house.start().await;
-    let told = house.commands.told();
+    let told = house.commands.log();
     let [(home, known)] = told.sweeps.try_into().expect("one home");
     assert_eq!(home, "/agents/main");
     for name in [task.name(), command.name()] {
@@ -126,7 +126,7 @@ async fn a_command_whose_result_was_on_record_before_a_crash_is_swept() {
     house.commands.forgets(1).await;
     let house = house.after_crash();
     let _host = house.start().await;
-    assert_eq!(house.commands.told().swept, [command.name()]);
+    assert_eq!(house.commands.log().swept, [command.name()]);
     let asked = house.model.next().await;
     assert!(crate::talk::results(&asked.request)[0].contains("built"));
     assert!(house.commands.is_quiet());

@@ -1,7 +1,5 @@
 //! A host on a database of its own, with everything around it in the hands of the test.
 
-use crate::ports::{Counting, Files, Homes, Model, VirtualClock};
-use crate::shims::{Process, Shims};
 use holon_core::invariant::{self, StoredFacts};
 use holon_domain::AgentId;
 use holon_domain::brief::BriefRecord;
@@ -15,6 +13,10 @@ use holon_engine::ports::Ports;
 use holon_engine::request::{Admitted, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig};
 use holon_store::{Db, Readers};
+use holon_testkit::ports::{
+    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, ScriptedFiles, ScriptedHomes,
+    ScriptedModel,
+};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
@@ -24,13 +26,13 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug)]
 pub(crate) struct House {
     dir: TempDir,
-    pub(crate) model: Arc<Model>,
+    pub(crate) model: Arc<ScriptedModel>,
     /// The commands, which outlive every host.
-    pub(crate) commands: Arc<Shims>,
-    pub(crate) files: Arc<Files>,
-    pub(crate) homes: Arc<Homes>,
-    pub(crate) clock: Arc<VirtualClock>,
-    pub(crate) entropy: Arc<Counting>,
+    pub(crate) commands: Arc<FakeCommands>,
+    pub(crate) files: Arc<ScriptedFiles>,
+    pub(crate) homes: Arc<ScriptedHomes>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) entropy: Arc<CountingEntropy>,
     models: ModelChain,
     /// Cancelled when this house's process crashes.
     gone: CancellationToken,
@@ -53,12 +55,12 @@ impl House {
 
     /// A house whose hosts ask these models.
     pub(crate) fn asking(models: ModelChain) -> Self {
-        let clock = Arc::new(VirtualClock::new());
+        let clock = Arc::<ManualClock>::default();
         Self {
             dir: TempDir::new().expect("a temporary directory"),
-            model: Arc::new(Model::new()),
-            commands: Shims::new(Arc::clone(&clock)),
-            files: Arc::new(Files::new()),
+            model: Arc::default(),
+            commands: FakeCommands::new(Arc::clone(&clock)),
+            files: Arc::default(),
             homes: Arc::default(),
             clock,
             entropy: Arc::default(),
@@ -97,10 +99,10 @@ impl House {
         };
         let ports = Ports {
             model: self.model.clone(),
-            command: Arc::new(Process {
-                shims: self.commands.clone(),
-                gone: self.gone.clone(),
-            }),
+            command: Arc::new(FakeCommandHost::new(
+                self.commands.clone(),
+                self.gone.clone(),
+            )),
             file: self.files.clone(),
             home: self.homes.clone(),
             clock: self.clock.clone(),
@@ -171,9 +173,9 @@ impl House {
         self.gone.cancel();
         let copy = Self {
             dir: TempDir::new().expect("a temporary directory"),
-            model: Arc::new(Model::new()),
+            model: Arc::default(),
             commands: self.commands.clone(),
-            files: Arc::new(Files::new()),
+            files: Arc::default(),
             homes: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

@@ -1,11 +1,11 @@
 //! Whom a running host asks: the chain, an agent's own choice, settings that change, and learned limits.
 
 use crate::house::{House, agent, briefs, prompt};
-use crate::ports::{calls, failure, says};
 use holon_domain::model::{
     ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelRef, ModelReply,
 };
 use holon_domain::provider::{LearnedLimits, PolicySource};
+use holon_testkit::ports::{calls, failure, says};
 use serde_json::json;
 
 fn model(text: &str) -> ModelRef {

@@ -1,10 +1,10 @@
 //! Patches: applied by the shell, proven after a crash where that can be done.
 
 use crate::house::{House, briefs, prompt};
-use crate::ports::{added, calls, says};
 use holon_domain::model::ConversationItem;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_engine::Host;
+use holon_testkit::ports::{added_file, calls, says};
 use serde_json::json;
 
 const PATCH: &str = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n";
@@ -44,7 +44,7 @@ async fn a_patch_is_applied_once_and_its_proof_is_kept_until_the_outcome_is_on_r
     let asked = house.files.patches.next().await;
     assert_eq!(asked.request.patch, PATCH);
     assert_eq!(*house.files.forgotten.borrow(), 0);
-    asked.answer(Ok(added("new.txt")));
+    asked.answer(Ok(added_file("new.txt")));
     assert_eq!(told(&house).await, ("A new.txt".to_owned(), false));
     briefs(&host, "main", 1).await;
     let mut forgotten = house.files.forgotten.subscribe();
@@ -71,7 +71,7 @@ async fn a_patch_that_is_not_well_formed_never_begins() {
 async fn after_a_crash_the_model_is_told_what_can_be_proven_of_a_patch() {
     let gone = ToolError::new(ToolErrorKind::NotStarted, "nothing was changed");
     for (proof, expected) in [
-        (Some(Ok(added("new.txt"))), "A new.txt"),
+        (Some(Ok(added_file("new.txt"))), "A new.txt"),
         (Some(Err(gone)), "not_started"),
         (None, "outcome_unknown"),
     ] {
@@ -102,7 +102,7 @@ async fn a_run_names_the_files_its_patches_changed() {
     house.model.next().await.answer(round);
     for _ in 0..2 {
         let asked = house.files.patches.next().await;
-        asked.answer(Ok(added("new.txt")));
+        asked.answer(Ok(added_file("new.txt")));
     }
     house.model.next().await.answer(says("added"));
     let response = waiting.await.expect("runs").expect("a response");

@@ -1,10 +1,10 @@
 //! Going down and coming up: in order, and not.
 
 use crate::house::{House, at_rest, briefs, create, prompt, until_event};
-use crate::ports::{added, calls, says};
 use crate::talk::results;
 use holon_domain::brief::BriefKind;
 use holon_engine::Error;
+use holon_testkit::ports::{added_file, calls, says};
 use serde_json::json;
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_patch_whose_turn_comes_while_the_host_goes_down_is_on_record_as_not_s
     house.model.next().await.answer(round);
     let patching = house.files.patches.next().await;
     let (down, ()) = tokio::join!(host.shut_down(), async {
-        patching.answer(Ok(added("one")));
+        patching.answer(Ok(added_file("one")));
     });
     down.expect("down");
     let _host = house.start().await;
@@ -85,7 +85,7 @@ async fn a_command_whose_turn_comes_while_the_host_goes_down_is_begun_by_the_nex
     house.model.next().await.answer(round);
     let patching = house.files.patches.next().await;
     let (down, ()) = tokio::join!(host.shut_down(), async {
-        patching.answer(Ok(added("one")));
+        patching.answer(Ok(added_file("one")));
     });
     down.expect("down");
     assert!(

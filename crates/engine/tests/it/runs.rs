@@ -1,7 +1,6 @@
 //! One-shot runs, by temporary and by named agents.
 
 use crate::house::{House, agent, briefs, prompt};
-use crate::ports::{calls, failure, says};
 use holon_domain::closure::WaitingReason;
 use holon_domain::limits;
 use holon_domain::message::AdmissionContext;
@@ -9,6 +8,7 @@ use holon_domain::model::ModelFailureKind;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_engine::request::RunRequest;
 use holon_engine::{Conduct, Error, Host, Scope};
+use holon_testkit::ports::{calls, failure, says};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 

@@ -1,7 +1,6 @@
 //! Stopping an agent in the middle of things.
 
 use crate::house::{House, agent, at_rest, briefs, prompt, try_prompt, until};
-use crate::ports::{calls, says};
 use crate::talk::{current, interjected, with_task};
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::BriefKind;
@@ -9,6 +8,7 @@ use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::message::Priority;
 use holon_domain::task::TaskStatus;
 use holon_engine::Error;
+use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,10 +1,9 @@
 //! What tests of commands and tasks say and hear: beginnings they share, and what a request tells the model.
 
 use crate::house::{House, briefs, prompt};
-use crate::ports::{calls, says};
-use crate::shims::Shim;
 use holon_domain::model::{ConversationItem, ModelRequest};
 use holon_engine::Host;
+use holon_testkit::ports::{FakeCommand, calls, says};
 use serde_json::{Value, json};
 
 /// A host whose agent `main` was answered with these calls.
@@ -16,12 +15,12 @@ pub(crate) async fn calling(house: &House, of: &[(&str, Value)]) -> Host {
 }
 
 /// A host whose agent `main` is at rest while a command of its runs as a task. A second has passed since.
-pub(crate) async fn with_task(house: &House, cmd: &str) -> (Host, Shim) {
+pub(crate) async fn with_task(house: &House, cmd: &str) -> (Host, FakeCommand) {
     with_task_of(house, json!({ "cmd": cmd, "yield_time_ms": 0 })).await
 }
 
 /// The same with all arguments of the command; it must not be waited for.
-pub(crate) async fn with_task_of(house: &House, command: Value) -> (Host, Shim) {
+pub(crate) async fn with_task_of(house: &House, command: Value) -> (Host, FakeCommand) {
     let host = calling(house, &[("ExecCommand", command)]).await;
     let task = house.commands.next().await;
     house.model.next().await.answer(says("it is started"));

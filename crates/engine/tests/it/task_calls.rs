@@ -1,16 +1,15 @@
 //! Calls about tasks that the shell performs: what a task printed, and what is written to it.
 
 use crate::house::{House, briefs, interject, prompt};
-use crate::ports::{Asked, calls, says};
-use crate::shims::Shim;
 use crate::talk::{interjected, results, with_task, with_task_of};
 use holon_domain::limits::CALLS_PER_ROUND;
 use holon_domain::model::{ModelFailure, ModelReply, ModelRequest};
 use holon_domain::task::TaskStatus;
 use holon_engine::Host;
+use holon_testkit::ports::{FakeCommand, PendingCall, calls, says};
 use serde_json::{Value, json};
 
-type AskedModel = Asked<ModelRequest, Result<ModelReply, ModelFailure>>;
+type AskedModel = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
 
 /// Has the agent make one call in a turn of its own.
 async fn call(house: &House, host: &Host, name: &str, input: Value) {
@@ -25,7 +24,7 @@ async fn result(house: &House) -> (AskedModel, String) {
     (asked, told)
 }
 
-fn output_of(task: &Shim, more: &Value) -> Value {
+fn output_of(task: &FakeCommand, more: &Value) -> Value {
     let mut input = json!({ "task_id": task.name() });
     let fields = input.as_object_mut().expect("an object");
     fields.extend(more.as_object().expect("an object").clone());

@@ -1,13 +1,13 @@
 //! Tasks and commands over the end of a host, in order and not: found again, told once, never begun twice.
 
 use crate::house::{House, agent, at_rest, briefs, events, prompt, status};
-use crate::ports::{calls, says};
 use crate::talk::{calling, current, interjected, results, with_task};
 use holon_domain::agent::Lifecycle::Stopped;
 use holon_domain::event::Event;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::TaskStatus;
 use holon_engine::Host;
+use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
 /// How one host follows another.
@@ -222,7 +222,7 @@ async fn a_drain_lets_go_of_commands_and_tasks_and_puts_nothing_on_record() {
     // A drain that had waited for them in vain would leave them followed.
     assert_eq!((command.followers(), task.followers()), ((0, 0), (0, 0)));
     assert!(!command.is_over() && !task.is_over());
-    assert!(house.commands.told().stops.is_empty());
+    assert!(house.commands.log().stops.is_empty());
     let after = (host.commits(), events(&host, "main").await.len());
     assert_eq!(after, before);
     assert_eq!(status(&host, "main").await, standing);
@@ -277,8 +277,8 @@ async fn the_stop_of_an_agent_goes_on_after_a_restart_and_ends_its_tasks_once() 
                 |event| matches!(event, Event::TaskStatusUpdated(moved) if moved.status.is_terminal()),
             );
             assert_eq!(ends.await, 1, "{how:?}");
-            assert_eq!(house.commands.told().stops.len(), 2, "{how:?}");
-            assert_eq!(house.commands.told().forgets.len(), 1, "{how:?}");
+            assert_eq!(house.commands.log().stops.len(), 2, "{how:?}");
+            assert_eq!(house.commands.log().forgets.len(), 1, "{how:?}");
             house.is_sound("main").await;
         }
     }

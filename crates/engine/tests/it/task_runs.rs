@@ -1,7 +1,6 @@
 //! One-shot runs whose commands go on as tasks: what belongs to the answer, and what ends with the run.
 
 use crate::house::{House, agent, briefs};
-use crate::ports::{calls, failure, says};
 use crate::runs::{request, run};
 use crate::talk::{current, interjected};
 use holon_domain::AgentId;
@@ -9,6 +8,7 @@ use holon_domain::limits::{CALLS_PER_ROUND, TASK_STOP_GRACE_MS, TASKS_PER_AGENT}
 use holon_domain::model::ModelFailureKind;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_engine::request::RunRequest;
+use holon_testkit::ports::{calls, failure, says};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -54,7 +54,7 @@ async fn a_temporary_run_is_answered_once_the_end_of_its_task_was_told() {
     assert_eq!(told["task"]["output_preview"], "all built");
     host.shut_down().await.expect("goes down");
     assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
-    assert!(house.commands.told().stops.is_empty(), "it had ended");
+    assert!(house.commands.log().stops.is_empty(), "it had ended");
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn a_temporary_run_that_fails_ends_its_task_first_and_tells_how_that_ended
     let told = &response.tasks[0];
     assert_eq!(told["task"]["status"], "cancelled");
     assert_eq!(told["stopped_with_run"], true);
-    let stops = house.commands.told().stops;
+    let stops = house.commands.log().stops;
     let asked = [(task.name().to_owned(), TASK_STOP_GRACE_MS)];
     assert_eq!(stops, asked, "it may clear up");
     host.shut_down().await.expect("goes down");
@@ -281,7 +281,7 @@ async fn a_named_agents_run_is_answered_at_once_and_its_task_goes_on() {
     task.ends("built");
     house.model.next().await.answer(says("it is built"));
     assert_eq!(briefs(&host, "helper", 2).await[1].text, "it is built");
-    assert!(house.commands.told().stops.is_empty());
+    assert!(house.commands.log().stops.is_empty());
 }
 
 #[tokio::test]
@@ -303,7 +303,7 @@ async fn a_run_that_does_not_wait_for_its_tasks_is_answered_at_once_and_ends_the
     house.model.next().await.answer(says("it runs"));
     assert_eq!(words(waiting.await), "it runs");
     host.shut_down().await.expect("goes down");
-    let stops = house.commands.told().stops;
+    let stops = house.commands.log().stops;
     assert_eq!(stops.len(), 1, "{} is stopped", server.name());
 }
 
@@ -451,6 +451,6 @@ async fn a_host_that_goes_down_with_its_caller_ends_the_tasks_of_a_temporary_run
     waiting.abort();
     assert!(waiting.await.is_err(), "nobody waits any more");
     host.shut_down().await.expect("goes down");
-    assert_eq!(house.commands.told().stops.len(), 1, "{}", server.name());
+    assert_eq!(house.commands.log().stops.len(), 1, "{}", server.name());
     assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
 }

@@ -1,12 +1,12 @@
 //! Tasks over the shell: how their end is told, once, and how they are stopped.
 
 use crate::house::{House, at_rest, briefs, events, prompt, until, until_event};
-use crate::ports::{calls, says};
 use crate::talk::{current, interjected, results, with_task};
 use holon_domain::event::Event;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::TaskStatus;
 use holon_engine::Host;
+use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
 /// How many results of tasks were queued.
@@ -212,7 +212,7 @@ async fn a_second_request_to_stop_is_by_force_and_a_third_finds_it_over() {
     let told = &results(&last.request)[2];
     assert!(told.contains("over already"), "{told}");
     assert!(told.contains("\"stop_requested\":false"), "{told}");
-    assert_eq!(house.commands.told().stops.len(), 2);
+    assert_eq!(house.commands.log().stops.len(), 2);
     last.answer(says("gone"));
     at_rest(&host, "main").await;
     house.is_sound("main").await;

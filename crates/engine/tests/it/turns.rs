@@ -1,12 +1,12 @@
 //! Turns over the shell: interjections, pauses, rests, and what a request holds.
 
 use crate::house::{House, agent, at_rest, briefs, events, interject, prompt, until, until_event};
-use crate::ports::{calls, failure, reply, says};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
 use holon_domain::model::{ConversationItem, ModelFailureKind, StopReason};
 use holon_engine::request::CreateAgent;
+use holon_testkit::ports::{calls, failure, reply, says};
 use serde_json::json;
 
 #[tokio::test]

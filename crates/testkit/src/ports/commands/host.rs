@@ -1,6 +1,7 @@
-//! The commands as a host sees them. A process that crashed sees and does nothing more.
+//! The commands as a host sees them. After its crash a host sees and does nothing more.
 
-use super::{Command, OnInput, OnQuestion, OnStop, Shims, Standing, State};
+use super::command::{Command, CommandState, OnInput, OnLivenessCheck, OnStop};
+use super::{FakeCommands, State};
 use async_trait::async_trait;
 use holon_domain::command::{CommandEnd, CommandFailure, CommandRunning, StreamPart, TaskPrinted};
 use holon_domain::intent::{TaskInput, TaskOutput};
@@ -11,25 +12,28 @@ use holon_engine::ports::{
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// One host's way to the commands.
+/// The port of one host to the commands.
 #[derive(Debug, Clone)]
-pub(crate) struct Process {
-    pub(crate) shims: Arc<Shims>,
-    /// Cancelled when the process crashes.
-    pub(crate) gone: CancellationToken,
+pub struct FakeCommandHost {
+    commands: Arc<FakeCommands>,
+    gone: CancellationToken,
 }
 
-/// Somebody waits for a command, as long as this lives.
+/// Counts a waiting caller for as long as it lives.
 struct Waiting {
-    shims: Arc<Shims>,
+    commands: Arc<FakeCommands>,
     name: String,
     count: fn(&mut Command) -> &mut usize,
 }
 
 impl Waiting {
-    fn new(shims: &Arc<Shims>, name: &str, count: fn(&mut Command) -> &mut usize) -> Self {
+    fn new(
+        commands: &Arc<FakeCommands>,
+        name: &str,
+        count: fn(&mut Command) -> &mut usize,
+    ) -> Self {
         let waiting = Self {
-            shims: Arc::clone(shims),
+            commands: Arc::clone(commands),
             name: name.to_owned(),
             count,
         };
@@ -38,7 +42,7 @@ impl Waiting {
     }
 
     fn add(&self, by: isize) {
-        self.shims.change(|state| {
+        self.commands.change(|state| {
             if let Some(command) = state.commands.get_mut(&self.name) {
                 let count = (self.count)(command);
                 *count = count.saturating_add_signed(by);
@@ -71,12 +75,10 @@ impl State {
                 && known.order.command.cmd == order.command.cmd
                 && known.order.when_late == order.when_late;
             if !same {
-                self.told
-                    .wrong
-                    .push(format!("{name} is another: {order:?}"));
+                self.log.wrong.push(format!("{name} is another: {order:?}"));
             }
             if known.forgotten.is_some() {
-                self.told.wrong.push(format!("{name} was begun twice"));
+                self.log.wrong.push(format!("{name} was begun twice"));
             }
             return Ok(());
         }
@@ -87,14 +89,14 @@ impl State {
     }
 }
 
-impl Shims {
-    async fn over(&self, name: &str) -> Standing {
+impl FakeCommands {
+    async fn over(&self, name: &str) -> CommandState {
         self.until(|state| match state.found(name) {
-            Some(command) => match &command.standing {
-                Standing::Runs => None,
+            Some(command) => match &command.state {
+                CommandState::Runs => None,
                 over => Some(over.clone()),
             },
-            None => Some(Standing::Lost("it was never started".to_owned())),
+            None => Some(CommandState::Lost("it was never started".to_owned())),
         })
         .await
     }
@@ -114,7 +116,7 @@ impl Shims {
                 })),
                 WhenLate::IsStopped => {
                     command.end(CommandEnd::TimedOut, now);
-                    run_of(command.standing.clone())
+                    run_of(command.state.clone())
                 }
             }
         })
@@ -132,10 +134,10 @@ impl Shims {
             stderr: Default::default(),
         };
         match self.over(name).await {
-            Standing::Ended(output) => TaskReport::Ended(output),
-            Standing::NotStarted(failure) => lost(failure.to_string()),
-            Standing::Lost(reason) => lost(reason),
-            Standing::Runs => lost("it runs and is over".to_owned()),
+            CommandState::Ended(output) => TaskReport::Ended(output),
+            CommandState::NotStarted(failure) => lost(failure.to_string()),
+            CommandState::Lost(reason) => lost(reason),
+            CommandState::Runs => lost("it runs and is over".to_owned()),
         }
     }
 
@@ -143,7 +145,7 @@ impl Shims {
         let now = self.clock.now();
         self.change(|state| {
             if let Some(command) = state.commands.get_mut(name)
-                && matches!(command.standing, Standing::Runs)
+                && matches!(command.state, CommandState::Runs)
             {
                 command.end(CommandEnd::Signalled { signal }, now);
             }
@@ -154,13 +156,13 @@ impl Shims {
     async fn end(&self, name: &str, grace_ms: u64) {
         let now = self.clock.now();
         let on_stop = self.change(|state| {
-            state.told.stops.push((name.to_owned(), grace_ms));
+            state.log.stops.push((name.to_owned(), grace_ms));
             if !state.commands.contains_key(name) {
                 state.barred.insert(name.to_owned());
             }
             let command = state.commands.get_mut(name);
             let command = command.filter(|command| command.forgotten.is_none())?;
-            if matches!(command.standing, Standing::Runs) {
+            if matches!(command.state, CommandState::Runs) {
                 match command.on_stop {
                     OnStop::IsDone => command.end(CommandEnd::Exited { status: 0 }, now),
                     OnStop::Ends | OnStop::OutlivesItsGrace | OnStop::Clings => {
@@ -184,15 +186,15 @@ impl Shims {
     }
 }
 
-fn run_of(standing: Standing) -> Result<CommandRun, CommandFailure> {
-    match standing {
-        Standing::Ended(output) => Ok(CommandRun::Ended(output)),
-        Standing::NotStarted(failure) => Err(failure),
-        Standing::Lost(reason) => Err(CommandFailure::Lost {
+fn run_of(state: CommandState) -> Result<CommandRun, CommandFailure> {
+    match state {
+        CommandState::Ended(output) => Ok(CommandRun::Ended(output)),
+        CommandState::NotStarted(failure) => Err(failure),
+        CommandState::Lost(reason) => Err(CommandFailure::Lost {
             reason,
             output_tail: String::new(),
         }),
-        Standing::Runs => Err(CommandFailure::Cancelled),
+        CommandState::Runs => Err(CommandFailure::Cancelled),
     }
 }
 
@@ -208,8 +210,14 @@ fn part(command: &Command, text: &str, ending: &str, after: Option<u64>) -> Stre
     }
 }
 
-impl Process {
-    /// Does something, unless the process is gone: then nothing more comes of it.
+impl FakeCommandHost {
+    /// A port to these commands. When `gone` is cancelled the host counts as crashed, and its calls never return.
+    #[must_use]
+    pub fn new(commands: Arc<FakeCommands>, gone: CancellationToken) -> Self {
+        Self { commands, gone }
+    }
+
+    /// Does the work unless the host has crashed; then it never returns.
     async fn living<T>(&self, work: impl Future<Output = T>) -> T {
         tokio::select! {
             biased;
@@ -220,9 +228,9 @@ impl Process {
 }
 
 #[async_trait]
-impl CommandHost for Process {
+impl CommandHost for FakeCommandHost {
     async fn was_begun(&self, key: &CommandKey) -> bool {
-        let begun = async { self.shims.look(|state| state.found(&key.name).is_some()) };
+        let begun = async { self.commands.look(|state| state.found(&key.name).is_some()) };
         self.living(begun).await
     }
 
@@ -231,27 +239,27 @@ impl CommandHost for Process {
         order: CommandOrder,
         cancel: CancellationToken,
     ) -> Result<CommandRun, CommandFailure> {
-        let (shims, name) = (&self.shims, &order.key.name);
+        let (commands, name) = (&self.commands, &order.key.name);
         let run = async {
-            shims.change(|state| state.claim(&order, shims.clock.as_ref()))?;
-            let _waiting = Waiting::new(shims, name, |command| &mut command.callers);
-            let began = shims.look(|state| state.commands.get(name).map(|found| found.began));
+            commands.change(|state| state.claim(&order, commands.clock.as_ref()))?;
+            let _waiting = Waiting::new(commands, name, |command| &mut command.callers);
+            let began = commands.look(|state| state.commands.get(name).map(|found| found.began));
             let began = began.expect("it was begun");
             tokio::select! {
                 biased;
-                over = shims.over(name) => run_of(over),
+                over = commands.over(name) => run_of(over),
                 () = cancel.cancelled() => {
-                    let now = shims.clock.now();
-                    shims.change(|state| {
+                    let now = commands.clock.now();
+                    commands.change(|state| {
                         let command = state.commands.get_mut(name).expect("it was begun");
                         if command.outruns {
                             command.end(CommandEnd::Exited { status: 0 }, now);
                         }
-                        run_of(command.standing.clone())
+                        run_of(command.state.clone())
                     })
                 }
-                () = shims.clock.sleep_until(began.plus_millis(order.command.yield_time_ms)) => {
-                    shims.late(&order)
+                () = commands.clock.sleep_until(began.plus_millis(order.command.yield_time_ms)) => {
+                    commands.late(&order)
                 }
             }
         };
@@ -259,12 +267,12 @@ impl CommandHost for Process {
     }
 
     async fn is_alive(&self, key: &CommandKey) -> bool {
-        let alive = self.shims.until(|state| match state.found(&key.name) {
-            Some(command) if matches!(command.standing, Standing::Runs) => {
-                match command.on_question {
-                    OnQuestion::Answers => Some(true),
-                    OnQuestion::IsSilent => Some(false),
-                    OnQuestion::KeepsWaiting => None,
+        let alive = self.commands.until(|state| match state.found(&key.name) {
+            Some(command) if matches!(command.state, CommandState::Runs) => {
+                match command.on_liveness_check {
+                    OnLivenessCheck::Answers => Some(true),
+                    OnLivenessCheck::IsSilent => Some(false),
+                    OnLivenessCheck::KeepsWaiting => None,
                 }
             }
             Some(_) | None => Some(false),
@@ -273,14 +281,14 @@ impl CommandHost for Process {
     }
 
     async fn watch(&self, key: &CommandKey) -> TaskReport {
-        let _waiting = Waiting::new(&self.shims, &key.name, |command| &mut command.watchers);
-        self.living(self.shims.report(&key.name)).await
+        let _waiting = Waiting::new(&self.commands, &key.name, |command| &mut command.watchers);
+        self.living(self.commands.report(&key.name)).await
     }
 
     async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport {
         let stopped = async {
-            self.shims.end(&key.name, grace_ms).await;
-            self.shims.report(&key.name).await
+            self.commands.end(&key.name, grace_ms).await;
+            self.commands.report(&key.name).await
         };
         self.living(stopped).await
     }
@@ -291,7 +299,7 @@ impl CommandHost for Process {
             taken: 0,
         };
         let taken = async {
-            let on_input = self.shims.change(|state| {
+            let on_input = self.commands.change(|state| {
                 let command = state.commands.get_mut(&key.name)?;
                 command.asked.push(input.number);
                 let given = &mut command.given;
@@ -318,7 +326,7 @@ impl CommandHost for Process {
         _max_bytes: usize,
     ) -> Result<TaskPrinted, String> {
         let printed = async {
-            self.shims.change(|state| {
+            self.commands.change(|state| {
                 let command = state.commands.get_mut(&key.name);
                 let kept = command.filter(|found| found.forgotten != Some(KeptOutput::Dropped));
                 let command = kept.ok_or_else(|| "its output is not kept".to_owned())?;
@@ -340,11 +348,11 @@ impl CommandHost for Process {
 
     async fn forget(&self, key: &CommandKey, output: KeptOutput) {
         let forgotten = async {
-            let told = (key.name.clone(), output);
-            self.shims.change(|state| state.told.forgets.push(told));
+            let log = (key.name.clone(), output);
+            self.commands.change(|state| state.log.forgets.push(log));
             let free = |state: &mut State| (!state.holds_forgets).then_some(());
-            self.shims.until(free).await;
-            self.shims.change(|state| {
+            self.commands.until(free).await;
+            self.commands.change(|state| {
                 if let Some(command) = state.commands.get_mut(&key.name) {
                     command.forgotten = Some(output);
                 }
@@ -355,14 +363,14 @@ impl CommandHost for Process {
 
     async fn sweep(&self, agent_home: &str, known: &[String]) {
         let swept = async {
-            self.shims.change(|state| {
-                let told = (agent_home.to_owned(), known.to_vec());
-                state.told.sweeps.push(told);
+            self.commands.change(|state| {
+                let log = (agent_home.to_owned(), known.to_vec());
+                state.log.sweeps.push(log);
                 for (name, command) in &mut state.commands {
                     let here = command.order.key.agent_home == agent_home;
                     if here && command.forgotten.is_none() && !known.contains(name) {
                         command.forgotten = Some(KeptOutput::Kept);
-                        state.told.swept.push(name.clone());
+                        state.log.swept.push(name.clone());
                     }
                 }
             });

@@ -1,0 +1,28 @@
+//! Fake implementations of the engine's ports, for tests that run a host without a world behind it.
+//!
+//! Two kinds. The scripted ones put the test in charge: a call waits until the test answers it, the clock moves when
+//! the test moves it, and a command ends when the test says so. The instant ones ([`FixedModel`], [`InstantPorts`])
+//! answer every call at once, for measurements and for tests that are about something else.
+//!
+//! Unit tests inside the engine cannot use these: there the engine under test and the engine this crate links are two
+//! crates with two sets of traits.
+
+mod clock;
+mod commands;
+mod entropy;
+mod file;
+mod home;
+mod instant;
+mod model;
+mod pending;
+
+pub use clock::ManualClock;
+pub use commands::{CommandLog, FakeCommand, FakeCommandHost, FakeCommands};
+pub use entropy::CountingEntropy;
+pub use file::{ScriptedFiles, added_file};
+pub use home::ScriptedHomes;
+pub use instant::InstantPorts;
+pub use model::{
+    FixedModel, SMALL_POLICY, ScriptedModel, WIDE_POLICY, calls, failure, reply, says,
+};
+pub use pending::{CallQueue, PendingCall};

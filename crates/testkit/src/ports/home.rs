@@ -1,0 +1,57 @@
+//! Homes that exist in word only.
+
+use async_trait::async_trait;
+use holon_domain::AgentId;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_engine::ports::HomeHost;
+use holon_engine::request::WorkspaceChoice;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tokio::sync::watch;
+
+/// Homes that are made and removed at once, unless the test holds them. Every workspace is the agent's home.
+#[derive(Debug, Default)]
+pub struct ScriptedHomes {
+    /// How many homes were removed.
+    pub removed: AtomicU64,
+    /// Whether removing a home fails.
+    pub stuck: AtomicBool,
+    held: watch::Sender<bool>,
+}
+
+impl ScriptedHomes {
+    /// While held, making and removing homes waits.
+    pub fn hold(&self, hold: bool) {
+        self.held.send_replace(hold);
+    }
+
+    async fn wait_while_held(&self) {
+        let mut held = self.held.subscribe();
+        let free = held.wait_for(|held| !held).await;
+        free.expect("the homes keep a sender of their own");
+    }
+}
+
+#[async_trait]
+impl HomeHost for ScriptedHomes {
+    async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        self.wait_while_held().await;
+        Ok(())
+    }
+
+    async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        self.wait_while_held().await;
+        if self.stuck.load(Ordering::Relaxed) {
+            return Err("a file in it belongs to somebody else".to_owned());
+        }
+        self.removed.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn workspace(
+        &self,
+        _choice: &WorkspaceChoice,
+        agent_home: &str,
+    ) -> Result<WorkspaceEntry, String> {
+        Ok(WorkspaceEntry::agent_home(agent_home))
+    }
+}

@@ -1,0 +1,93 @@
+//! Commands and files that are done at once and leave nothing behind.
+
+use async_trait::async_trait;
+use holon_domain::CallId;
+use holon_domain::command::{
+    CapturedStream, CommandEnd, CommandFailure, CommandOutput, TaskPrinted,
+};
+use holon_domain::file_change::PatchApplied;
+use holon_domain::intent::{ApplyPatch, TaskInput, TaskOutput};
+use holon_domain::task::TaskReport;
+use holon_domain::tool::ToolError;
+use holon_engine::ports::{
+    CommandContext, CommandHost, CommandKey, CommandOrder, CommandRun, FileHost, InputRefused,
+    KeptOutput,
+};
+use tokio_util::sync::CancellationToken;
+
+/// A host of commands and of files: every command exits with status 0 and prints nothing, every patch applies and
+/// changes nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InstantPorts;
+
+fn silent_success() -> CommandOutput {
+    CommandOutput {
+        end: CommandEnd::Exited { status: 0 },
+        stdout: CapturedStream::default(),
+        stderr: CapturedStream::default(),
+        duration_ms: 0,
+        leftovers: 0,
+        survivors: 0,
+        stopped: false,
+    }
+}
+
+#[async_trait]
+impl CommandHost for InstantPorts {
+    async fn was_begun(&self, _: &CommandKey) -> bool {
+        false
+    }
+    async fn run(
+        &self,
+        _: CommandOrder,
+        _: CancellationToken,
+    ) -> Result<CommandRun, CommandFailure> {
+        Ok(CommandRun::Ended(silent_success()))
+    }
+    async fn is_alive(&self, _: &CommandKey) -> bool {
+        false
+    }
+    async fn watch(&self, _: &CommandKey) -> TaskReport {
+        TaskReport::Ended(silent_success())
+    }
+    async fn stop(&self, _: &CommandKey, _: u64) -> TaskReport {
+        TaskReport::Ended(CommandOutput {
+            stopped: true,
+            ..silent_success()
+        })
+    }
+    async fn input(&self, _: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
+        Ok(input.input.len() as u64)
+    }
+    async fn printed(
+        &self,
+        _: &CommandKey,
+        _: &TaskOutput,
+        _: usize,
+    ) -> Result<TaskPrinted, String> {
+        Ok(TaskPrinted::default())
+    }
+    async fn forget(&self, _: &CommandKey, _: KeptOutput) {}
+    async fn sweep(&self, _: &str, _: &[String]) {}
+}
+
+#[async_trait]
+impl FileHost for InstantPorts {
+    async fn apply_patch(
+        &self,
+        _: CommandContext,
+        _: CallId,
+        _: ApplyPatch,
+    ) -> Result<PatchApplied, ToolError> {
+        Ok(PatchApplied::default())
+    }
+    async fn settle_patch(
+        &self,
+        _: &str,
+        _: &CallId,
+        _: &ApplyPatch,
+    ) -> Option<Result<PatchApplied, ToolError>> {
+        None
+    }
+    async fn forget_patch(&self, _: &str, _: &CallId) {}
+}
