@@ -1,10 +1,11 @@
 //! What happens next: operators, outsiders, the clock, the disk and the process, by the dice.
 
+use crate::flight::Flight;
 use crate::known::Known;
 use crate::plan::Fault;
 use crate::rng::Rng;
 use crate::violation::{Verdict, ensure, stored};
-use crate::world::{Flight, Sent, World};
+use crate::world::{Sent, World};
 use holon_core::{Input, Reply};
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::Refusal;

@@ -1,11 +1,11 @@
 //! The process ends, in order or not, and another takes over what was committed.
 
-use crate::cast::home_of;
-use crate::errand::key_of;
+use crate::flight::Flight;
+use crate::keys::{home_of, key_of};
 use crate::plan::Fault;
 use crate::rng::Rng;
 use crate::violation::{Verdict, stored, violation};
-use crate::world::{Flight, World, describe, refused_by_store};
+use crate::world::{World, describe, refused_by_store};
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
 use holon_domain::effect::{Effect, EffectRecord};

@@ -1,11 +1,11 @@
 //! Calls about commands and tasks that a simulated model makes: long ones, several in a row, and what it does with
 //! tasks, its own and those of others.
 
-use crate::provider::{Asked, call};
+use crate::request::Asked;
 use crate::rng::Rng;
 use holon_domain::TaskId;
-use holon_domain::model::ReplyBlock;
-use serde_json::json;
+use holon_domain::model::{ReplyBlock, RequestedCall};
+use serde_json::{Value, json};
 
 /// A round about tasks: a few calls, a talk with one, or its end.
 pub(crate) fn round(asked: Asked<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
@@ -103,4 +103,13 @@ fn named(tasks: &[TaskId], dice: &mut Rng) -> String {
     };
     let found = tasks.get(dice.index(among));
     found.map_or(none, ToString::to_string)
+}
+
+/// A call as a model makes it.
+pub(crate) fn call(name: &str, input: Value) -> ReplyBlock {
+    ReplyBlock::Call(RequestedCall {
+        provider_id: Some("theirs".to_owned()),
+        name: name.to_owned(),
+        input,
+    })
 }

@@ -1,6 +1,7 @@
 //! Who is there: agents are made, configured, stopped, started and removed.
 
 use crate::act::name_of;
+use crate::keys::home_of;
 use crate::violation::{Verdict, ensure};
 use crate::world::{Sent, World};
 use holon_core::input::NewAgent;
@@ -107,11 +108,6 @@ impl World {
             )
         })
     }
-}
-
-/// Where an agent's home is.
-pub(crate) fn home_of(id: &AgentId) -> String {
-    format!("/agents/{id}")
 }
 
 fn new_agent(identity: AgentIdentity) -> NewAgent {

@@ -1,6 +1,6 @@
 //! What happened in a run. Rules that were never put to the test prove nothing, so what was reached is counted.
 
-use crate::tasks::{flag, says};
+use crate::envelope::{flag, says};
 use holon_domain::agent::AgentRecord;
 use holon_domain::event::Event;
 use holon_domain::tool::ToolEnvelope;

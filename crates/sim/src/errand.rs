@@ -2,11 +2,12 @@
 //!
 //! As the shell does it, but with the simulated world: a step ends wherever the host could die.
 
-use crate::perform::Step;
+use crate::flight::{Flight, Stage, Step};
+use crate::keys::key_of;
 use crate::plan::Fault;
-use crate::provider::Mood;
+use crate::request::Mood;
 use crate::violation::{Verdict, ensure, stored};
-use crate::world::{Flight, Stage, World};
+use crate::world::World;
 use holon_core::{Input, Stamp};
 use holon_domain::block::ToolCall;
 use holon_domain::effect::{Effect, EffectRecord};
@@ -14,7 +15,7 @@ use holon_domain::intent::{HostAction, TaskInput, TaskOutput};
 use holon_domain::task::{CommandTaskSpec, TaskRecord};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, CallId, TaskId};
+use holon_domain::{AgentId, TaskId};
 use holon_engine::ports::CommandKey;
 use holon_tools::exec_command_batch::ItemOutcome;
 use holon_tools::{task_input, task_output};
@@ -189,18 +190,6 @@ impl Flight {
             | Effect::StopTask { .. }
             | Effect::RemoveHome => false,
         }
-    }
-}
-
-/// By what the command of a task is found.
-pub(crate) fn key_of(home: &str, task: &TaskRecord) -> CommandKey {
-    match task.command() {
-        Some(spec) => CommandKey::of_call(home, &spec.call_id),
-        None => CommandKey {
-            agent_home: home.to_owned(),
-            name: task.id.to_string(),
-            call: CallId::from_stored("none"),
-        },
     }
 }
 

@@ -1,12 +1,11 @@
 //! Watching and stopping the commands of tasks, step by step.
 
-use crate::cast::home_of;
 use crate::command::{Command, State};
-use crate::errand::key_of;
-use crate::perform::Step;
-use crate::provider::Mood;
+use crate::flight::{Flight, Stage, Step};
+use crate::keys::{home_of, key_of, keys_of};
+use crate::request::Mood;
 use crate::violation::{Verdict, ensure};
-use crate::world::{Flight, Stage, World};
+use crate::world::World;
 use holon_core::{Input, Stamp};
 use holon_domain::TaskId;
 use holon_domain::command::CommandOutput;
@@ -115,16 +114,6 @@ impl World {
         };
         let endless = |command: &Command| command.runs() && command.will_end().is_none();
         Ok(self.bench.commands.get(&key).is_some_and(endless))
-    }
-}
-
-/// By what the commands of a task are found: one, or several.
-pub(crate) fn keys_of(task: &TaskRecord, key: &CommandKey) -> Vec<CommandKey> {
-    match task.command().and_then(|spec| spec.batch_items) {
-        None => vec![key.clone()],
-        Some(items) => (1..=items as usize)
-            .map(|number| key.item(number))
-            .collect(),
     }
 }
 

@@ -1,13 +1,15 @@
 //! Performing effects step by step, so that anything can happen between asking and answering, running and reporting.
 
 use crate::act::name_of;
-use crate::cast::home_of;
 use crate::errand::Errand;
+use crate::flight::{Flight, Stage, Step};
 use crate::follow::Stop;
+use crate::keys::home_of;
 use crate::plan::Fault;
-use crate::provider::{self, Asked, Mood};
+use crate::provider;
+use crate::request::{Asked, Mood};
 use crate::violation::{Verdict, ensure, stored};
-use crate::world::{Flight, Stage, World};
+use crate::world::World;
 use holon_core::input::{ContextSize, RoundTiming};
 use holon_core::{Input, Reply, RoundAnswer, Stamp};
 use holon_domain::effect::{Effect, EffectRecord};
@@ -17,27 +19,6 @@ use holon_domain::log::{FrameRecord, InterjectionBoundary};
 use holon_domain::model::{ModelReply, ReplyBlock};
 use holon_domain::queue::QueueEntry;
 use holon_engine::ports::CommandKey;
-
-/// How far an effect came in one step.
-#[derive(Debug)]
-pub(crate) enum Step {
-    /// It goes on.
-    GoesOn(Flight),
-    /// This is its outcome.
-    Outcome(Input),
-    /// Nobody needs one.
-    Nothing,
-}
-
-impl Step {
-    /// An effect that got this far.
-    pub(crate) fn on(record: &EffectRecord, stage: Stage) -> Self {
-        Self::GoesOn(Flight {
-            record: record.clone(),
-            stage,
-        })
-    }
-}
 
 impl World {
     /// Takes an effect one step further. It has been taken out of the hands of the process; what goes on is put back.

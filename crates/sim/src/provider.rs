@@ -1,37 +1,13 @@
 //! The simulated provider: every kind of answer and failure a model can come back with, by the dice.
 
-use crate::calls;
-use crate::plan::{Fault, Plan};
+use crate::calls::{self, call};
+use crate::plan::Fault;
+use crate::request::{Asked, Mood};
 use crate::rng::Rng;
-use holon_domain::TaskId;
 use holon_domain::attempt::TokenUsage;
-use holon_domain::model::{
-    ModelFailure, ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason,
-};
+use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ReplyBlock, StopReason};
 use holon_domain::provider::LearnedLimits;
 use serde_json::{Value, json};
-
-/// Whether the model makes trouble or only talks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mood {
-    /// Calls tools, fails, is cut off.
-    Busy,
-    /// Says one thing and is done; so that everything settles.
-    Calm,
-}
-
-/// A request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) mood: Mood,
-    /// Answers that were cut off in a row; the next is likely to be as well.
-    pub(crate) cut_off: u32,
-    /// Tasks there are, those of the agent that are not over first.
-    pub(crate) tasks: &'a [TaskId],
-    /// How many of the first are not over.
-    pub(crate) active: usize,
-}
 
 /// One attempt at one round.
 ///
@@ -136,14 +112,6 @@ fn words(dice: &mut Rng) -> ReplyBlock {
     ReplyBlock::Text {
         text: format!("words {}", dice.below(1_000_000)),
     }
-}
-
-pub(crate) fn call(name: &str, input: Value) -> ReplyBlock {
-    ReplyBlock::Call(RequestedCall {
-        provider_id: Some("theirs".to_owned()),
-        name: name.to_owned(),
-        input,
-    })
 }
 
 fn sleep(dice: &mut Rng) -> Value {

@@ -1,7 +1,7 @@
 //! One run of one plan: trouble first, then calm, then nothing may be left to do.
 
-use crate::cast::home_of;
 use crate::coverage::Coverage;
+use crate::keys::home_of;
 use crate::plan::Plan;
 use crate::trace::{Keep, Trace};
 use crate::violation::{Verdict, Violation, ensure};

@@ -2,7 +2,7 @@
 //! said; nothing after an end. Written from the contract, not from the code it checks.
 
 use crate::command::Command;
-use crate::tasks::says;
+use crate::envelope::says;
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, violation};
 use holon_domain::agent::AgentRecord;

@@ -2,8 +2,7 @@
 
 use crate::command::State;
 use crate::coverage::Coverage;
-use crate::errand::key_of;
-use crate::follow::keys_of;
+use crate::keys::{key_of, keys_of};
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, violation};
 use holon_domain::command::CommandEnd;

@@ -6,7 +6,8 @@
 
 use crate::command::Command;
 use crate::coverage::Coverage;
-use crate::errand::key_of;
+use crate::envelope::{flag, says};
+use crate::keys::key_of;
 use crate::task_rules::{Beginning, begins, count_end, is_true, moves};
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure};
@@ -16,7 +17,7 @@ use holon_domain::block::ToolCall;
 use holon_domain::event::Event;
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::task::{TaskRecord, TaskStatus};
-use holon_domain::tool::{ToolEnvelope, ToolErrorKind, ToolOutcome};
+use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
 use holon_domain::{CallId, MessageId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -337,24 +338,6 @@ impl Ledger {
     }
 }
 
-/// A word of a result.
-pub(crate) fn says<'a>(envelope: &'a ToolEnvelope, field: &str) -> Option<&'a str> {
-    match &envelope.outcome {
-        ToolOutcome::Success { result } => result.get(field)?.as_str(),
-        ToolOutcome::Error { .. } => None,
-    }
-}
-
 fn asked_to_stop(envelope: &ToolEnvelope) -> bool {
     flag(envelope, "stop_requested")
-}
-
-/// A flag of a result.
-pub(crate) fn flag(envelope: &ToolEnvelope, field: &str) -> bool {
-    match &envelope.outcome {
-        ToolOutcome::Success { result } => {
-            result.get(field).and_then(serde_json::Value::as_bool) == Some(true)
-        }
-        ToolOutcome::Error { .. } => false,
-    }
 }

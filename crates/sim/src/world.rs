@@ -3,10 +3,11 @@
 //! Commits go through the real store in memory. Work of a commit is begun only if its process lives to see it; what
 //! was in flight is lost with it. The oracle looks at every commit.
 
-use crate::cast::home_of;
+use crate::flight::{Flight, Stage};
+use crate::keys::home_of;
 use crate::model::Model;
 use crate::plan::{Fault, Plan};
-use crate::provider::Mood;
+use crate::request::Mood;
 use crate::rng::Rng;
 use crate::tools::Bench;
 use crate::trace::Trace;
@@ -16,38 +17,14 @@ use holon_core::{HostFacts, Input, Reply};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::AfterRestart;
 use holon_domain::model::{ModelChain, ModelRef};
-use holon_domain::queue::QueueEntry;
 use holon_domain::{AgentId, CallId, Timestamp};
 use holon_engine::SharedFacts;
 use holon_engine::kernel::{Handled, Kernel, Refusal, Work};
 use holon_store::{Db, DueRow, WriteError};
-use holon_tools::exec_command_batch::ItemOutcome;
 use std::collections::BTreeSet;
 
 /// When every run begins.
 const BEGINNING: i64 = 1_800_000_000_000;
-
-/// How far an effect got.
-#[derive(Debug, Clone)]
-pub(crate) enum Stage {
-    /// Nothing happened yet.
-    Begun,
-    /// The request is out; it holds these queued messages.
-    Asked(Vec<QueueEntry>),
-    /// A call waits for what it began; these of its several commands are over.
-    Waits(Vec<ItemOutcome>),
-    /// A command was asked to end and has its time to.
-    AskedToEnd,
-    /// It is done; nobody knows yet.
-    Done(Box<Input>),
-}
-
-/// An effect in the hands of the process.
-#[derive(Debug, Clone)]
-pub(crate) struct Flight {
-    pub(crate) record: EffectRecord,
-    pub(crate) stage: Stage,
-}
 
 /// What became of an input.
 #[derive(Debug)]
