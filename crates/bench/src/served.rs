@@ -150,16 +150,13 @@ fn fill(db: &Path, count: usize) -> Fallible<()> {
                 let mut entropy = ports.entropy.source();
                 let now = Timestamp::from_millis(0);
                 let work = kernel.create(tx, new, now, entropy.as_mut())?;
-                for effect in work.effects {
-                    let stamp = holon_core::Stamp {
-                        effect: effect.id,
-                        generation: effect.generation,
-                    };
+                for effect in work.effects.values() {
+                    let stamp = holon_core::Stamp::of(effect);
                     let ready = holon_core::Input::HomePrepared {
                         stamp,
                         result: Ok(()),
                     };
-                    drop(kernel.handle(tx, &agent_id, ready, now, entropy.as_mut())?);
+                    drop(kernel.handle(tx, &agent_id, &ready, now, entropy.as_mut())?);
                 }
             }
             Ok(())

@@ -55,15 +55,29 @@ pub fn judge(ingress: &Ingress) -> Result<(), Rejection> {
 
 /// Judges a message and, if it may enter, puts it into the queue.
 pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntry, Rejection> {
-    check_lifecycle(draft)?;
-    judge(&ingress)?;
-    if draft.queue.pending >= limits::QUEUE_ENTRIES {
-        return Err(Rejection::QueueFull);
-    }
     let provenance = Provenance {
         authority: authority_of(&ingress),
         cause: Cause::at_door(ingress.kind, &ingress.origin),
     };
+    admit_as(draft, ingress, provenance)
+}
+
+fn check_room(draft: &Draft<'_>) -> Result<(), Rejection> {
+    if draft.queue.pending >= limits::QUEUE_ENTRIES {
+        return Err(Rejection::QueueFull);
+    }
+    Ok(())
+}
+
+/// Puts a message of another agent into the queue, if it may enter: the caller names its provenance.
+pub(crate) fn admit_as(
+    draft: &mut Draft<'_>,
+    ingress: Ingress,
+    provenance: Provenance,
+) -> Result<QueueEntry, Rejection> {
+    check_lifecycle(draft)?;
+    judge(&ingress)?;
+    check_room(draft)?;
     Ok(enqueue(draft, ingress, provenance))
 }
 

@@ -100,7 +100,7 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
     }
     if queue.pending > 0 {
         // A head nobody looked at is the agent's own while a pause is set: anything else would have been taken.
-        let head = queue.head.as_ref().map(|entry| &entry.envelope);
+        let head = queue.known_head().map(|entry| &entry.envelope);
         return match (head.is_none_or(is_self_caused), agent.pace) {
             (true, Some(pace)) if pace.due.is_some() => Next::Pace { until: pace.at },
             (true | false, Some(_) | None) => Next::Take,
@@ -191,6 +191,12 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
             format!("runs tool call {} of its round", call_index + 1),
             None,
         ),
+        Phase::Sending { call_index, .. } => {
+            let call = call_index + 1;
+            let reason =
+                format!("waits until what tool call {call} of its round sends is delivered");
+            (reason, None)
+        }
     };
     SchedulingPosture {
         posture: Posture::ActiveTurn,

@@ -1,32 +1,40 @@
 //! The draft of a decision: the agent as it becomes, and the facts so far.
 //!
-//! The only place where an agent's sequences advance, so that every number is given out once and in order.
+//! The only place where an agent's sequences advance, so that every number is given out once and in order. Parts of
+//! the view that were not loaded are asked for here: the draft notes what it misses, and the decision is made again.
 
 use crate::assess::{Next, Standing, assess, is_self_caused};
 use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
 use holon_domain::agent::{AgentRecord, Lifecycle};
-use holon_domain::block::ToolCall;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{ControlApplied, EffectOutcomeDropped, Event};
-use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
+use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{Due, DueId};
 use holon_domain::turn::LogSeq;
-use holon_domain::{Entropy, RunId, Timestamp};
+use holon_domain::{AgentId, Entropy, RunId, TaskId, Timestamp};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
     pub(crate) queue: QueueView,
-    pub(crate) round: Option<RoundInHand>,
-    pub(crate) in_hand: Option<(ToolCall, HostAction)>,
-    pub(crate) tasks: Vec<TaskRecord>,
     pub(crate) host: &'a HostFacts,
     pub(crate) now: Timestamp,
     pub(crate) entropy: &'a mut dyn Entropy,
+    round: Part<Option<LogEntry>>,
+    active_tasks: Part<Vec<TaskRecord>>,
+    /// Tasks by name: as loaded, or as this decision wrote them.
+    tasks: BTreeMap<TaskId, Option<TaskRecord>>,
+    effects: BTreeMap<EffectId, Option<Effect>>,
     facts: Vec<Fact>,
+    sends: Vec<(AgentId, Sent)>,
+    /// What was read and had not been loaded. Such a decision is not used.
+    missing: RefCell<Needs>,
     /// The view of the queue no longer says what its head is; deciding goes on with a fresh view.
     queue_is_stale: bool,
 }
@@ -38,40 +46,139 @@ impl<'a> Draft<'a> {
         now: Timestamp,
         entropy: &'a mut dyn Entropy,
     ) -> Self {
-        let AgentView {
-            agent,
+        let AgentView { agent, loaded } = view;
+        let Loaded {
             queue,
             round,
-            in_hand,
+            active_tasks,
             tasks,
-        } = view;
+            effects,
+        } = loaded;
         Self {
             agent,
             queue,
-            round,
-            in_hand,
-            tasks,
             host,
             now,
             entropy,
+            round,
+            active_tasks,
+            tasks,
+            effects,
             facts: Vec::new(),
+            sends: Vec::new(),
+            missing: RefCell::default(),
             queue_is_stale: false,
         }
     }
 
-    pub(crate) fn finish(self) -> Decision {
-        let takes = assess(self.standing()).next == Next::Take;
-        let more = self.queue_is_stale && takes;
+    /// The decision of a draft that has seen everything there is, as that of a new agent has.
+    pub(crate) fn decide_alone(self) -> Decision {
         Decision {
             agent: self.agent,
             facts: self.facts,
-            more,
+            more: false,
         }
     }
 
     /// Where the agent stands as decided so far.
     pub(crate) fn standing(&self) -> Standing<'_> {
         Standing::new(&self.agent, &self.queue)
+    }
+
+    /// The decision and what it sends to other agents; or the rows that have to be loaded first.
+    pub(crate) fn finish(self) -> Result<(Decision, Vec<(AgentId, Sent)>), Needs> {
+        let takes = assess(self.standing()).next == Next::Take;
+        let more = self.queue_is_stale && takes;
+        let missing = self.missing.into_inner();
+        if !missing.is_empty() {
+            return Err(missing);
+        }
+        let decision = Decision {
+            agent: self.agent,
+            facts: self.facts,
+            more,
+        };
+        Ok((decision, self.sends))
+    }
+
+    /// Whether a part was read that had not been loaded: nothing more needs to be decided on it.
+    pub(crate) fn misses_something(&self) -> bool {
+        !self.missing.borrow().is_empty()
+    }
+
+    /// The message that is next.
+    pub(crate) fn head(&self) -> Option<QueueEntry> {
+        match &self.queue.head {
+            Part::Loaded(head) => head.clone(),
+            Part::Missing => {
+                self.missing.borrow_mut().queue_head = true;
+                None
+            }
+        }
+    }
+
+    /// Whether an operator's message waits to enter the turn.
+    pub(crate) fn operator_interjects(&self) -> bool {
+        match &self.queue.operators {
+            Part::Loaded(count) => *count > 0,
+            Part::Missing => {
+                self.missing.borrow_mut().operators = true;
+                false
+            }
+        }
+    }
+
+    /// The round whose calls run; none when the log does not hold it.
+    pub(crate) fn round(&self, seq: LogSeq) -> Option<RoundInHand> {
+        match &self.round {
+            Part::Loaded(entry) => RoundInHand::of_entry(seq, entry.as_ref()?),
+            Part::Missing => {
+                self.missing.borrow_mut().round = Some(seq);
+                None
+            }
+        }
+    }
+
+    /// The tasks that are not over, in the order they began.
+    pub(crate) fn active_tasks(&self) -> Vec<TaskRecord> {
+        match &self.active_tasks {
+            Part::Loaded(tasks) => tasks.clone(),
+            // The count is kept by the decisions that begin and end tasks.
+            Part::Missing if self.agent.active_tasks == 0 => Vec::new(),
+            Part::Missing => {
+                self.missing.borrow_mut().active_tasks = true;
+                Vec::new()
+            }
+        }
+    }
+
+    /// A task of the agent, over or not; none when there is no such row.
+    pub(crate) fn task(&self, id: &TaskId) -> Option<TaskRecord> {
+        if let Some(known) = self.tasks.get(id) {
+            return known.clone();
+        }
+        let active = self.active_tasks.loaded().into_iter().flatten();
+        if let Some(known) = active.into_iter().find(|task| task.id == *id) {
+            return Some(known.clone());
+        }
+        self.missing.borrow_mut().tasks.insert(id.clone());
+        None
+    }
+
+    /// The content of an open effect.
+    pub(crate) fn effect(&self, id: EffectId) -> Option<Effect> {
+        match self.effects.get(&id) {
+            Some(known) => known.clone(),
+            None => {
+                self.missing.borrow_mut().effects.insert(id);
+                None
+            }
+        }
+    }
+
+    /// Sends something to another agent, in this commit.
+    pub(crate) fn send(&mut self, to: AgentId, sent: Sent) {
+        self.sends.push((to, sent));
     }
 
     /// Moves the agent to another state of its life, and records that.
@@ -129,17 +236,18 @@ impl<'a> Draft<'a> {
 
     /// Puts a message into the queue and into the view of it.
     pub(crate) fn queue_message(&mut self, entry: QueueEntry) {
-        let outranks = self
-            .queue
-            .head
-            .as_ref()
-            .is_none_or(|head| entry.envelope.priority.rank() < head.envelope.priority.rank());
         self.queue.pending += 1;
         self.queue.interjections += u64::from(entry.envelope.may_interject());
-        self.queue.operators += u64::from(entry.envelope.operator_interjects());
+        if let Part::Loaded(operators) = &mut self.queue.operators {
+            *operators += u64::from(entry.envelope.operator_interjects());
+        }
         self.agent.self_caused_queued += u64::from(is_self_caused(&entry.envelope));
-        if outranks && !self.queue_is_stale {
-            self.queue.head = Some(entry.clone());
+        if let Part::Loaded(head) = &mut self.queue.head {
+            let outranks =
+                |head: &QueueEntry| entry.envelope.priority.rank() < head.envelope.priority.rank();
+            if head.as_ref().is_none_or(outranks) {
+                *head = Some(entry.clone());
+            }
         }
         self.facts.push(Fact::MessageAdmitted(entry));
     }
@@ -188,16 +296,14 @@ impl<'a> Draft<'a> {
             .queue
             .interjections
             .saturating_sub(u64::from(entry.envelope.may_interject()));
-        self.queue.operators = self
-            .queue
-            .operators
-            .saturating_sub(u64::from(entry.envelope.operator_interjects()));
+        if let Part::Loaded(operators) = &mut self.queue.operators {
+            *operators = operators.saturating_sub(u64::from(entry.envelope.operator_interjects()));
+        }
         self.agent.self_caused_queued = self
             .agent
             .self_caused_queued
             .saturating_sub(u64::from(is_self_caused(&entry.envelope)));
-        self.queue.head = None;
-        self.queue_is_stale = self.queue.pending > 0;
+        self.forget_head();
     }
 
     /// Puts the result of a task back into the queue: nobody has seen it yet.
@@ -206,8 +312,17 @@ impl<'a> Draft<'a> {
         self.queue.pending += 1;
         self.queue.interjections += 1;
         self.agent.self_caused_queued += 1;
-        self.queue.head = None;
-        self.queue_is_stale = true;
+        self.forget_head();
+    }
+
+    /// The queue has changed at its head: what is next only a fresh view can say.
+    fn forget_head(&mut self) {
+        self.queue_is_stale = self.queue.pending > 0;
+        self.queue.head = if self.queue_is_stale {
+            Part::Missing
+        } else {
+            Part::Loaded(None)
+        };
     }
 
     pub(crate) fn queue_is_stale(&self) -> bool {
@@ -230,6 +345,14 @@ impl<'a> Draft<'a> {
         id
     }
 
+    /// Opens an effect that delivers sends in a later commit.
+    pub(crate) fn open_delivery(&mut self, sends: Vec<(AgentId, Sent)>) {
+        let effect = Effect::Deliver { sends };
+        let id = self.open_effect(effect.clone());
+        self.effects.insert(id, Some(effect));
+        self.agent.deliveries.push(id);
+    }
+
     pub(crate) fn close_effect(&mut self, id: EffectId) {
         self.facts.push(Fact::EffectClosed { id });
     }
@@ -244,14 +367,36 @@ impl<'a> Draft<'a> {
         self.facts.push(Fact::DueCleared { id });
     }
 
-    /// Writes a task's row, and into the view of them.
-    pub(crate) fn write_task(&mut self, task: TaskRecord) {
-        match self.tasks.iter_mut().find(|known| known.id == task.id) {
-            Some(known) => known.clone_from(&task),
-            None => self.tasks.push(task.clone()),
+    /// Writes the row of a task that begins.
+    pub(crate) fn begin_task(&mut self, task: TaskRecord) {
+        self.agent.active_tasks += 1;
+        if let Part::Loaded(tasks) = &mut self.active_tasks {
+            tasks.push(task.clone());
         }
-        let active = self.tasks.iter().filter(|task| !task.status.is_terminal());
-        self.agent.active_tasks = u32::try_from(active.count()).unwrap_or(u32::MAX);
+        self.write_task(task);
+    }
+
+    /// Writes the row of a task that goes on.
+    pub(crate) fn change_task(&mut self, task: TaskRecord) {
+        if let Part::Loaded(tasks) = &mut self.active_tasks
+            && let Some(known) = tasks.iter_mut().find(|known| known.id == task.id)
+        {
+            known.clone_from(&task);
+        }
+        self.write_task(task);
+    }
+
+    /// Writes the row of a task that is over from now on.
+    pub(crate) fn end_task(&mut self, task: TaskRecord) {
+        self.agent.active_tasks = self.agent.active_tasks.saturating_sub(1);
+        if let Part::Loaded(tasks) = &mut self.active_tasks {
+            tasks.retain(|known| known.id != task.id);
+        }
+        self.write_task(task);
+    }
+
+    fn write_task(&mut self, task: TaskRecord) {
+        self.tasks.insert(task.id.clone(), Some(task.clone()));
         self.facts.push(Fact::TaskWritten(Box::new(task)));
     }
 
@@ -270,7 +415,8 @@ impl<'a> Draft<'a> {
         false
     }
 
-    fn next_effect(&mut self) -> u64 {
+    /// The next number of the sequence that effects, due entries and sends share.
+    pub(crate) fn next_effect(&mut self) -> u64 {
         self.agent.counters.effects += 1;
         self.agent.counters.effects
     }

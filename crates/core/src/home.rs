@@ -20,7 +20,7 @@ pub(crate) fn prepare(draft: &mut Draft<'_>) {
 }
 
 /// The home was made, or could not be: without one an agent is stopped.
-pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), String>) -> Reply {
+pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), String>) -> Reply {
     if !is_awaited(draft, stamp, Lifecycle::Booting) {
         return Reply::Unchanged;
     }
@@ -32,7 +32,7 @@ pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), S
             }
         }
         Err(reason) => {
-            failed(draft, HOME_NOT_MADE, &reason);
+            failed(draft, HOME_NOT_MADE, reason);
             draft.apply_control("stop", Lifecycle::Stopped, None);
         }
     }
@@ -58,7 +58,7 @@ fn failed(draft: &mut Draft<'_>, kind: &str, reason: &str) {
 }
 
 /// The home was removed, or could not be.
-pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), String>) -> Reply {
+pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), String>) -> Reply {
     if !is_awaited(draft, stamp, Lifecycle::Deleting) {
         return Reply::Unchanged;
     }
@@ -69,9 +69,18 @@ pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: Result<(), St
         }
         // The rows stay, so that the next boot or another delete tries again.
         Err(reason) => {
-            failed(draft, HOME_NOT_REMOVED, &reason);
+            failed(draft, HOME_NOT_REMOVED, reason);
             Reply::Done
         }
+    }
+}
+
+/// Removes the home of an agent that is being removed, once none of its commands uses it and all it sent is delivered.
+pub(crate) fn remove_when_free(draft: &mut Draft<'_>) {
+    let agent = &draft.agent;
+    let free = agent.active_tasks == 0 && agent.deliveries.is_empty();
+    if agent.lifecycle == Lifecycle::Deleting && free && agent.home_effect.is_none() {
+        remove(draft);
     }
 }
 

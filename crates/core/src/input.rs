@@ -2,21 +2,26 @@
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord};
-use holon_domain::block::ToolCall;
-use holon_domain::effect::EffectId;
-use holon_domain::intent::{HostAction, Intent};
-use holon_domain::log::{FrameRecord, InterjectionBoundary};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::block::{Block, Opaque, ToolCall, calls_of, text_of};
+use holon_domain::consequence::Consequence;
+use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::intent::Intent;
+use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{
-    ModelChain, ModelChoice, ModelFailure, ModelRef, ModelReply, ReplyBlock,
+    ModelChain, ModelChoice, ModelFailure, ModelRef, ReplyBlock, StopReason,
 };
+use holon_domain::needs::Loaded;
 use holon_domain::provider::LearnedLimits;
-use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
-use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskReport};
+use holon_domain::queue::{MessageSeq, QueueEntry};
+use holon_domain::sent::Sent;
+use holon_domain::task::TaskReport;
 use holon_domain::timer::{Due, DueId};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::turn::LogSeq;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{MessageId, TaskId, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, MessageId, TaskId, Timestamp, limits, text};
+use std::sync::Arc;
 
 /// What the host knows that no agent row holds.
 #[derive(Debug, Clone)]
@@ -25,32 +30,62 @@ pub struct HostFacts {
     pub models: ModelChain,
 }
 
-/// What a decision about one agent may know. Bounded: one row, the queue's head, the round in hand, the tasks that are
-/// not over and those a call names.
+/// What a decision about one agent may know: its row, and the rows [`needs`](crate::needs) asked for.
 #[derive(Debug, Clone)]
 pub struct AgentView {
     /// The agent's row.
     pub agent: AgentRecord,
-    /// Its queue.
-    pub queue: QueueView,
-    /// The calls of the round whose tools run, when they do.
-    pub round: Option<RoundInHand>,
-    /// What the shell does for the call that runs, when one does.
-    pub in_hand: Option<(ToolCall, HostAction)>,
-    /// Its tasks that are not over, those that calls of the round name, and those whose ends are still to be told.
-    pub tasks: Vec<TaskRecord>,
+    /// What was loaded beside it. Reading a part that was not makes the decision ask for it.
+    pub loaded: Loaded,
 }
 
-/// The round whose calls are being run.
+/// A round with its calls.
 #[derive(Debug, Clone)]
-pub struct RoundInHand {
+pub(crate) struct RoundInHand {
     /// Its log entry.
-    pub entry: LogSeq,
-    /// The first words the model said with them; empty when it said none.
-    pub words: String,
-    /// Its calls, in order, understood or refused.
-    pub calls: Vec<(ToolCall, Result<Intent, ToolError>)>,
+    pub(crate) entry: LogSeq,
+    blocks: Arc<Vec<Block>>,
+    intents: Arc<Intents>,
 }
+
+impl RoundInHand {
+    pub(crate) const fn new(entry: LogSeq, blocks: Arc<Vec<Block>>, intents: Arc<Intents>) -> Self {
+        Self {
+            entry,
+            blocks,
+            intents,
+        }
+    }
+
+    /// A round as the log holds it.
+    pub(crate) fn of_entry(seq: LogSeq, entry: &LogEntry) -> Option<Self> {
+        match entry {
+            LogEntry::AssistantRound {
+                blocks, intents, ..
+            } => Some(Self::new(seq, Arc::clone(blocks), Arc::clone(intents))),
+            LogEntry::IncomingMessage { .. }
+            | LogEntry::Frame(_)
+            | LogEntry::Interjection { .. }
+            | LogEntry::ToolResult { .. }
+            | LogEntry::ContinuationPrompt { .. }
+            | LogEntry::RuntimeFailure { .. } => None,
+        }
+    }
+
+    /// Its calls in order, each with what it asks for. A call without an intent was not interpreted.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&ToolCall, Option<&Planned>)> {
+        let intents = self.intents.iter().map(Some);
+        calls_of(&self.blocks).zip(intents.chain(std::iter::repeat(None)))
+    }
+
+    /// The beginning of what the model said with the calls; empty when it said nothing.
+    pub(crate) fn words(&self) -> String {
+        text::preview(text_of(&self.blocks).trim(), limits::EVENT_PREVIEW_BYTES)
+    }
+}
+
+/// What a call asks for, or why it was refused.
+pub(crate) type Planned = Result<Intent, ToolError>;
 
 /// Which effect an outcome belongs to. A stamp that is not current is recorded and dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +96,28 @@ pub struct Stamp {
     pub generation: u64,
 }
 
+impl Stamp {
+    /// The stamp of an open effect's outcome.
+    #[must_use]
+    pub const fn of(record: &EffectRecord) -> Self {
+        Self {
+            effect: record.id,
+            generation: record.generation,
+        }
+    }
+}
+
 /// A model's answer with everything its request held and cost.
 #[derive(Debug, Clone)]
 pub struct RoundAnswer {
-    /// The answer.
-    pub reply: ModelReply,
+    /// What the model said; calls carry the runtime's ids. See [`blocks`].
+    pub blocks: Arc<Vec<Block>>,
     /// What each of its calls asks for, in order.
-    pub intents: Vec<Result<Intent, ToolError>>,
+    pub intents: Arc<Intents>,
+    /// Why it stopped.
+    pub stop_reason: StopReason,
+    /// What it cost.
+    pub usage: TokenUsage,
     /// Queued operator messages the request held.
     pub interjected: Vec<QueueEntry>,
     /// Where in the turn they entered.
@@ -85,16 +135,46 @@ pub struct RoundAnswer {
 }
 
 impl RoundAnswer {
-    /// What it weighs: its words and the texts kept with it.
+    /// What it weighs in a batch: its words and the texts kept with it.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let said = self.reply.blocks.iter().map(|block| match block {
-            ReplyBlock::Text { text } | ReplyBlock::Reasoning { text, .. } => text.len(),
-            ReplyBlock::Call(call) => call.input.to_string().len(),
+        let said = self.blocks.iter().map(|block| match block {
+            Block::Text { text } | Block::Reasoning { text, .. } => text.len(),
+            Block::ToolCall(call) => call.input.to_string().len(),
         });
         let kept = self.kept.iter().map(|(_, body)| body.len());
         said.chain(kept).sum()
     }
+}
+
+/// A model's answer as the log keeps it: calls get ids of the runtime, opaque data the lineage of the model that was
+/// asked. Done before the commit, so that the writer copies no answer.
+#[must_use]
+pub fn blocks(
+    model: &ModelRef,
+    reply: Vec<ReplyBlock>,
+    entropy: &mut dyn Entropy,
+) -> Arc<Vec<Block>> {
+    let lineage = model.to_string();
+    let sealed = |data: String| Opaque {
+        lineage: lineage.clone(),
+        data,
+    };
+    let blocks = reply.into_iter().filter_map(|block| match block {
+        ReplyBlock::Text { text } if text.is_empty() => None,
+        ReplyBlock::Text { text } => Some(Block::Text { text }),
+        ReplyBlock::Reasoning { text, opaque } => Some(Block::Reasoning {
+            text,
+            opaque: opaque.map(sealed),
+        }),
+        ReplyBlock::Call(call) => Some(Block::ToolCall(ToolCall {
+            id: CallId::mint(entropy),
+            name: call.name,
+            input: call.input,
+            provider_id: call.provider_id.map(sealed),
+        })),
+    });
+    Arc::new(blocks.collect())
 }
 
 /// How large the built context was.
@@ -176,12 +256,24 @@ pub enum Input {
     ToolFinished {
         /// Of which effect.
         stamp: Stamp,
-        /// What it came to.
-        envelope: ToolEnvelope,
+        /// What the call comes to.
+        consequence: Consequence,
         /// How long it took.
         duration_ms: u64,
-        /// The command that goes on without the call, if it does.
-        goes_on: Option<Box<CommandTaskSpec>>,
+    },
+    /// Another agent's decision sends something.
+    Received(Sent),
+    /// A delivery that one commit had no room for is made now.
+    Deliver {
+        /// Of which effect.
+        stamp: Stamp,
+        /// What it delivers.
+        sends: Vec<(AgentId, Sent)>,
+    },
+    /// The commit has no room for these sends of the agent's decision: they are kept as effects.
+    Defer {
+        /// In order, each with its receiver.
+        sends: Vec<(AgentId, Sent)>,
     },
     /// A task's command came to its end, or is lost.
     TaskEnded {

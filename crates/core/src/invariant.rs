@@ -134,11 +134,16 @@ fn check_tasks(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<Violation> {
 pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<u64> {
     let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
         Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => Some(effect),
-        Phase::BackingOff { .. } => None,
+        Phase::BackingOff { .. } | Phase::Sending { .. } => None,
     });
     let of_tasks = tasks.iter().filter_map(|task| task.effect);
     let of_home = agent.home_effect.into_iter();
-    let mut all: Vec<u64> = of_home.chain(of_turn).chain(of_tasks).collect();
+    let of_sends = agent.deliveries.iter().copied();
+    let mut all: Vec<u64> = of_home
+        .chain(of_turn)
+        .chain(of_tasks)
+        .chain(of_sends)
+        .collect();
     all.sort_unstable();
     all
 }
@@ -147,7 +152,7 @@ pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<
 pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
     let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
         Phase::BackingOff { due, .. } => Some(due),
-        Phase::CallingModel { .. } | Phase::RunningTool { .. } => None,
+        Phase::CallingModel { .. } | Phase::RunningTool { .. } | Phase::Sending { .. } => None,
     });
     let of_rest = agent
         .rest

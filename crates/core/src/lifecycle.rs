@@ -14,13 +14,14 @@ use crate::draft::Draft;
 use crate::home::{self, HOME_NOT_REMOVED};
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{rest, task, turn};
+use crate::{delivery, rest, task, turn};
 use holon_domain::agent::{AgentRecord, Counters, Lifecycle};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, WorkspaceUsed,
 };
 use holon_domain::model::ModelChoice;
+use holon_domain::needs::Loaded;
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
@@ -53,6 +54,7 @@ pub fn create(
         generation: 1,
         counters: Counters::default(),
         home_effect: None,
+        deliveries: Vec::new(),
         open_turn: None,
         rest: None,
         agent_home,
@@ -70,17 +72,14 @@ pub fn create(
         last_wake_reason: None,
         last_brief_at: None,
     };
-    let view = crate::AgentView {
-        agent,
-        queue: QueueView::default(),
-        round: None,
-        in_hand: None,
-        tasks: Vec::new(),
+    let loaded = Loaded {
+        queue: QueueView::of_length(0, 0),
+        ..Loaded::default()
     };
-    let mut draft = Draft::new(view, host, now, entropy);
+    let mut draft = Draft::new(crate::AgentView { agent, loaded }, host, now, entropy);
     draft.event(Event::AgentCreated(created));
     home::prepare(&mut draft);
-    draft.finish()
+    draft.decide_alone()
 }
 
 /// Sets where the agent works and whom it asks, from its next turn on. A turn in hand keeps what it began with.
@@ -187,15 +186,8 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
         with_agent: false,
     };
     task::stop_all(draft, order, "removed with its agent");
-    remove_home_after_tasks(draft);
+    home::remove_when_free(draft);
     Reply::Done
-}
-
-/// Removes the home once no command of the agent uses it: the end of the last one removes it.
-pub(crate) fn remove_home_after_tasks(draft: &mut Draft<'_>) {
-    if task::active(draft).next().is_none() {
-        home::remove(draft);
-    }
 }
 
 /// Lets go of everything the agent holds: its run, its rest, its home effect. Outcomes that still come are stale.
@@ -205,5 +197,6 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
     }
     rest::end_rest(draft);
     draft.agent.generation += 1;
+    delivery::deliver_anew(draft);
     turn::abort(draft, TerminalReason::AgentStopped, summary)
 }

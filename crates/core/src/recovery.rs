@@ -8,7 +8,7 @@
 
 use crate::draft::Draft;
 use crate::input::{Proven, Reply};
-use crate::{home, invariant, lifecycle, task, turn};
+use crate::{delivery, home, invariant, lifecycle, task, turn};
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
@@ -30,7 +30,7 @@ enum Cause {
 }
 
 /// A new process took over.
-pub(crate) fn recover(draft: &mut Draft<'_>, clean_exit: bool, proven: Option<Proven>) -> Reply {
+pub(crate) fn recover(draft: &mut Draft<'_>, clean_exit: bool, proven: Option<&Proven>) -> Reply {
     settle_open(draft, Cause::Boot { clean_exit }, proven)
 }
 
@@ -39,18 +39,21 @@ pub(crate) fn take_up(draft: &mut Draft<'_>) -> Reply {
     settle_open(draft, Cause::Doubt, None)
 }
 
-fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<Proven>) -> Reply {
+fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> Reply {
     draft.agent.generation += 1;
     // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
     for id in invariant::awaited_effects(&draft.agent, &[]) {
-        draft.close_effect(id);
+        if !draft.agent.deliveries.contains(&id) {
+            draft.close_effect(id);
+        }
     }
     draft.agent.home_effect = None;
     task::follow_anew(draft);
+    delivery::deliver_anew(draft);
     let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.identity.temporary;
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
-            lifecycle::remove_home_after_tasks(draft);
+            home::remove_when_free(draft);
             return Reply::Done;
         }
         // Whoever waited for a temporary agent's answer is gone with the process.
@@ -92,10 +95,10 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
     lifecycle::delete(draft)
 }
 
-fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: Option<Proven>) {
+fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: Option<&Proven>) {
     match turn.phase {
-        // Nothing was in hand: the due entry is still there and ends the pause.
-        Phase::BackingOff { .. } => draft.agent.open_turn = Some(turn),
+        // Nothing was in hand: the due entry is still there and ends the pause, the delivery brings the verdict.
+        Phase::BackingOff { .. } | Phase::Sending { .. } => draft.agent.open_turn = Some(turn),
         Phase::CallingModel { .. } => {
             mark_resume(&mut turn, draft.agent.counters.log, clean_exit);
             if turn.resume.count >= limits::RESUMES_WITHOUT_PROGRESS {
@@ -120,7 +123,7 @@ fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: O
             let proof = proven.filter(|proof| proof.effect == effect);
             let is_proven = proof.is_some();
             let running = |call: &ToolCall| match proof {
-                Some(proof) => proof.envelope,
+                Some(proof) => proof.envelope.clone(),
                 None => turn::failing(outcome_unknown())(call),
             };
             let (cut, unstarted) = turn::close_unfinished(draft, &turn, running, &not_started());

@@ -9,6 +9,9 @@ pub enum Rejection {
     /// The agent is being removed.
     #[error("the agent is being removed")]
     Deleting,
+    /// The end of a task that the agent does not have, or that is over.
+    #[error("the agent has no such task that is not over")]
+    NoSuchTask,
     /// The queue is at its limit.
     #[error("the agent's queue is full")]
     QueueFull,

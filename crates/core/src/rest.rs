@@ -7,9 +7,7 @@ use crate::admission::{self, Provenance};
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::Reply;
-use crate::invariant;
 use crate::subsystem::SLEEP_WAIT;
-use crate::turn;
 use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted};
@@ -95,21 +93,8 @@ pub(crate) fn pace_ms(turns_in_a_row: u32) -> u64 {
         .min(limits::PACE_MAX_MS)
 }
 
-/// A time has come.
-pub(crate) fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: Due) -> Reply {
-    // Its row was read before this decision: whatever ended the pause since then has cleared it already.
-    if !invariant::awaited_due(&draft.agent).contains(&id) {
-        return Reply::Unchanged;
-    }
-    draft.clear_due(id);
-    match due {
-        Due::RestOver { reason } => rest_over(draft, id, planned_at, reason.as_deref()),
-        Due::PaceOver => pace_over(draft, id),
-        Due::BackoffOver { .. } => turn::backoff_over(draft, id),
-    }
-}
-
-fn rest_over(
+/// The time of a rest has come: a tick wakes the agent.
+pub(crate) fn rest_over(
     draft: &mut Draft<'_>,
     id: DueId,
     planned_at: Timestamp,
@@ -158,7 +143,8 @@ fn wake_words(reason: Option<&str>) -> String {
     }
 }
 
-fn pace_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
+/// The pause before a turn only the agent itself caused is over.
+pub(crate) fn pace_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
     match draft.agent.pace.as_mut() {
         Some(pace) if pace.due == Some(id) => {
             pace.due = None;

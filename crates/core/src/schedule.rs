@@ -14,28 +14,23 @@ use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 
 pub(crate) fn run_to_rest(draft: &mut Draft<'_>) {
-    if draft.queue_is_stale() {
+    if draft.queue_is_stale() || draft.misses_something() {
         return;
     }
     let assessment = assess(draft.standing());
-    match (
-        assessment.next,
-        assessment.closure,
-        draft.queue.head.clone(),
-    ) {
-        (Next::Take, Some(prior), Some(head)) => take(draft, &prior, head),
-        (
-            Next::Take
-            | Next::Stay
-            | Next::Boot
-            | Next::Turn
-            | Next::Pace { .. }
-            | Next::RestUntil { .. }
-            | Next::Rest,
-            Some(_) | None,
-            Some(_) | None,
-        ) => {}
+    match assessment.next {
+        // Also a paced agent looks: what stands first may be somebody else's.
+        Next::Take | Next::Pace { .. } => match (assessment.closure, draft.head()) {
+            (Some(prior), Some(head)) if !is_paced(draft, &head) => take(draft, &prior, head),
+            (Some(_) | None, Some(_) | None) => {}
+        },
+        Next::Stay | Next::Boot | Next::Turn | Next::RestUntil { .. } | Next::Rest => {}
     }
+}
+
+/// Whether a message waits for the end of a pause that is set already.
+fn is_paced(draft: &Draft<'_>, head: &QueueEntry) -> bool {
+    is_self_caused(&head.envelope) && draft.agent.pace.is_some_and(|pace| pace.due.is_some())
 }
 
 fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) {

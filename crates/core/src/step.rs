@@ -6,43 +6,61 @@
 use crate::draft::Draft;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
-use crate::{admission, home, lifecycle, recovery, rest, schedule, task, turn};
+use crate::{
+    admission, delivery, home, invariant, lifecycle, recovery, rest, schedule, task, turn,
+};
 use holon_domain::decision::Decision;
-use holon_domain::{Entropy, Timestamp};
+use holon_domain::needs::Needs;
+use holon_domain::sent::Sent;
+use holon_domain::timer::{Due, DueId};
+use holon_domain::{AgentId, Entropy, Timestamp};
 
-/// A decision and what the sender of its input is told.
+/// A decision, what it sends, and what the sender of its input is told.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The facts.
+    /// The facts about this agent.
     pub decision: Decision,
-    /// The answer.
+    /// Inputs for other agents, in order. They belong into the same transaction.
+    pub sends: Vec<(AgentId, Sent)>,
+    /// The answer to the sender of the input.
     pub reply: Reply,
+}
+
+/// Why an input led to no decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undecided {
+    /// A rule forbids it. Nothing follows.
+    Rejected(Rejection),
+    /// The view lacks rows the decision depends on: load these too, and decide again.
+    NeedsMore(Needs),
 }
 
 /// Decides what one input means for one agent.
 ///
 /// # Errors
-/// When the input is refused; then nothing follows from it.
+/// When the input is refused, or when the view lacks something; then nothing follows from it.
 pub fn step(
     view: AgentView,
-    input: Input,
+    input: &Input,
     host: &HostFacts,
     now: Timestamp,
     entropy: &mut dyn Entropy,
-) -> Result<Step, Rejection> {
+) -> Result<Step, Undecided> {
     let mut draft = Draft::new(view, host, now, entropy);
-    let reply = apply(&mut draft, input)?;
+    let reply = apply(&mut draft, input).map_err(Undecided::Rejected)?;
     schedule::run_to_rest(&mut draft);
+    let (decision, sends) = draft.finish().map_err(Undecided::NeedsMore)?;
     Ok(Step {
-        decision: draft.finish(),
+        decision,
+        sends,
         reply,
     })
 }
 
-fn apply(draft: &mut Draft<'_>, input: Input) -> Result<Reply, Rejection> {
+fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
     match input {
         Input::Admit(ingress) => {
-            let entry = admission::admit(draft, *ingress)?;
+            let entry = admission::admit(draft, ingress.as_ref().clone())?;
             if entry.envelope.owes_outcome() {
                 turn::end_wait(draft);
             }
@@ -51,48 +69,62 @@ fn apply(draft: &mut Draft<'_>, input: Input) -> Result<Reply, Rejection> {
                 message_seq: entry.seq,
             })
         }
-        Input::Configure { workspace, model } => lifecycle::configure(draft, workspace, model),
-        Input::HomePrepared { stamp, result } => Ok(home::prepared(draft, stamp, result)),
-        Input::HomeRemoved { stamp, result } => Ok(home::removed(draft, stamp, result)),
-        Input::RoundAnswered { stamp, answer } => Ok(turn::round_answered(draft, stamp, *answer)),
+        Input::Configure { workspace, model } => {
+            lifecycle::configure(draft, workspace.clone(), model.clone())
+        }
+        Input::HomePrepared { stamp, result } => Ok(home::prepared(draft, *stamp, result)),
+        Input::HomeRemoved { stamp, result } => Ok(home::removed(draft, *stamp, result)),
+        Input::RoundAnswered { stamp, answer } => Ok(turn::round_answered(draft, *stamp, answer)),
         Input::RoundFailed {
             stamp,
             failure,
             timing,
-        } => Ok(turn::round_failed(draft, stamp, &failure, timing)),
+        } => Ok(turn::round_failed(draft, *stamp, failure, *timing)),
         Input::ToolFinished {
             stamp,
-            envelope,
+            consequence,
             duration_ms,
-            goes_on,
-        } => {
-            let finished = turn::Finished {
-                envelope,
-                duration_ms,
-                goes_on: goes_on.map(|spec| *spec),
-            };
-            Ok(turn::tool_finished(draft, stamp, finished))
-        }
+        } => Ok(turn::tool_finished(
+            draft,
+            *stamp,
+            consequence,
+            *duration_ms,
+        )),
+        Input::Received(sent) => delivery::receive(draft, sent),
+        Input::Deliver { stamp, sends } => Ok(delivery::deliver(draft, *stamp, sends)),
+        Input::Defer { sends } => Ok(delivery::defer(draft, sends)),
         Input::TaskEnded {
             stamp,
             task_id,
             report,
-        } => Ok(task::ended(draft, stamp, &task_id, &report)),
+        } => Ok(task::ended(draft, *stamp, task_id, report)),
         Input::DueCame {
             id,
             planned_at,
             due,
-        } => Ok(rest::due_came(draft, id, planned_at, due)),
+        } => Ok(due_came(draft, *id, *planned_at, due)),
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Delete => Ok(lifecycle::delete(draft)),
-        Input::Recover { clean_exit, proven } => Ok(recovery::recover(
-            draft,
-            clean_exit,
-            proven.map(|proof| *proof),
-        )),
+        Input::Recover { clean_exit, proven } => {
+            Ok(recovery::recover(draft, *clean_exit, proven.as_deref()))
+        }
         Input::TakeUp => Ok(recovery::take_up(draft)),
-        Input::GiveUp { message } => Ok(turn::give_up(draft, &message)),
+        Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
         Input::Continue => Ok(Reply::Unchanged),
+    }
+}
+
+/// The time of a due entry has come. An entry no state waits for is cleared without consequence.
+fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due) -> Reply {
+    // The row was read before this decision: what ended the pause since then has cleared it already.
+    if !invariant::awaited_due(&draft.agent).contains(&id) {
+        return Reply::Unchanged;
+    }
+    draft.clear_due(id);
+    match due {
+        Due::RestOver { reason } => rest::rest_over(draft, id, planned_at, reason.as_deref()),
+        Due::PaceOver => rest::pace_over(draft, id),
+        Due::BackoffOver { .. } => turn::backoff_over(draft, id),
     }
 }

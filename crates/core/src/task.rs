@@ -15,31 +15,23 @@ mod result;
 use crate::draft::Draft;
 use crate::home;
 use crate::input::{Reply, Stamp};
+use crate::rejection::Rejection;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
 use holon_domain::intent::HostAction;
+use holon_domain::sent::ChildEnd;
 use holon_domain::task::{
-    CommandTaskSpec, StopOrder, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport, TaskStatus,
-    WaitPolicy,
+    CommandTaskSpec, StopOrder, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport,
+    TaskStatus, WaitPolicy,
 };
 use holon_domain::turn::OpenTurn;
 use holon_domain::{TaskId, limits, text};
 
 /// Whether one more command may become a task.
 pub(crate) fn has_room(draft: &Draft<'_>) -> bool {
-    active(draft).count() < limits::TASKS_PER_AGENT
-}
-
-/// The tasks that are not over.
-pub(crate) fn active<'a>(draft: &'a Draft<'_>) -> impl Iterator<Item = &'a TaskRecord> {
-    draft.tasks.iter().filter(|task| !task.status.is_terminal())
-}
-
-/// A task of the agent, over or not, if the view holds it.
-pub(crate) fn find<'a>(draft: &'a Draft<'_>, id: &TaskId) -> Option<&'a TaskRecord> {
-    draft.tasks.iter().find(|task| task.id == *id)
+    usize::try_from(draft.agent.active_tasks).is_ok_and(|active| active < limits::TASKS_PER_AGENT)
 }
 
 /// The command of a call goes on: from now on it is watched, and its end will be told.
@@ -137,7 +129,7 @@ fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
         summary: task.summary.clone(),
         parent_message_id: task.parent_message_id.clone(),
     }));
-    draft.write_task(task);
+    draft.begin_task(task);
 }
 
 /// Opens the effect a task of this status holds. One that is stopped is stopped as strongly as its row says, whoever
@@ -172,7 +164,7 @@ pub(crate) enum StopTaken {
 
 /// The agent stops one of its tasks; asked a second time, by force. What it asked for itself it is not told again.
 pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
-    let task = find(draft, id)?.clone();
+    let task = draft.task(id)?;
     if task.status.is_terminal() {
         return Some(StopTaken::Over);
     }
@@ -191,7 +183,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
 
 /// Every task of an agent that is stopped or removed is stopped too.
 pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
-    for task in active(draft).cloned().collect::<Vec<_>>() {
+    for task in draft.active_tasks() {
         cancel(draft, task, order, reason);
     }
 }
@@ -214,17 +206,17 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason:
     if previous != task.status {
         draft.event(moved(&task, previous, reason));
     }
-    draft.write_task(task);
+    draft.change_task(task);
 }
 
 /// A new generation: whatever watched or stopped a task is let go and asked anew.
 pub(crate) fn follow_anew(draft: &mut Draft<'_>) {
-    for mut task in active(draft).cloned().collect::<Vec<_>>() {
+    for mut task in draft.active_tasks() {
         if let Some(effect) = task.effect.take() {
             draft.close_effect(effect);
         }
         task.effect = follow(draft, &task);
-        draft.write_task(task);
+        draft.change_task(task);
     }
 }
 
@@ -235,35 +227,70 @@ pub(crate) fn ended(
     id: &TaskId,
     report: &TaskReport,
 ) -> Reply {
-    let found = find(draft, id).cloned();
+    let found = draft.task(id);
     let awaited = found.as_ref().and_then(|task| task.effect);
     if !draft.accept(stamp, awaited) {
         return Reply::Unchanged;
     }
-    let Some(mut task) = found else {
+    let Some(task) = found else {
         return Reply::Unchanged;
     };
-    let previous = task.status;
-    task.effect = None;
-    task.updated_at = draft.now;
-    task.status = result::status(report);
-    let end = result::end(&task, report, draft.now);
-    let reason = end.result_summary.clone();
-    task.end = Some(end);
-    draft.event(moved(&task, previous, &reason));
-    draft.write_task(task.clone());
+    let (status, end) = result::of_command(&task, report, draft.now);
+    let task = close(draft, task, status, end);
     if task.terminal_reentry {
-        result::queue(draft, &task, report);
+        result::queue(draft, &task, &result::LastOutput::of(report));
     } else if task.stop.is_some_and(|order| order.with_agent)
         && draft.agent.lifecycle != Lifecycle::Deleting
     {
-        result::hold(draft, &task, report);
+        result::hold(draft, &task, &result::LastOutput::of(report));
     }
-    let last = active(draft).next().is_none();
-    if last && draft.agent.lifecycle == Lifecycle::Deleting {
-        home::remove(draft);
-    }
+    home::remove_when_free(draft);
     Reply::Done
+}
+
+/// A child agent came to its end, which ends the task that stands for it.
+pub(crate) fn child_ended(
+    draft: &mut Draft<'_>,
+    id: &TaskId,
+    child: &ChildEnd,
+) -> Result<Reply, Rejection> {
+    let found = draft.task(id);
+    let open =
+        found.filter(|task| task.kind == TaskKind::ChildAgentTask && !task.status.is_terminal());
+    let Some(task) = open else {
+        return Err(Rejection::NoSuchTask);
+    };
+    if let Some(effect) = task.effect {
+        draft.close_effect(effect);
+    }
+    let (status, end) = result::of_child(&task, child, draft.now);
+    let task = close(draft, task, status, end);
+    // A parent that may not run hears of it in its next turn.
+    match draft.agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => {
+            result::queue(draft, &task, &result::LastOutput::None);
+        }
+        Lifecycle::Stopped => result::hold(draft, &task, &result::LastOutput::None),
+        Lifecycle::Deleting => {}
+    }
+    home::remove_when_free(draft);
+    Ok(Reply::Done)
+}
+
+/// Writes the end of a task.
+fn close(draft: &mut Draft<'_>, task: TaskRecord, status: TaskStatus, end: TaskEnd) -> TaskRecord {
+    let previous = task.status;
+    let reason = end.result_summary.clone();
+    let task = TaskRecord {
+        effect: None,
+        updated_at: draft.now,
+        status,
+        end: Some(end),
+        ..task
+    };
+    draft.event(moved(&task, previous, &reason));
+    draft.end_task(task.clone());
+    task
 }
 
 fn moved(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {

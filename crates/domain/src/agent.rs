@@ -193,6 +193,9 @@ pub struct AgentRecord {
     /// The effect that makes or removes its home, while one is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home_effect: Option<crate::effect::EffectId>,
+    /// Effects that deliver what its decisions sent to other agents and one commit had no room for, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deliveries: Vec<crate::effect::EffectId>,
     /// Its one open turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_turn: Option<OpenTurn>,

@@ -2,11 +2,10 @@
 //!
 //! Each variant says how often it may be performed and what a crash before, during and after it means.
 
-use crate::block::ToolCall;
 use crate::id::{AgentId, TaskId};
-use crate::intent::HostAction;
+use crate::sent::Sent;
 use crate::time::Timestamp;
-use crate::workspace::WorkspaceEntry;
+use crate::turn::LogSeq;
 use serde::{Deserialize, Serialize};
 
 /// Number of an effect, unique for its agent and never used again: an outcome names it, and a stale one is dropped.
@@ -26,18 +25,21 @@ pub enum Effect {
         /// Which try of the round, from 1.
         attempt: u32,
     },
-    /// Run a tool call. What a crash means stands on its action ([`HostAction::after_restart`]): a call that can be
+    /// Run a tool call. What a crash means stands on its action ([`HostAction::after_restart`](crate::intent::HostAction::after_restart)): a call that can be
     /// taken up again is; of any other the executor proves what came of it, or its result is "outcome unknown",
     /// written once.
+    ///
+    /// The effect names the call by its place; the call itself and what it asks for stand in the log, once. Effects
+    /// of older builds lack the place: it is the one the open turn names.
     RunTool {
         /// The turn.
         turn_index: u64,
-        /// The call.
-        call: ToolCall,
-        /// What it asks for.
-        action: HostAction,
-        /// Where it runs.
-        workspace: WorkspaceEntry,
+        /// Log entry of the round that made the call.
+        #[serde(default)]
+        round_entry: LogSeq,
+        /// Position of the call in its round, from 0.
+        #[serde(default)]
+        call_index: usize,
     },
     /// Watch a task's command to its end. At least once: it only watches.
     WatchTask {
@@ -53,6 +55,11 @@ pub enum Effect {
     },
     /// Remove the agent's home. At least once; idempotent.
     RemoveHome,
+    /// Deliver what one commit had no room for. Exactly once: the commit that hands the sends over closes the effect.
+    Deliver {
+        /// In order, each with its receiver.
+        sends: Vec<(AgentId, Sent)>,
+    },
 }
 
 impl Effect {
@@ -66,6 +73,7 @@ impl Effect {
             Self::WatchTask { .. } => "watch_task",
             Self::StopTask { .. } => "stop_task",
             Self::RemoveHome => "remove_home",
+            Self::Deliver { .. } => "deliver",
         }
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! An intent is either a fact the kernel decides inside its own commit, or an action the shell performs as an effect.
 
-use crate::id::TaskId;
+use crate::id::{AgentId, TaskId};
+use crate::limits::CALLS_PER_ROUND;
 use crate::message::Priority;
+use crate::turn::CallPlace;
 use serde::{Deserialize, Serialize};
 
 /// What a call asks for.
@@ -49,8 +51,47 @@ pub enum Intent {
     },
     /// Read what a task printed.
     TaskOutput(TaskOutput),
+    /// Give another agent a message. The call stays open until that agent has accepted or refused it.
+    Message {
+        /// The receiver.
+        agent_id: AgentId,
+        /// What the receiver is told.
+        text: String,
+        /// The receiver's band.
+        priority: Priority,
+    },
     /// Something outside the kernel.
     Host(HostAction),
+}
+
+impl Intent {
+    /// What the shell does for the call at this place; none where the kernel or another agent answers it. The same
+    /// call is the same action after a restart, too.
+    #[must_use]
+    pub fn action(&self, place: CallPlace) -> Option<HostAction> {
+        match self {
+            Self::Host(action) => Some(action.clone()),
+            Self::TaskOutput(query) => Some(HostAction::TaskOutput(query.clone())),
+            Self::TaskInput {
+                task_id,
+                input,
+                close_input,
+            } => Some(HostAction::TaskInput(TaskInput {
+                task_id: task_id.clone(),
+                // Later calls have greater numbers, whatever came of the ones before.
+                number: place.round_entry * CALLS_PER_ROUND as u64 + place.call_index as u64,
+                input: input.clone(),
+                close_input: *close_input,
+            })),
+            Self::Sleep { .. }
+            | Self::Enqueue { .. }
+            | Self::AgentGet
+            | Self::TaskList
+            | Self::TaskStatus { .. }
+            | Self::TaskStop { .. }
+            | Self::Message { .. } => None,
+        }
+    }
 }
 
 /// What the shell is asked to do for a tool call.
@@ -93,11 +134,11 @@ impl HostAction {
     }
 }
 
-/// A patch, read and found well-formed.
+/// A patch that was read and found well-formed. Its text stands in the call's own block and nowhere else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplyPatch {
-    /// A unified diff; its paths count from the active workspace's execution root.
-    pub patch: String,
+    /// SHA-256 of the text in hex: what is applied is what was read.
+    pub digest: String,
 }
 
 /// What an equal command that runs already means for a new one.

@@ -29,6 +29,8 @@ pub const CALLS_PER_ROUND: usize = 64;
 pub const ROUNDS_PER_TURN: u32 = 500;
 /// Most internal decisions one input may cause in its commit; more are left to the next commit.
 pub const STEPS_PER_COMMIT: u32 = 64;
+/// Most inputs for other agents one commit hands over; the rest is kept as `deliver` effects, this many in each.
+pub const SENDS_PER_COMMIT: usize = 256;
 /// Retries per provider candidate, beside the first try.
 pub const PROVIDER_RETRIES: u32 = 2;
 /// First pause between tries.

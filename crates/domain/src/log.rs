@@ -6,10 +6,12 @@ use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
 use crate::block::Block;
 use crate::failure::FailureArtifact;
 use crate::id::{CallId, MessageId};
+use crate::intent::Intent;
 use crate::model::StopReason;
 use crate::queue::MessageSeq;
-use crate::tool::ToolEnvelope;
+use crate::tool::{ToolEnvelope, ToolError};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Hash of a kept text: the first 128 bits of its SHA-256, in hex.
 pub type BlobHash = String;
@@ -39,6 +41,9 @@ pub enum InterjectionBoundary {
     AfterToolResults,
 }
 
+/// What the calls of a round ask for, in their order: understood, or refused with the reason.
+pub type Intents = Vec<Result<Intent, ToolError>>;
+
 /// One entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
@@ -61,8 +66,12 @@ pub enum LogEntry {
     AssistantRound {
         /// Counted over the turn, from 1.
         round: u32,
-        /// Its blocks; calls carry the runtime's ids.
-        blocks: Vec<Block>,
+        /// Its blocks; calls carry the runtime's ids. Shared, because an answer may be megabytes long.
+        blocks: Arc<Vec<Block>>,
+        /// What its calls were found to ask for when the answer arrived, so that they are not interpreted again.
+        /// Shorter than the calls in entries of builds that did not store it.
+        #[serde(default, skip_serializing_if = "no_intents")]
+        intents: Arc<Intents>,
         /// Why it stopped.
         stop_reason: StopReason,
         /// What it cost.
@@ -103,6 +112,10 @@ pub enum LogEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeline: Option<AttemptTimeline>,
     },
+}
+
+fn no_intents(intents: &Arc<Intents>) -> bool {
+    intents.is_empty()
 }
 
 impl LogEntry {

@@ -1,6 +1,7 @@
 //! A message's place in the queue: its states and the order inside a band.
 
 use crate::message::MessageEnvelope;
+use crate::needs::Part;
 use serde::{Deserialize, Serialize};
 
 /// Position of a message among all of one agent; dense, allocated by the store, first is 1.
@@ -62,15 +63,42 @@ pub struct QueueEntry {
     pub envelope: MessageEnvelope,
 }
 
-/// What a decision may know about a queue: its head and how much stands behind it.
+/// What is known about a queue: how long it is, and its head where somebody asked for it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QueueView {
-    /// The entry that is next by band, then by position.
-    pub head: Option<QueueEntry>,
     /// How many entries are queued.
     pub pending: u64,
     /// How many of them may enter a running turn.
     pub interjections: u64,
-    /// How many of those are an operator's, who is owed an outcome.
-    pub operators: u64,
+    /// The entry that is next by band, then by position; none when nothing is queued.
+    pub head: Part<Option<QueueEntry>>,
+    /// How many of the interjections are an operator's, who is owed an outcome.
+    pub operators: Part<u64>,
+}
+
+impl QueueView {
+    /// A queue of which only the lengths are known. An empty one has no head and no operators.
+    #[must_use]
+    pub const fn of_length(pending: u64, interjections: u64) -> Self {
+        Self {
+            pending,
+            interjections,
+            head: if pending == 0 {
+                Part::Loaded(None)
+            } else {
+                Part::Missing
+            },
+            operators: if interjections == 0 {
+                Part::Loaded(0)
+            } else {
+                Part::Missing
+            },
+        }
+    }
+
+    /// The head, where it was loaded and there is one.
+    #[must_use]
+    pub fn known_head(&self) -> Option<&QueueEntry> {
+        self.head.loaded().and_then(Option::as_ref)
+    }
 }

@@ -17,11 +17,10 @@ use crate::effect::EffectId;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, CallId, MessageId, TaskId, WorkItemId};
 use crate::intent::ExecCommand;
+use crate::text;
 use crate::time::Timestamp;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 
 /// What runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -193,12 +192,7 @@ pub fn cmd_digest(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
         command.login,
         command.tty,
     ]);
-    let digest = Sha256::digest(identity.to_string().as_bytes());
-    digest.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        write!(text, "{byte:02x}").ok();
-        text
-    })
+    text::sha256_hex(&identity.to_string())
 }
 
 /// The directory by its words: the way through links is the executor's.

@@ -1,5 +1,8 @@
 //! Cutting text without breaking a character, counting in words, and estimating what a text costs a model.
 
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+
 /// The longest prefix of `text` that fits in `max_bytes` and ends on a character boundary.
 #[must_use]
 pub fn prefix(text: &str, max_bytes: usize) -> &str {
@@ -77,6 +80,17 @@ fn distance(left: &str, right: &str) -> usize {
         }
     }
     row[right.len()]
+}
+
+/// The SHA-256 of a text, in hex.
+#[must_use]
+pub fn sha256_hex(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        write!(hex, "{byte:02x}").ok();
+        hex
+    })
 }
 
 #[cfg(test)]

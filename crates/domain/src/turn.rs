@@ -11,6 +11,7 @@ use crate::message::MessageKind;
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
 use crate::queue::MessageSeq;
+use crate::sent::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::workspace::WorkspaceEntry;
@@ -47,6 +48,47 @@ pub enum Phase {
         /// The effect that runs it.
         effect: EffectId,
     },
+    /// Another agent's verdict on what a call sends it. Comes in the same commit, unless that had no room for it.
+    Sending {
+        /// The log entry of the round.
+        round_entry: LogSeq,
+        /// Which of its calls sends, from 0.
+        call_index: usize,
+        /// The send whose verdict is expected.
+        send: SendId,
+    },
+}
+
+/// The place of a call: the round that made it, and its position there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallPlace {
+    /// The log entry of the round.
+    pub round_entry: LogSeq,
+    /// Position in the round, from 0.
+    pub call_index: usize,
+}
+
+impl Phase {
+    /// The call that is under way, if one is.
+    #[must_use]
+    pub const fn call(&self) -> Option<CallPlace> {
+        match self {
+            Self::RunningTool {
+                round_entry,
+                call_index,
+                ..
+            }
+            | Self::Sending {
+                round_entry,
+                call_index,
+                ..
+            } => Some(CallPlace {
+                round_entry: *round_entry,
+                call_index: *call_index,
+            }),
+            Self::CallingModel { .. } | Self::BackingOff { .. } => None,
+        }
+    }
 }
 
 /// Why a turn pauses before it asks again.

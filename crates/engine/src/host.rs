@@ -12,7 +12,7 @@ use crate::shell::Shell;
 use holon_core::HostFacts;
 use holon_domain::AgentId;
 use holon_domain::model::ModelChain;
-use holon_store::{Db, Readers, Writer};
+use holon_store::{Db, Readers, SqliteStore};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -51,14 +51,14 @@ impl Host {
             models: config.models,
         });
         let readers = Readers::open(&config.db_path)?;
-        let writer = Writer::start(db);
+        let store = Arc::new(SqliteStore::start(db, readers.clone()));
         let kernel = Kernel::new(facts.clone());
-        let shell = Shell::new(writer, readers.clone(), kernel, ports, config.conduct);
+        let shell = Shell::new(store, readers.clone(), kernel, ports, config.conduct);
         let reads = Reads::new(
             readers,
             (facts, Arc::clone(&shell.ports.model)),
             (epoch, shell.stalled.clone()),
-            shell.writer.subscribe(),
+            shell.store.subscribe(),
         );
         shell.recover(clean_exit).await?;
         shell.spawn(shell.clone().run_due_loop());
@@ -106,7 +106,7 @@ impl Host {
     /// How many commits changed something since the start.
     #[must_use]
     pub fn commits(&self) -> u64 {
-        self.acts.shell().writer.commits()
+        self.acts.shell().store.commits()
     }
 
     /// Goes down within a bounded time. No agent is stopped by it; what is unfinished is taken up at the next start.

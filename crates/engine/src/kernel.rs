@@ -1,40 +1,36 @@
 //! The kernel: one input about one agent, handled inside the writer's transaction.
 //!
-//! Synchronous and deterministic: it loads a bounded view, lets `core` decide, applies the facts, and goes on until
-//! the agent rests or something outside is needed. It has no side effect beside the transaction and may be run again;
-//! the simulation drives this very code.
+//! Synchronous and deterministic: it loads what `core` asks for, lets `core` decide, applies the facts, hands what the
+//! decision sends to its receivers, and goes on until every agent it touched rests or needs something outside. It has
+//! no side effect beside the transaction and may be run again; the simulation drives this very code.
+
+mod work;
+
+pub use work::Work;
 
 use crate::facts::SharedFacts;
 use holon_core::input::NewAgent;
-use holon_core::{AgentView, HostFacts, Input, Rejection, Reply, RoundInHand, lifecycle, step};
+use holon_core::{
+    AgentView, HostFacts, Input, Rejection, Reply, Step, Undecided, lifecycle, needs, step,
+};
 use holon_domain::agent::AgentRecord;
-use holon_domain::block::{ToolCall, calls_of, text_of};
-use holon_domain::decision::{Decision, Fact};
-use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::intent::{HostAction, Intent};
+use holon_domain::block::calls_of;
+use holon_domain::decision::Decision;
 use holon_domain::log::LogEntry;
-use holon_domain::tool::ToolError;
-use holon_domain::turn::Phase;
-use holon_domain::{AgentId, Entropy, TaskId, Timestamp, limits, text};
-use holon_store::{AgentNo, Tx};
+use holon_domain::needs::{Loaded, Needs, Part};
+use holon_domain::sent::{Sent, Verdict};
+use holon_domain::{AgentId, Entropy, Timestamp, limits};
+use holon_store::{AgentNo, Error, Ledger};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How often a decision may ask for more rows before it counts as a defect of `core`.
+const LOADS_PER_DECISION: usize = 8;
 
 /// Handles inputs. Holds only what the host knows that no row does.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     facts: SharedFacts,
-}
-
-/// What the shell has to do once the commit holds.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Work {
-    /// Effects to perform.
-    pub effects: Vec<EffectRecord>,
-    /// Effects that are over: their outcome is in, or nobody waits for it any more.
-    pub closed: Vec<(AgentId, EffectId)>,
-    /// The earliest of the times that were newly set.
-    pub due: Option<Timestamp>,
-    /// An agent whose queue may hold more than one commit could decide on.
-    pub unfinished: Option<AgentId>,
 }
 
 /// What came of an input.
@@ -58,7 +54,10 @@ pub enum Refusal {
 }
 
 /// The result of handling an input: storage may fail, and the kernel may refuse.
-pub type HandleResult = Result<Result<Handled, Refusal>, holon_store::Error>;
+pub type HandleResult = Result<Result<Handled, Refusal>, Error>;
+
+/// A send on its way: from whom, to whom, what.
+type Delivery = (AgentId, AgentId, Sent);
 
 impl Kernel {
     /// A kernel for a host.
@@ -79,223 +78,260 @@ impl Kernel {
     /// When the name is taken or storage fails.
     pub fn create(
         &self,
-        tx: &mut Tx<'_>,
+        ledger: &mut dyn Ledger,
         new: NewAgent,
         now: Timestamp,
         entropy: &mut dyn Entropy,
-    ) -> Result<Work, holon_store::Error> {
+    ) -> Result<Work, Error> {
         let decision = lifecycle::create(new, &self.facts.now(), now, entropy);
-        let no = tx.create_agent(&decision.agent)?;
-        tx.apply(no, &decision)?;
+        let no = ledger.create(&decision.agent)?;
+        ledger.apply(no, &decision)?;
         let mut work = Work::default();
         work.add(&decision);
         Ok(work)
     }
 
-    /// Handles one input about one agent and runs the agent to rest.
+    /// Handles one input about one agent: its decision, and those of every agent it sends something to.
     ///
     /// # Errors
     /// When storage fails; a refusal is not an error.
     pub fn handle(
         &self,
-        tx: &mut Tx<'_>,
+        ledger: &mut dyn Ledger,
         agent_id: &AgentId,
-        input: Input,
+        input: &Input,
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
-        let Some((no, agent)) = tx.agent(agent_id)? else {
-            return Ok(Err(Refusal::NotFound));
-        };
         let facts = self.facts.now();
-        let asks = facts.models.first(agent.model_override.as_ref());
-        if matches!(input, Input::Admit(_)) && asks.is_none() {
-            return Ok(Err(Refusal::NoModel));
-        }
-        let mut view = view(tx, no, agent)?;
-        add_named_tasks(tx, no, &mut view, &input)?;
-        let first = match step(view, input, &facts, now, entropy) {
-            Ok(first) => first,
-            Err(rejection) => return Ok(Err(Refusal::Rejected(rejection))),
+        let mut run = Run {
+            facts: &facts,
+            now,
+            entropy,
+            work: Work::default(),
+            worklist: VecDeque::new(),
         };
-        let mut work = Work::default();
-        // What changes nothing is not written either.
-        if first.reply != Reply::Unchanged || !first.decision.facts.is_empty() {
-            tx.apply(no, &first.decision)?;
-            work.add(&first.decision);
-        }
-        run_to_rest(tx, no, first.decision, &mut work, (&facts, now, entropy))?;
+        let reply = match run.decide(ledger, agent_id, input)? {
+            Ok(reply) => reply,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        run.deliver(ledger)?;
         Ok(Ok(Handled {
-            reply: first.reply,
-            work,
+            reply,
+            work: run.work,
         }))
     }
 }
 
-/// Decides on while a decision leaves the queue's head unknown, a bounded number of times.
-fn run_to_rest(
-    tx: &mut Tx<'_>,
-    no: AgentNo,
-    mut last: Decision,
-    work: &mut Work,
-    (facts, now, entropy): (&HostFacts, Timestamp, &mut dyn Entropy),
-) -> Result<(), holon_store::Error> {
-    for _ in 0..limits::STEPS_PER_COMMIT {
-        if !last.more {
-            return Ok(());
-        }
-        let view = view(tx, no, last.agent.clone())?;
-        let Ok(next) = step(view, Input::Continue, facts, now, entropy) else {
-            return Ok(());
+/// One transaction: what is known while it runs, and what has come of it so far.
+struct Run<'a> {
+    facts: &'a HostFacts,
+    now: Timestamp,
+    entropy: &'a mut dyn Entropy,
+    work: Work,
+    worklist: VecDeque<Delivery>,
+}
+
+impl Run<'_> {
+    /// Decides about one agent and runs it to rest. What it sends is put on the worklist.
+    fn decide(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        input: &Input,
+    ) -> Result<Result<Reply, Refusal>, Error> {
+        let Some((no, agent)) = ledger.agent(agent_id)? else {
+            return Ok(Err(Refusal::NotFound));
         };
-        tx.apply(no, &next.decision)?;
-        work.add(&next.decision);
-        last = next.decision;
-    }
-    if last.more {
-        work.unfinished = Some(last.agent.identity.agent_id);
-    }
-    Ok(())
-}
-
-/// Adds the tasks that calls name and that are over: they are not part of the view otherwise.
-fn add_named_tasks(
-    tx: &mut Tx<'_>,
-    no: AgentNo,
-    view: &mut AgentView,
-    input: &Input,
-) -> Result<(), holon_store::Error> {
-    let answered: &[Result<Intent, ToolError>] = match input {
-        Input::RoundAnswered { answer, .. } => &answer.intents,
-        _ => &[],
-    };
-    let in_hand = view.round.iter().flat_map(|round| &round.calls);
-    let intents = in_hand.map(|(_, intent)| intent).chain(answered);
-    let named: Vec<TaskId> = intents
-        .filter_map(|intent| named_task(intent.as_ref().ok()?))
-        .collect();
-    for id in named {
-        if view.tasks.iter().any(|task| task.id == id) {
-            continue;
+        let asks = self.facts.models.first(agent.model_override.as_ref());
+        if matches!(input, Input::Admit(_)) && asks.is_none() {
+            return Ok(Err(Refusal::NoModel));
         }
-        view.tasks.extend(tx.task(no, &id)?);
-    }
-    Ok(())
-}
-
-fn named_task(intent: &Intent) -> Option<TaskId> {
-    match intent {
-        Intent::TaskStatus { task_id } | Intent::TaskStop { task_id } => Some(task_id.clone()),
-        Intent::Sleep { .. }
-        | Intent::Enqueue { .. }
-        | Intent::AgentGet
-        | Intent::TaskList
-        | Intent::TaskInput { .. }
-        | Intent::TaskOutput(_)
-        | Intent::Host(_) => None,
-    }
-}
-
-/// Loads what a decision may know: the queue's head, the calls in hand while tools run, the tasks that are not over.
-fn view(tx: &mut Tx<'_>, no: AgentNo, agent: AgentRecord) -> Result<AgentView, holon_store::Error> {
-    let queue = tx.queue(no)?;
-    let phase = agent.open_turn.as_ref().map(|turn| &turn.phase);
-    let round = match phase {
-        Some(Phase::RunningTool { round_entry, .. }) => {
-            let entry = tx.log_entry(no, *round_entry)?;
-            round_in_hand(*round_entry, entry, &agent)
+        self.work.touched.insert(agent_id.clone());
+        let first = match self.step(ledger, no, &agent, input)? {
+            Ok(first) => first,
+            Err(rejection) => return Ok(Err(Refusal::Rejected(rejection))),
+        };
+        let reply = first.reply;
+        // What changes nothing is not written either.
+        if reply != Reply::Unchanged || !first.decision.facts.is_empty() {
+            ledger.apply(no, &first.decision)?;
+            self.work.add(&first.decision);
         }
-        Some(Phase::CallingModel { .. } | Phase::BackingOff { .. }) | None => None,
-    };
-    let in_hand = match phase {
-        Some(Phase::RunningTool { effect, .. }) => call_of(tx.effect(no, *effect)?),
-        Some(Phase::CallingModel { .. } | Phase::BackingOff { .. }) | None => None,
-    };
-    let tasks = match agent.active_tasks {
-        0 => Vec::new(),
-        _ => tx.active_tasks(no)?,
-    };
-    Ok(AgentView {
-        agent,
-        queue,
-        round,
-        in_hand,
-        tasks,
-    })
-}
-
-fn call_of(effect: Option<Effect>) -> Option<(ToolCall, HostAction)> {
-    match effect? {
-        Effect::RunTool { call, action, .. } => Some((call, action)),
-        Effect::PrepareHome
-        | Effect::CallModel { .. }
-        | Effect::WatchTask { .. }
-        | Effect::StopTask { .. }
-        | Effect::RemoveHome => None,
+        self.send(agent_id, first.sends);
+        self.run_to_rest(ledger, no, first.decision)?;
+        Ok(Ok(reply))
     }
-}
 
-fn round_in_hand(
-    entry_seq: u64,
-    entry: Option<LogEntry>,
-    agent: &AgentRecord,
-) -> Option<RoundInHand> {
-    let Some(LogEntry::AssistantRound { blocks, .. }) = entry else {
-        return None;
-    };
-    let preset = agent.identity.profile_preset;
-    let calls = calls_of(&blocks)
-        .map(|call| {
-            (
-                call.clone(),
-                holon_tools::interpret(&call.name, &call.input, preset),
-            )
-        })
-        .collect();
-    let words = text::preview(text_of(&blocks).trim(), limits::EVENT_PREVIEW_BYTES);
-    Some(RoundInHand {
-        entry: entry_seq,
-        words,
-        calls,
-    })
-}
+    /// Decides on while a decision leaves the queue's head unknown, a bounded number of times.
+    fn run_to_rest(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        no: AgentNo,
+        mut last: Decision,
+    ) -> Result<(), Error> {
+        for _ in 0..limits::STEPS_PER_COMMIT {
+            if !last.more {
+                return Ok(());
+            }
+            let agent_id = last.agent.identity.agent_id.clone();
+            let Ok(next) = self.step(ledger, no, &last.agent, &Input::Continue)? else {
+                return Ok(());
+            };
+            ledger.apply(no, &next.decision)?;
+            self.work.add(&next.decision);
+            self.send(&agent_id, next.sends);
+            last = next.decision;
+        }
+        if last.more {
+            self.work.unfinished.insert(last.agent.identity.agent_id);
+        }
+        Ok(())
+    }
 
-impl Work {
-    /// Adds what follows from a decision.
-    fn add(&mut self, decision: &Decision) {
-        let agent_id = &decision.agent.identity.agent_id;
-        for fact in &decision.facts {
-            match fact {
-                Fact::EffectOpened {
-                    id,
-                    generation,
-                    at,
-                    effect,
-                } => self.effects.push(EffectRecord {
-                    agent_id: agent_id.clone(),
-                    id: *id,
-                    generation: *generation,
-                    opened_at: *at,
-                    effect: effect.clone(),
-                }),
-                Fact::EffectClosed { id } => {
-                    self.effects.retain(|open| open.id != *id);
-                    self.closed.push((agent_id.clone(), *id));
-                }
-                Fact::DueSet { at, .. } => {
-                    self.due = Some(self.due.map_or(*at, |due| due.min(*at)))
-                }
-                Fact::MessageAdmitted(_)
-                | Fact::MessageMoved { .. }
-                | Fact::MessageSettled { .. }
-                | Fact::LogAppended { .. }
-                | Fact::BriefWritten { .. }
-                | Fact::EventRecorded { .. }
-                | Fact::DueCleared { .. }
-                | Fact::TaskWritten(_)
-                | Fact::LimitLearned { .. }
-                | Fact::BlobKept { .. } => {}
+    /// Makes one decision, loading what it asks for. Rows it turns out to need are loaded and it is made again.
+    fn step(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        no: AgentNo,
+        agent: &AgentRecord,
+        input: &Input,
+    ) -> Result<Result<Step, Rejection>, Error> {
+        let mut wanted = needs(input, agent);
+        for _ in 0..LOADS_PER_DECISION {
+            let view = AgentView {
+                loaded: load(ledger, no, agent, &wanted)?,
+                agent: agent.clone(),
+            };
+            match step(view, input, self.facts, self.now, self.entropy) {
+                Ok(step) => return Ok(Ok(step)),
+                Err(Undecided::Rejected(rejection)) => return Ok(Err(rejection)),
+                Err(Undecided::NeedsMore(more)) => wanted.extend(more),
             }
         }
+        Err(Error::Refused {
+            reason: format!("a decision asked for rows again and again: {wanted:?}"),
+        })
+    }
+
+    fn send(&mut self, from: &AgentId, sends: Vec<(AgentId, Sent)>) {
+        let on_its_way = |(to, sent)| (from.clone(), to, sent);
+        self.worklist.extend(sends.into_iter().map(on_its_way));
+    }
+
+    /// Works the sends off, each by its receiver's own decision, a bounded number; the rest is kept by its senders.
+    fn deliver(&mut self, ledger: &mut dyn Ledger) -> Result<(), Error> {
+        for _ in 0..limits::SENDS_PER_COMMIT {
+            let Some((from, to, sent)) = self.worklist.pop_front() else {
+                return Ok(());
+            };
+            let awaited = sent.awaits_verdict();
+            let verdict = self.hand_over(ledger, &to, sent)?;
+            if let Some(send) = awaited {
+                let back = Input::Received(Sent::Verdict { send, verdict });
+                // The sender waits for exactly this, so a refusal means that its turn is over; that is fine.
+                drop(self.decide(ledger, &from, &back)?);
+            }
+        }
+        self.defer(ledger)
+    }
+
+    /// Hands one send to its receiver, in a savepoint of its own. A fault of the receiver is a refusal to the sender.
+    fn hand_over(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        to: &AgentId,
+        sent: Sent,
+    ) -> Result<Verdict, Error> {
+        let input = Input::Received(sent);
+        let (work, worklist) = (self.work.clone(), self.worklist.len());
+        let mut outcome = Ok(Reply::Unchanged);
+        let nested = ledger.nested(&mut |ledger| {
+            outcome = self.decide(ledger, to, &input)?;
+            Ok(())
+        });
+        match nested {
+            Ok(()) => Ok(match outcome {
+                Ok(reply) => accepted(reply),
+                Err(refusal) => refused(&refusal),
+            }),
+            Err(error) if error.is_one_agents() => {
+                self.work = work;
+                self.worklist.truncate(worklist);
+                tracing::error!(agent_id = %to, %error, "an agent could not take what another sent it");
+                Ok(Verdict::Refused {
+                    code: "receiver_failed".to_owned(),
+                    reason: format!("{to} could not take it: {error}"),
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Has the senders keep what the commit has no room for.
+    fn defer(&mut self, ledger: &mut dyn Ledger) -> Result<(), Error> {
+        while let Some((from, to, sent)) = self.worklist.pop_front() {
+            let mut sends = vec![(to, sent)];
+            for (other, to, sent) in std::mem::take(&mut self.worklist) {
+                if other == from {
+                    sends.push((to, sent));
+                } else {
+                    self.worklist.push_back((other, to, sent));
+                }
+            }
+            drop(self.decide(ledger, &from, &Input::Defer { sends })?);
+        }
+        Ok(())
+    }
+}
+
+fn accepted(reply: Reply) -> Verdict {
+    let message_id = match reply {
+        Reply::Admitted { message_id, .. } => Some(message_id),
+        Reply::Done | Reply::Unchanged | Reply::RowsMayGo => None,
+    };
+    Verdict::Accepted { message_id }
+}
+
+fn refused(refusal: &Refusal) -> Verdict {
+    let (code, reason) = match refusal {
+        Refusal::NotFound => ("agent_not_found", "there is no such agent".to_owned()),
+        Refusal::NoModel => ("no_model", "no model is configured".to_owned()),
+        Refusal::Rejected(rejection) => ("rejected", rejection.to_string()),
+    };
+    Verdict::Refused {
+        code: code.to_owned(),
+        reason,
+    }
+}
+
+/// Loads what a decision asks for.
+fn load(
+    ledger: &mut dyn Ledger,
+    no: AgentNo,
+    agent: &AgentRecord,
+    needs: &Needs,
+) -> Result<Loaded, Error> {
+    let mut loaded = ledger.load(no, needs)?;
+    if let Part::Loaded(Some(entry)) = &mut loaded.round {
+        fill_intents(entry, agent);
+    }
+    Ok(loaded)
+}
+
+/// Interprets the calls of a round whose entry was written by a build that did not store what they ask for.
+pub(crate) fn fill_intents(entry: &mut LogEntry, agent: &AgentRecord) {
+    let LogEntry::AssistantRound {
+        blocks, intents, ..
+    } = entry
+    else {
+        return;
+    };
+    if intents.is_empty() && calls_of(blocks).next().is_some() {
+        let preset = agent.identity.profile_preset;
+        let interpret = |call: &holon_domain::block::ToolCall| {
+            holon_tools::interpret(&call.name, &call.input, preset)
+        };
+        *intents = Arc::new(calls_of(blocks).map(interpret).collect());
     }
 }

@@ -6,7 +6,7 @@ use crate::request::WorkspaceChoice;
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning, TaskPrinted};
 use holon_domain::file_change::PatchApplied;
-use holon_domain::intent::{ApplyPatch, ExecCommand, TaskInput, TaskOutput};
+use holon_domain::intent::{ExecCommand, TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::task::{CommandTaskSpec, TaskReport};
@@ -187,7 +187,7 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
         &self,
         context: CommandContext,
         call: CallId,
-        patch: ApplyPatch,
+        patch: String,
     ) -> Result<PatchApplied, ToolError>;
 
     /// What came of a patch that was being applied when a process died; none when that cannot be proven.
@@ -195,7 +195,7 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
         &self,
         agent_home: &str,
         call: &CallId,
-        patch: &ApplyPatch,
+        patch: &str,
     ) -> Option<Result<PatchApplied, ToolError>>;
 
     /// The outcome of a patch is on record: what was kept to prove it may go.

@@ -60,12 +60,7 @@ impl Reads {
         let rows = self.readers.read(|reader| reader.agents()).await?;
         let facts = self.facts.now();
         let entry = |(agent, pending): (AgentRecord, u64)| {
-            let queue = QueueView {
-                head: None,
-                pending,
-                interjections: 0,
-                operators: 0,
-            };
+            let queue = QueueView::of_length(pending, 0);
             let mut entry = summary::list_entry(&agent, &queue, &facts);
             let (id, posture) = (&agent.identity.agent_id, &mut entry.scheduling_posture);
             self.stalled.explain(id, posture);

@@ -206,7 +206,7 @@ async fn answer(
     ingress: Ingress,
     waits: Waits,
 ) -> Result<Over, Error> {
-    let mut news = acts.shell().writer.subscribe();
+    let mut news = acts.shell().store.subscribe();
     let log_end = acts
         .find(agent_id)
         .await?

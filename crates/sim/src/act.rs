@@ -4,12 +4,13 @@ use crate::flight::Flight;
 use crate::known::Known;
 use crate::plan::Fault;
 use crate::rng::Rng;
-use crate::violation::{Verdict, ensure, stored};
+use crate::store::{now, refused_by_store};
+use crate::violation::{Verdict, ensure};
 use crate::world::{Sent, World};
 use holon_core::{Input, Reply};
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::Refusal;
-use holon_store::{DueRow, Removal};
+use holon_store::{DueRow, Removal, Store, Tx};
 
 /// Things that can happen, with how often they are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +31,10 @@ enum Act {
     Continue,
     Remove,
     Lose,
+    Defer,
 }
 
-const ACTS: [(Act, u64); 16] = [
+const ACTS: [(Act, u64); 17] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -49,6 +51,7 @@ const ACTS: [(Act, u64); 16] = [
     (Act::Continue, 10),
     (Act::Remove, 10),
     (Act::Lose, 2),
+    (Act::Defer, 3),
 ];
 
 impl World {
@@ -91,13 +94,15 @@ impl World {
                 self.lose_any();
                 Ok(())
             }
+            Act::Defer if self.plan.has(Fault::Messages) => self.defer_any(),
             Act::StopStart
             | Act::Delete
             | Act::Crash
             | Act::Restart
             | Act::Trim
             | Act::ClockJump
-            | Act::Lose => self.perform_any(),
+            | Act::Lose
+            | Act::Defer => self.perform_any(),
         }
     }
 
@@ -154,10 +159,10 @@ impl World {
     /// The due loop: reads what has come and hands it over, sometimes after something else happened.
     pub(crate) fn hand_over_due(&mut self) -> Verdict<()> {
         if self.due.is_empty() {
-            if let Some(next) = stored(self.db.reader().next_due())? {
+            if let Some(next) = self.read(|reader| reader.next_due())? {
                 self.pass(next.millis_since(self.now));
             }
-            self.due = stored(self.db.reader().due(self.now, 256))?;
+            self.due = self.read_due()?;
             if self.trouble(Fault::LateDue, 50) {
                 return Ok(());
             }
@@ -202,11 +207,12 @@ impl World {
             Sent::Handled(reply) => Ok(Some(reply)),
             Sent::Died => Ok(None),
             // It is sent until somebody says that it holds; then what the first commit asked for is looked after.
-            Sent::Unknown => {
+            Sent::Unknown(touched) => {
                 let reply = self.bring_home(id, input)?;
-                self.clear_up(id)?;
+                self.clear_up_all(touched)?;
                 Ok(reply)
             }
+            Sent::Failed => self.bring_home(id, input),
             Sent::Refused(refusal) => {
                 let gone = refusal == Refusal::NotFound;
                 ensure(gone, "outcomes are not refused", || format!("{refusal:?}"))?;
@@ -219,7 +225,8 @@ impl World {
                 // Giving up names no turn, so it is not sent again: the second would cost the next turn.
                 match self.send(id, &Input::GiveUp { message })? {
                     Sent::Died => {}
-                    Sent::Unknown | Sent::Handled(_) | Sent::Refused(_) | Sent::Panicked => {
+                    Sent::Unknown(touched) => self.clear_up_all(touched)?,
+                    Sent::Handled(_) | Sent::Refused(_) | Sent::Panicked | Sent::Failed => {
                         self.clear_up(id)?;
                     }
                 }
@@ -284,12 +291,18 @@ impl World {
     }
 
     fn trim(&mut self) -> Verdict<()> {
-        let (budget, keep) = (self.dice.below(20_000), self.dice.below(30));
+        let budget = self.dice.below(20_000);
+        let keep = self.dice.percent(80).then(|| self.dice.below(30));
         self.trace.note(|| format!("trim to {budget} bytes"));
-        let trimmed = self
-            .db
-            .write(|tx| tx.trim_events(budget, keep, limits::RETENTION_STEP));
-        let removed = trimmed.map_err(|error| crate::world::refused_by_store(&error))?;
+        let trimmed = match keep {
+            None => now(self.store.trim_events(budget))?,
+            // A short life has fewer events than a host keeps of every agent.
+            Some(keep) => {
+                let trim = |tx: &mut Tx<'_>| tx.trim_events(budget, keep, limits::RETENTION_STEP);
+                self.store.db().write(trim)
+            }
+        };
+        let removed = trimmed.map_err(|error| refused_by_store(&error))?;
         if removed > 0 {
             self.model.coverage.count("trimmed");
         }
@@ -309,11 +322,8 @@ impl World {
         };
         let some = 1 + self.dice.below(30);
         self.trace.note(|| format!("{id} {some} rows go"));
-        let removal = self.db.write(|tx| match tx.agent(&id)? {
-            Some((no, _)) => tx.remove_agent_rows(no, some),
-            None => Ok(Removal::Done),
-        });
-        if removal.map_err(|error| crate::world::refused_by_store(&error))? == Removal::More {
+        let removal = now(self.store.remove_agent_rows(&id, some))?;
+        if removal.map_err(|error| refused_by_store(&error))? == Removal::More {
             self.going.push(id.clone());
         }
         self.observe(&id)
@@ -329,12 +339,15 @@ fn is_stale(known: &Known, input: &Input) -> bool {
         | Input::RoundAnswered { stamp, .. }
         | Input::RoundFailed { stamp, .. }
         | Input::ToolFinished { stamp, .. }
+        | Input::Deliver { stamp, .. }
         | Input::TaskEnded { stamp, .. } => {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
         Input::DueCame { id, .. } => !open.due.contains(id),
         Input::Admit(_)
         | Input::Configure { .. }
+        | Input::Received(_)
+        | Input::Defer { .. }
         | Input::Start
         | Input::Stop
         | Input::Delete
@@ -355,6 +368,9 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::RoundAnswered { .. } => "round answered",
         Input::RoundFailed { .. } => "round failed",
         Input::ToolFinished { .. } => "tool finished",
+        Input::Received(_) => "received",
+        Input::Deliver { .. } => "deliver",
+        Input::Defer { .. } => "defer",
         Input::TaskEnded { .. } => "task ended",
         Input::DueCame { .. } => "due came",
         Input::Start => "start",

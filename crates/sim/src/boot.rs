@@ -3,16 +3,18 @@
 use crate::flight::Flight;
 use crate::keys::{home_of, key_of};
 use crate::plan::Fault;
+use crate::post::Delivery;
 use crate::rng::Rng;
+use crate::store::{now, refused_by_store};
 use crate::violation::{Verdict, stored, violation};
-use crate::world::{World, describe, refused_by_store};
+use crate::world::{World, describe, touched};
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
-use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::Handled;
 use holon_engine::ports::CommandKey;
-use holon_store::Db;
+use holon_store::{Db, Inline, Store};
 use std::collections::BTreeSet;
 
 impl World {
@@ -32,8 +34,8 @@ impl World {
 
     /// Takes the committed image into a new process; everything in memory is gone.
     pub(crate) fn start_over(&mut self) -> Verdict<()> {
-        let image = stored(self.db.image())?;
-        self.db = stored(Db::from_image(&image))?;
+        let image = stored(self.store.db().image())?;
+        self.store = Inline::new(stored(Db::from_image(&image))?);
         self.flights.clear();
         self.due.clear();
         self.unfinished.clear();
@@ -45,23 +47,21 @@ impl World {
 
     /// What a host does before it admits anything. Dying in here begins it again.
     pub(crate) fn boot(&mut self, clean_exit: bool) -> Verdict<()> {
-        let mut clean_exit = clean_exit;
         self.model.count_restart(&self.bench);
-        'boot: loop {
-            let left = self
-                .db
-                .write(|tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)));
-            let (agents, open) = left.map_err(|error| refused_by_store(&error))?;
-            for id in agents {
-                self.sweep(&id, &open)?;
+        let mut after: Option<AgentId> = None;
+        loop {
+            let length = self.page();
+            let page = stored(now(self.store.agents_to_recover(after.clone(), length))?)?;
+            let full = page.len() == length;
+            for id in page {
+                self.sweep(&id)?;
                 if self.trouble(Fault::Crash, 5) {
                     self.crashes += 1;
                     self.model.coverage.count("crash_in_recovery");
                     self.trace
                         .note(|| "the process dies in recovery".to_owned());
                     self.start_over()?;
-                    clean_exit = false;
-                    continue 'boot;
+                    return self.boot(false);
                 }
                 self.recover(
                     &id,
@@ -70,30 +70,25 @@ impl World {
                         proven: None,
                     },
                 )?;
+                after = Some(id);
             }
-            return Ok(());
+            if !full {
+                return Ok(());
+            }
         }
     }
 
     /// As the shell does before it recovers an agent: forgets what was begun in its home and is in no row.
-    fn sweep(&mut self, id: &AgentId, open: &[EffectRecord]) -> Verdict<()> {
+    fn sweep(&mut self, id: &AgentId) -> Verdict<()> {
         let home = home_of(id);
-        let mine = open.iter().filter(|record| record.agent_id == *id);
-        let calls = mine.filter_map(|record| match &record.effect {
-            Effect::RunTool { call, .. } => Some(CommandKey::of_call(&home, &call.id)),
-            Effect::PrepareHome
-            | Effect::CallModel { .. }
-            | Effect::WatchTask { .. }
-            | Effect::StopTask { .. }
-            | Effect::RemoveHome => None,
-        });
+        let call = self.call_in_hand(id)?.map(|(_, run)| run.key);
         let tasks = self.model.agent(id).into_iter();
         let tasks = tasks.flat_map(|known| known.tasks.rows().map(|row| key_of(&home, row)));
         let names = |key: CommandKey| {
             let items = (1..=limits::BATCH_COMMANDS).map(|number| key.item(number).name);
             items.chain([key.name.clone()]).collect::<Vec<_>>()
         };
-        let known: BTreeSet<String> = calls.chain(tasks).flat_map(names).collect();
+        let known: BTreeSet<String> = call.into_iter().chain(tasks).flat_map(names).collect();
         if self.bench.commands.sweep(&home, &known)? > 0 {
             self.model.coverage.count("swept");
         }
@@ -118,11 +113,7 @@ impl World {
 
     /// What is in hand for nothing, because nobody was told of the commit that closed it, ends by itself.
     fn let_go_of_stale(&mut self, id: &AgentId) -> Verdict<()> {
-        let reader = self.db.reader();
-        let open = match stored(reader.agent(id))? {
-            Some((no, _)) => stored(reader.outstanding(no))?.effects,
-            None => Vec::new(),
-        };
+        let open: Vec<EffectId> = self.read_effects(id)?.iter().map(|found| found.id).collect();
         let stale =
             |flight: &Flight| flight.record.agent_id == *id && !open.contains(&flight.record.id);
         while let Some(at) = self.flights.iter().position(stale) {
@@ -139,32 +130,41 @@ impl World {
         };
         let expected = self.model.before_recovery(id, clean);
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
-        let written = self.db.write(|tx| {
+        let (agent_id, recovery) = (id.clone(), input.clone());
+        let written = self.commit(move |ledger| {
             let mut entropy = Rng::new(seed);
-            kernel.handle(tx, id, input.clone(), now, &mut entropy)
-        });
+            kernel.handle(ledger, &agent_id, &recovery, now, &mut entropy)
+        })?;
         let handled = written
             .map_err(|error| refused_by_store(&error))?
             .or_else(|refusal| violation("recovery is never refused", format!("{refusal:?}")))?;
-        self.observe(id)?;
+        self.look_at(&touched(id, &handled.work), Delivery::default())?;
         self.model.after_recovery(id, expected)?;
         Ok(handled)
+    }
+
+    /// Looks after every agent that a commit nobody could be sure of made a decision about.
+    pub(crate) fn clear_up_all(&mut self, agents: BTreeSet<AgentId>) -> Verdict<()> {
+        for id in agents {
+            self.clear_up(&id)?;
+        }
+        Ok(())
     }
 
     /// As the shell does after a commit it could not be sure of: what is open and in nobody's hands is recovered.
     pub(crate) fn clear_up(&mut self, id: &AgentId) -> Verdict<()> {
         self.doubtful.remove(id);
-        let reader = self.db.reader();
-        let Some((no, agent)) = stored(reader.agent(id))? else {
+        let Some((_, agent)) = self.read(|reader| reader.agent(id))? else {
             return Ok(());
         };
-        let open = stored(reader.outstanding(no))?.effects;
+        let open = self.read_effects(id)?;
         let gone_home =
             open.is_empty() && agent.lifecycle == Lifecycle::Deleting && !self.going.contains(id);
         self.let_go_of_stale(id)?;
-        let mine = |flight: &Flight| flight.record.agent_id == *id;
-        let held = open.iter().all(|effect| {
-            let held = |flight: &Flight| mine(flight) && flight.record.id == *effect;
+        let held = open.iter().all(|record| {
+            let held = |flight: &Flight| {
+                flight.record.agent_id == *id && flight.record.id == record.id
+            };
             self.flights.iter().any(held)
         });
         if held && !gone_home {

@@ -2,6 +2,7 @@
 
 use crate::act::name_of;
 use crate::keys::home_of;
+use crate::letter;
 use crate::violation::{Verdict, ensure};
 use crate::world::{Sent, World};
 use holon_core::input::NewAgent;
@@ -27,8 +28,8 @@ impl World {
     pub(crate) fn control(&mut self, id: &AgentId, input: &Input) -> Verdict<()> {
         self.trace.note(|| format!("{id} {}", name_of(input)));
         match self.send(id, input)? {
-            Sent::Handled(_) | Sent::Died | Sent::Panicked => Ok(()),
-            Sent::Unknown => self.clear_up(id),
+            Sent::Handled(_) | Sent::Died | Sent::Panicked | Sent::Failed => Ok(()),
+            Sent::Unknown(touched) => self.clear_up_all(touched),
             Sent::Refused(Refusal::Rejected(Rejection::Deleting) | Refusal::NotFound) => Ok(()),
             Sent::Refused(refusal) => {
                 ensure(false, "controls are not refused", || format!("{refusal:?}"))
@@ -97,6 +98,27 @@ impl World {
             Some(id) => self.control(&id, &Input::Delete),
             None => Ok(()),
         }
+    }
+
+    /// Agents a model may message: its own first, then every other, whatever state it is in.
+    pub(crate) fn agents_to_name(&self, id: &AgentId) -> Vec<AgentId> {
+        let others = self.model.names().into_iter().filter(|other| other != id);
+        std::iter::once(id.clone()).chain(others).collect()
+    }
+
+    /// A commit of some agent has no room for what it sends, so that later commits deliver it.
+    pub(crate) fn defer_any(&mut self) -> Verdict<()> {
+        let Some(id) = self.any_agent().filter(|id| self.takes_messages(id)) else {
+            return Ok(());
+        };
+        let names = self.agents_to_name(&id);
+        let some = 1 + self.dice.below(4);
+        let sends = (0..some).filter_map(|_| {
+            let to = names.get(self.dice.index(names.len()))?.clone();
+            Some((to, letter::sent(&id, &mut self.dice)))
+        });
+        let sends = sends.collect();
+        self.control(&id, &Input::Defer { sends })
     }
 
     /// Whether an agent may take messages.

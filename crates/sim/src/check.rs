@@ -37,7 +37,7 @@ pub(crate) fn agent(
         },
     )?;
     ensure(
-        queue.head.is_some() != outstanding.queued.is_empty(),
+        queue.known_head().is_some() != outstanding.queued.is_empty(),
         "a queue has a head exactly while something waits",
         || format!("{:?}", queue.head),
     )

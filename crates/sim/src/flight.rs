@@ -1,9 +1,23 @@
 //! An effect that the simulated process is performing: how far it got, and how far one step took it.
 
 use holon_core::Input;
+use holon_domain::block::ToolCall;
 use holon_domain::effect::EffectRecord;
+use holon_domain::intent::HostAction;
 use holon_domain::queue::QueueEntry;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_engine::ports::CommandKey;
 use holon_tools::exec_command_batch::ItemOutcome;
+
+/// A tool call that is being run, as the log holds it.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolRun {
+    pub(crate) call: ToolCall,
+    pub(crate) action: HostAction,
+    pub(crate) workspace: WorkspaceEntry,
+    /// By what its command is found.
+    pub(crate) key: CommandKey,
+}
 
 /// How far an effect got.
 #[derive(Debug, Clone)]
@@ -24,26 +38,18 @@ pub(crate) enum Stage {
 #[derive(Debug, Clone)]
 pub(crate) struct Flight {
     pub(crate) record: EffectRecord,
+    /// The call it runs, if it runs one.
+    pub(crate) run: Option<ToolRun>,
     pub(crate) stage: Stage,
 }
 
 /// How far an effect came in one step.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// It goes on.
-    GoesOn(Flight),
+    /// It goes on from here.
+    GoesOn(Stage),
     /// This is its outcome.
     Outcome(Input),
     /// Nobody needs one.
     Nothing,
-}
-
-impl Step {
-    /// An effect that got this far.
-    pub(crate) fn on(record: &EffectRecord, stage: Stage) -> Self {
-        Self::GoesOn(Flight {
-            record: record.clone(),
-            stage,
-        })
-    }
 }

@@ -35,7 +35,7 @@ impl World {
         // Mostly others go first: a task is there to be looked after while it runs.
         let patient = self.mood == Mood::Calm || self.dice.percent(25);
         self.wait(end.map(|(at, _)| at).filter(|_| patient));
-        Ok(Step::on(record, Stage::Begun))
+        Ok(Step::GoesOn(Stage::Begun))
     }
 
     /// Stops what a task runs: whatever does not end when it is asked to is killed after a while.
@@ -68,7 +68,7 @@ impl World {
             .map(|key| self.bench.commands.report(key))
             .collect();
         if reports.is_none() {
-            return Ok(Step::on(record, Stage::AskedToEnd));
+            return Ok(Step::GoesOn(Stage::AskedToEnd));
         }
         let told = begun.or_else(|| keys.first());
         let cut_short = keys.iter().any(|key| !self.was_begun(key));
@@ -119,12 +119,9 @@ impl World {
 
 fn ended(record: &EffectRecord, id: &TaskId, report: TaskReport) -> Step {
     let input = Input::TaskEnded {
-        stamp: Stamp {
-            effect: record.id,
-            generation: record.generation,
-        },
+        stamp: Stamp::of(record),
         task_id: id.clone(),
         report: Box::new(report),
     };
-    Step::on(record, Stage::Done(Box::new(input)))
+    Step::GoesOn(Stage::Done(Box::new(input)))
 }

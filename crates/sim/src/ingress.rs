@@ -45,8 +45,8 @@ impl World {
         let takes = self.takes_messages(id);
         let lifecycle = self.model.agent(id).map(|known| known.record.lifecycle);
         match self.send(id, &Input::Admit(Box::new(ingress)))? {
-            Sent::Died | Sent::Panicked => Ok(()),
-            Sent::Unknown => self.clear_up(id),
+            Sent::Died | Sent::Panicked | Sent::Failed => Ok(()),
+            Sent::Unknown(touched) => self.clear_up_all(touched),
             Sent::Handled(reply) => ensure(
                 takes && fate == Fate::Enters,
                 "only what may enter is admitted, and only where it may",

@@ -3,6 +3,7 @@
 use crate::check;
 use crate::coverage::Coverage;
 use crate::message::Message;
+use crate::post::Mail;
 use crate::talk::{Said, Talk};
 use crate::tasks::Ledger;
 use crate::tools::Bench;
@@ -12,8 +13,9 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::MessageKind;
+use holon_domain::needs::Part;
 use holon_domain::queue::{QueueStatus, QueueView};
-use holon_domain::turn::TerminalReason;
+use holon_domain::turn::{Phase, TerminalReason};
 use holon_domain::{CallId, MessageId, Timestamp, limits};
 use holon_store::{AgentNo, Outstanding, Reader};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +33,8 @@ pub(crate) struct Known {
     pub(crate) live: BTreeSet<u64>,
     pub(crate) talk: Talk,
     pub(crate) tasks: Ledger,
+    /// What the last look found of messages between agents.
+    pub(crate) mail: Mail,
     /// What its rows say is not settled.
     pub(crate) outstanding: Outstanding,
     events: u64,
@@ -58,6 +62,7 @@ impl Known {
             live: BTreeSet::new(),
             talk: Talk::default(),
             tasks: Ledger::default(),
+            mail: Mail::default(),
             outstanding: Outstanding::default(),
             events: 0,
             briefs: 0,
@@ -85,10 +90,12 @@ impl Known {
         bench: &Bench,
         (now, coverage): (Timestamp, &mut Coverage),
     ) -> Verdict<()> {
+        let waited = self.is_sending();
         self.record = record;
         self.outstanding = stored(reader.outstanding(no))?;
+        let first_new = self.messages.len() as u64 + 1;
         self.read_messages(reader, no)?;
-        let opened = self.read_log(reader, no, (bench, now), coverage)?;
+        let opened = self.read_log(reader, no, (bench, now), (waited, coverage))?;
         self.read_events(reader, no, coverage)?;
         self.read_statuses(reader, no, coverage)?;
         self.read_tasks(reader, no, bench, coverage)?;
@@ -98,7 +105,7 @@ impl Known {
         check::agent(&self.record, &queue, &self.outstanding)?;
         self.talk.agrees_with(&self.record)?;
         self.check_turns()?;
-        self.check_order(opened)?;
+        self.check_order(opened, first_new)?;
         self.check_settled()?;
         coverage.agent(&self.record);
         Ok(())
@@ -113,6 +120,7 @@ impl Known {
             let envelope = &entry.envelope;
             self.check_authority(envelope)?;
             self.tasks.hear_message(envelope)?;
+            self.mail.hear_message(envelope);
             let owed = envelope
                 .task_id
                 .as_ref()
@@ -137,7 +145,7 @@ impl Known {
         reader: &Reader<'_>,
         no: AgentNo,
         (bench, now): (&Bench, Timestamp),
-        coverage: &mut Coverage,
+        (mut waited, coverage): (bool, &mut Coverage),
     ) -> Verdict<Option<u64>> {
         let mut opened = None;
         for (seq, entry) in stored(reader.turn_entries(no, self.talk.entries + 1))? {
@@ -157,6 +165,10 @@ impl Known {
                 Said::Answered(call, envelope) => {
                     coverage.result(&envelope);
                     self.tasks.hear_result(&call, &envelope)?;
+                    let from = (&self.record.identity.agent_id, self.turn_authority);
+                    // Of several results, the first is that of the call that waited.
+                    let waited = std::mem::take(&mut waited);
+                    self.mail.hear_result(from, &call, &envelope, waited);
                 }
                 Said::Other => {}
             }
@@ -198,6 +210,12 @@ impl Known {
         let home = &self.record.agent_home;
         let found = (rows, self.turn_authority, self.record.lifecycle);
         self.tasks.compare(found, bench, home, coverage)
+    }
+
+    /// Whether a call waits for the agent it sends a message to.
+    fn is_sending(&self) -> bool {
+        let open = self.record.open_turn.as_ref();
+        open.is_some_and(|turn| matches!(turn.phase, Phase::Sending { .. }))
     }
 
     /// Whether a call waits for its commands, or a task stands for them.
@@ -293,9 +311,9 @@ impl Known {
         let owed = waiting.filter(|seq| self.messages.get(seq).is_some_and(Message::owes));
         let owed = owed.count() as u64;
         ensure(
-            queue.operators == owed,
+            queue.operators == Part::Loaded(owed),
             "the queue counts the operators who wait to be heard",
-            || format!("{} instead of {owed}", queue.operators),
+            || format!("{:?} instead of {owed}", queue.operators),
         )
     }
 

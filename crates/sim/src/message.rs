@@ -1,6 +1,7 @@
 //! A message as the oracle remembers it.
 
 use crate::ingress::SIM;
+use crate::letter;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueStatus;
@@ -14,6 +15,8 @@ pub(crate) struct Message {
     pub(crate) authority: AuthorityClass,
     kind: MessageKind,
     pub(crate) self_caused: bool,
+    /// Whether an agent sent it.
+    pub(crate) of_an_agent: bool,
     pub(crate) for_a_model: bool,
     pub(crate) status: QueueStatus,
     /// The opener of the turn it was answered in.
@@ -36,6 +39,7 @@ impl Message {
             authority: envelope.authority_class,
             kind: envelope.kind,
             self_caused: is_self_caused(envelope),
+            of_an_agent: letter::sender(envelope).is_some(),
             for_a_model: !observes && envelope.body.is_contentful(),
             status: QueueStatus::Queued,
             turn: None,
@@ -69,7 +73,8 @@ fn is_self_caused(envelope: &MessageEnvelope) -> bool {
 /// What repeats the words of a turn: follow-ups and the ends of rests.
 pub(crate) fn is_made_by_turn(envelope: &MessageEnvelope) -> bool {
     let own = matches!(&envelope.origin, Origin::System { subsystem } if subsystem != SIM);
-    own && matches!(
+    // A message between agents is worth what its sender's turn was, which is checked where it was sent.
+    own && letter::sender(envelope).is_none() && matches!(
         envelope.kind,
         MessageKind::SystemTick | MessageKind::InternalFollowup
     )

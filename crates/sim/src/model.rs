@@ -3,18 +3,20 @@
 
 use crate::coverage::Coverage;
 use crate::known::Known;
+use crate::post::{Delivery, Post};
 use crate::rules::Resumption;
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, stored};
 use holon_domain::agent::Lifecycle;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
 use holon_store::Reader;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything the oracle knows.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     agents: BTreeMap<AgentId, Known>,
+    post: Post,
     /// What happened at all, so that a run that proves nothing is noticed.
     pub(crate) coverage: Coverage,
 }
@@ -62,7 +64,40 @@ impl Model {
         if known.removing {
             return Ok(());
         }
-        known.look(reader, no, record, bench, (now, &mut self.coverage))
+        known.look(reader, no, record, bench, (now, &mut self.coverage))?;
+        self.post.add(std::mem::take(&mut known.mail));
+        Ok(())
+    }
+
+    /// A commit changes only the agents it touched.
+    pub(crate) fn check_untouched(
+        &self,
+        reader: &Reader<'_>,
+        touched: &BTreeSet<AgentId>,
+    ) -> Verdict<()> {
+        for (id, known) in &self.agents {
+            if known.removing || touched.contains(id) {
+                continue;
+            }
+            let row = stored(reader.agent(id))?;
+            let same = match &row {
+                Some((no, record)) => {
+                    *record == known.record && stored(reader.outstanding(*no))? == known.outstanding
+                }
+                None => false,
+            };
+            ensure(same, "a commit changes only the agents it touched", || {
+                format!("{id}: {:?} became {row:?}", known.record)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Compares what a commit told the senders of messages with what it put into queues.
+    pub(crate) fn settle_post(&mut self, delivery: Delivery<'_>) -> Verdict<()> {
+        let agents = &self.agents;
+        let lifecycle = |id: &AgentId| agents.get(id).map(|known| known.record.lifecycle);
+        self.post.settle(delivery, lifecycle, &mut self.coverage)
     }
 
     /// What a recovery of this agent has to come to.
@@ -137,6 +172,6 @@ impl Model {
             )?;
             known.tasks.at_rest(bench, &known.record.agent_home)?;
         }
-        Ok(())
+        self.post.at_rest()
     }
 }

@@ -1,37 +1,30 @@
 //! Performing effects step by step, so that anything can happen between asking and answering, running and reporting.
 
 use crate::act::name_of;
-use crate::errand::Errand;
-use crate::flight::{Flight, Stage, Step};
+use crate::flight::{Flight, Stage, Step, ToolRun};
 use crate::follow::Stop;
 use crate::keys::home_of;
 use crate::plan::Fault;
-use crate::provider;
-use crate::request::{Asked, Mood};
-use crate::violation::{Verdict, ensure, stored};
+use crate::request::Mood;
+use crate::violation::{Verdict, ensure};
 use crate::world::World;
-use holon_core::input::{ContextSize, RoundTiming};
-use holon_core::{Input, Reply, RoundAnswer, Stamp};
+use holon_core::{Input, Reply, Stamp};
+use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
-use holon_domain::limits;
-use holon_domain::log::{FrameRecord, InterjectionBoundary};
-use holon_domain::model::{ModelReply, ReplyBlock};
-use holon_domain::queue::QueueEntry;
-use holon_engine::ports::CommandKey;
 
 impl World {
     /// Takes an effect one step further. It has been taken out of the hands of the process; what goes on is put back.
-    pub(crate) fn perform(&mut self, flight: Flight) -> Verdict<()> {
-        let record = flight.record.clone();
-        let input = match self.further(flight)? {
-            Step::GoesOn(flight) => {
-                self.flights.push(flight);
+    pub(crate) fn perform(&mut self, mut flight: Flight) -> Verdict<()> {
+        let input = match self.further(&mut flight)? {
+            Step::GoesOn(stage) => {
+                self.flights.push(Flight { stage, ..flight });
                 return Ok(());
             }
             Step::Outcome(input) => input,
             Step::Nothing => return Ok(()),
         };
+        let Flight { record, run, .. } = flight;
         let id = &record.agent_id;
         self.trace
             .note(|| format!("{id} {}#{}", name_of(&input), record.id));
@@ -41,27 +34,23 @@ impl World {
         let goes_on = matches!(
             input,
             Input::ToolFinished {
-                goes_on: Some(_),
+                consequence: Consequence::Task { .. },
                 ..
             }
         );
         let taken = self.bring_home(id, input)?;
-        if taken == Some(Reply::Done) && !goes_on {
-            self.forget(&record)?;
+        match run {
+            Some(run) if taken == Some(Reply::Done) && !goes_on => self.forget(&run),
+            Some(_) | None => Ok(()),
         }
-        Ok(())
     }
 
     /// The result of a call is on record: its commands need not be found again.
-    fn forget(&mut self, record: &EffectRecord) -> Verdict<()> {
-        let Effect::RunTool { call, action, .. } = &record.effect else {
-            return Ok(());
-        };
-        let key = CommandKey::of_call(&home_of(&record.agent_id), &call.id);
-        match action {
-            HostAction::ExecCommand(_) => self.bench.commands.forget(&key),
+    fn forget(&mut self, run: &ToolRun) -> Verdict<()> {
+        match &run.action {
+            HostAction::ExecCommand(_) => self.bench.commands.forget(&run.key),
             HostAction::ExecCommandBatch(batch) => (1..=batch.items.len())
-                .try_for_each(|number| self.bench.commands.forget(&key.item(number))),
+                .try_for_each(|number| self.bench.commands.forget(&run.key.item(number))),
             HostAction::ApplyPatch(_) | HostAction::TaskInput(_) | HostAction::TaskOutput(_) => {
                 Ok(())
             }
@@ -94,12 +83,12 @@ impl World {
         }
         for _ in 0..3 {
             let id = flight.record.agent_id.clone();
-            match self.further(flight)? {
+            match self.further(&mut flight)? {
                 Step::Outcome(input) => {
                     self.late.push((id, input));
                     return Ok(());
                 }
-                Step::GoesOn(further) => flight = further,
+                Step::GoesOn(stage) => flight.stage = stage,
                 Step::Nothing => return Ok(()),
             }
         }
@@ -107,19 +96,17 @@ impl World {
     }
 
     /// One step.
-    fn further(&mut self, flight: Flight) -> Verdict<Step> {
-        let Flight { record, stage } = flight;
-        let stamp = Stamp {
-            effect: record.id,
-            generation: record.generation,
-        };
+    fn further(&mut self, flight: &mut Flight) -> Verdict<Step> {
+        let stage = std::mem::replace(&mut flight.stage, Stage::Begun);
+        let Flight { record, run, .. } = &*flight;
+        let stamp = Stamp::of(record);
         let done = match stage {
             Stage::Done(input) => return Ok(Step::Outcome(*input)),
             Stage::Waits(done) => Some(done),
             Stage::Asked(queued) => {
-                return Ok(Step::Outcome(self.answer(&record, stamp, queued)));
+                return Ok(Step::Outcome(self.answer(record, queued)));
             }
-            Stage::AskedToEnd => return self.stop_by_force(&record),
+            Stage::AskedToEnd => return self.stop_by_force(record),
             Stage::Begun => None,
         };
         match &record.effect {
@@ -127,38 +114,31 @@ impl World {
                 stamp,
                 result: self.home_result(),
             })),
-            Effect::RemoveHome => self.remove_home(&record, stamp),
+            Effect::RemoveHome => self.remove_home(record, stamp),
             Effect::CallModel { turn_index, .. } => {
-                let queued = self.ask(&record, *turn_index)?;
-                Ok(queued.map_or(Step::Nothing, |queued| {
-                    Step::on(&record, Stage::Asked(queued))
-                }))
+                let queued = self.ask(record, *turn_index)?;
+                Ok(queued.map_or(Step::Nothing, |queued| Step::GoesOn(Stage::Asked(queued))))
             }
-            Effect::RunTool {
-                call,
-                action,
-                workspace,
-                ..
-            } => {
-                if stored(self.db.reader().agent(&record.agent_id))?.is_none() {
-                    return Ok(Step::Nothing);
+            Effect::RunTool { .. } => {
+                let exists = self.read(|reader| reader.agent(&record.agent_id))?.is_some();
+                match run {
+                    Some(run) if exists => self.run_call(record, run, done),
+                    Some(_) | None => Ok(Step::Nothing),
                 }
-                let errand = Errand {
-                    call,
-                    workspace,
-                    key: CommandKey::of_call(&home_of(&record.agent_id), &call.id),
-                };
-                self.run_call(&record, (&errand, action), done)
             }
-            Effect::WatchTask { task_id } => self.watch(&record, task_id),
+            Effect::Deliver { sends } => Ok(Step::Outcome(Input::Deliver {
+                stamp,
+                sends: sends.clone(),
+            })),
+            Effect::WatchTask { task_id } => self.watch(record, task_id),
             Effect::StopTask {
                 task_id,
                 force: false,
-            } => self.stop(&record, task_id, Stop::Asked),
+            } => self.stop(record, task_id, Stop::Asked),
             Effect::StopTask {
                 task_id,
                 force: true,
-            } => self.stop(&record, task_id, Stop::Forced),
+            } => self.stop(record, task_id, Stop::Forced),
         }
     }
 
@@ -170,6 +150,7 @@ impl World {
             | Effect::CallModel { .. }
             | Effect::RunTool { .. }
             | Effect::WatchTask { .. }
+            | Effect::Deliver { .. }
             | Effect::RemoveHome => Ok(Step::Nothing),
         }
     }
@@ -192,100 +173,6 @@ impl World {
         }
     }
 
-    /// What the request holds beside the log; none when the turn is over.
-    fn ask(&mut self, record: &EffectRecord, turn_index: u64) -> Verdict<Option<Vec<QueueEntry>>> {
-        let reader = self.db.reader();
-        let Some((no, agent)) = stored(reader.agent(&record.agent_id))? else {
-            return Ok(None);
-        };
-        let most = limits::INTERJECTIONS_PER_ROUND;
-        let queued = stored(reader.joining(no, &agent.held, most))?;
-        let open = agent.open_turn.filter(|turn| turn.turn_index == turn_index);
-        if open.is_none() {
-            return Ok(None);
-        }
-        let outstanding = stored(reader.outstanding(no))?;
-        let waiting = outstanding.interjections.len() + outstanding.held.len();
-        ensure(
-            queued.len() == waiting.min(most),
-            "whatever may enter a turn is shown to its model",
-            || format!("{} of {waiting}", queued.len()),
-        )?;
-        Ok(Some(queued))
-    }
-
-    fn answer(&mut self, record: &EffectRecord, stamp: Stamp, queued: Vec<QueueEntry>) -> Input {
-        let timing = RoundTiming {
-            context_build_ms: self.dice.below(10),
-            started_at: self.now,
-            completed_at: self.now,
-            provider_ms: self.dice.below(30_000),
-        };
-        let known = self.model.agent(&record.agent_id);
-        let open = known.and_then(|known| known.record.open_turn.as_ref());
-        let cut_off = open.map_or(0, |turn| turn.output_limit_hits);
-        let active = known.map_or(0, |known| known.tasks.active().count());
-        let tasks = self.model.tasks_to_name(&record.agent_id);
-        let asked = Asked {
-            plan: &self.plan,
-            mood: self.mood,
-            cut_off,
-            tasks: &tasks,
-            active,
-        };
-        match provider::answer(asked, &mut self.dice) {
-            Err(failure) => Input::RoundFailed {
-                stamp,
-                failure,
-                timing,
-            },
-            Ok(reply) => {
-                let answer = self.round(record, reply, queued, timing);
-                Input::RoundAnswered {
-                    stamp,
-                    answer: Box::new(answer),
-                }
-            }
-        }
-    }
-
-    fn round(
-        &self,
-        record: &EffectRecord,
-        reply: ModelReply,
-        interjected: Vec<QueueEntry>,
-        timing: RoundTiming,
-    ) -> RoundAnswer {
-        let known = self
-            .model
-            .agent(&record.agent_id)
-            .map(|known| &known.record);
-        let preset = known.map_or(holon_domain::agent::ProfilePreset::PublicNamed, |agent| {
-            agent.identity.profile_preset
-        });
-        let rounds = known.and_then(|agent| agent.open_turn.as_ref());
-        let boundary = match rounds.map_or(0, |turn| turn.rounds) {
-            0 => InterjectionBoundary::BeforeProviderRequest,
-            _ if interjected.len().is_multiple_of(2) => InterjectionBoundary::AfterProviderRound,
-            _ => InterjectionBoundary::AfterToolResults,
-        };
-        let intents = reply.blocks.iter().filter_map(|block| match block {
-            ReplyBlock::Call(call) => Some(holon_tools::interpret(&call.name, &call.input, preset)),
-            ReplyBlock::Text { .. } | ReplyBlock::Reasoning { .. } => None,
-        });
-        RoundAnswer {
-            learned: None,
-            intents: intents.collect(),
-            interjected,
-            boundary,
-            frame: frame(),
-            kept: vec![("stable".to_owned(), "policy".to_owned())],
-            context: ContextSize::default(),
-            timing,
-            reply,
-        }
-    }
-
     /// Everything that is in flight or has come gets done, with nobody making trouble, until nothing is left.
     pub(crate) fn settle_down(&mut self, bound: u64) -> Verdict<()> {
         self.mood = Mood::Calm;
@@ -299,7 +186,7 @@ impl World {
                 self.go_on()?;
             } else if !self.going.is_empty() {
                 self.remove_rows()?;
-            } else if stored(self.db.reader().next_due())?.is_some() {
+            } else if self.read(|reader| reader.next_due())?.is_some() {
                 self.hand_over_due()?;
             } else {
                 return Ok(());
@@ -322,14 +209,5 @@ impl World {
             }
         }
         Ok(None)
-    }
-}
-
-fn frame() -> FrameRecord {
-    FrameRecord {
-        prompt_cache_key: "key".to_owned(),
-        context_fingerprint: "print".to_owned(),
-        stable: "stable".to_owned(),
-        agent_scoped: "stable".to_owned(),
     }
 }

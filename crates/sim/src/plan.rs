@@ -41,11 +41,15 @@ pub enum Fault {
     Long,
     /// Shims die without a word, one at a time or with the machine.
     Lost,
+    /// Agents message one another.
+    Messages,
+    /// The decision of an agent that is sent something fails, or the store does while it is made.
+    Receiver,
 }
 
 impl Fault {
     /// Every class.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -63,6 +67,8 @@ impl Fault {
         Self::Restless,
         Self::Long,
         Self::Lost,
+        Self::Messages,
+        Self::Receiver,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -84,6 +90,8 @@ impl Fault {
             Self::Restless => "restless",
             Self::Long => "long",
             Self::Lost => "lost",
+            Self::Messages => "messages",
+            Self::Receiver => "receiver",
         }
     }
 }
@@ -113,6 +121,10 @@ impl Plan {
             .filter(|_| rng.percent(share))
             .collect();
         let (mut steps, mut agents) = (20 + rng.below(120), 1 + rng.below(3));
+        // A message to another agent needs one.
+        if faults.contains(&Fault::Messages) {
+            agents = agents.max(2);
+        }
         // A task has to be begun before anything can happen to it.
         if faults.contains(&Fault::Long) && rng.percent(50) {
             (steps, agents) = (steps + 100, 1);

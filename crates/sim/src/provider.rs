@@ -1,6 +1,7 @@
 //! The simulated provider: every kind of answer and failure a model can come back with, by the dice.
 
 use crate::calls::{self, call};
+use crate::letter;
 use crate::plan::Fault;
 use crate::request::{Asked, Mood};
 use crate::rng::Rng;
@@ -32,6 +33,9 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
     if plan.has(Fault::CutOff) && dice.percent(15) {
         return Ok(odd(asked, dice));
     }
+    if plan.has(Fault::Messages) && dice.percent(25) {
+        return Ok(letters(asked, dice));
+    }
     if plan.has(Fault::Restless) && dice.percent(75) {
         return Ok(restless(dice));
     }
@@ -52,6 +56,18 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
             reply(blocks, StopReason::ToolUse)
         }
     })
+}
+
+/// Messages other agents, now and then with more calls than a round may make.
+fn letters(asked: Asked<'_>, dice: &mut Rng) -> ModelReply {
+    let count = if dice.percent(2) { 70 } else { 1 + dice.below(4) };
+    let some = (0..count).map(|_| letter::any(asked.agents, dice));
+    let mut blocks: Vec<ReplyBlock> = some.collect();
+    // What stands behind a message is run after it.
+    if dice.percent(40) {
+        blocks.push(any_call(asked, dice));
+    }
+    reply(blocks, StopReason::ToolUse)
 }
 
 /// Sees to it that there is another turn.
@@ -126,6 +142,9 @@ fn sleep(dice: &mut Rng) -> Value {
 const PATCH: &str = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n";
 
 fn any_call(asked: Asked<'_>, dice: &mut Rng) -> ReplyBlock {
+    if asked.plan.has(Fault::Messages) && dice.percent(20) {
+        return letter::any(asked.agents, dice);
+    }
     if asked.plan.has(Fault::Long) && dice.percent(45) {
         return calls::about_tasks(asked, dice);
     }

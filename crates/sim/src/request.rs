@@ -1,7 +1,7 @@
 //! What a simulated model is asked.
 
 use crate::plan::Plan;
-use holon_domain::TaskId;
+use holon_domain::{AgentId, TaskId};
 
 /// Whether the model makes trouble or only talks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,4 +23,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) tasks: &'a [TaskId],
     /// How many of the first are not over.
     pub(crate) active: usize,
+    /// Agents there are, the one that asks first.
+    pub(crate) agents: &'a [AgentId],
 }

@@ -39,7 +39,7 @@ impl Known {
                 let call = self.talk.in_hand().filter(|call| call.name != "ApplyPatch");
                 (turn.turn_index, Some(call?.id.clone()))
             }
-            Phase::BackingOff { .. } => return None,
+            Phase::BackingOff { .. } | Phase::Sending { .. } => return None,
         };
         let end = self.record.counters.log;
         if !clean_exit {
@@ -105,11 +105,20 @@ impl Known {
     }
 
     /// The message a turn was opened for stood before everything that still waits; only the agent's own are paced.
-    pub(crate) fn check_order(&self, opened: Option<u64>) -> Verdict<()> {
+    ///
+    /// One commit may bring several messages of agents, from `first_new` on: when the first of them opened a turn, the
+    /// others were not there yet.
+    pub(crate) fn check_order(&self, opened: Option<u64>, first_new: u64) -> Verdict<()> {
         let queued = &self.outstanding.queued;
         let place = |seq: u64| self.messages.get(&seq).map(|message| (message.rank, seq));
+        let came_later = |seq: u64| {
+            let message = self.messages.get(&seq);
+            seq > first_new && message.is_some_and(|message| message.of_an_agent)
+        };
         let head = queued.iter().filter_map(|seq| place(*seq)).min();
-        if let (Some(taken), Some(head)) = (opened.and_then(place), head) {
+        let before = queued.iter().filter(|seq| !came_later(**seq));
+        let first = before.filter_map(|seq| place(*seq)).min();
+        if let (Some(taken), Some(head)) = (opened.and_then(place), first) {
             ensure(taken < head, "the queue is worked off in order", || {
                 format!("took {taken:?} while {head:?} waited")
             })?;

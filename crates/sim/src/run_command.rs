@@ -1,11 +1,13 @@
 //! Running the commands of calls: started or found, waited for, and let go on as tasks; several of one call in a row.
 
 use crate::command::{Command, Fate, State};
-use crate::errand::{Came, Errand};
+use crate::flight::ToolRun;
 use crate::plan::Fault;
-use crate::violation::{Verdict, stored};
+use crate::tool_run::CallStep;
+use crate::violation::Verdict;
 use crate::world::World;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning};
+use holon_domain::consequence::Consequence;
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
 use holon_domain::task::{
     CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus, cmd_digest,
@@ -20,39 +22,38 @@ impl World {
     pub(crate) fn begin_command(
         &mut self,
         agent_id: &AgentId,
-        errand: &Errand<'_>,
+        run: &ToolRun,
         command: &ExecCommand,
-    ) -> Verdict<Came> {
+    ) -> Verdict<CallStep> {
         if command.duplicate_policy == DuplicatePolicy::ReuseRunning
-            && self.bench.commands.get(&errand.key).is_none()
-            && let Some(task) = self.running_already(agent_id, errand, command)?
+            && self.bench.commands.get(&run.key).is_none()
+            && let Some(task) = self.running_already(agent_id, run, command)?
         {
             self.model.coverage.count("command:reused");
             let envelope = exec_command::already_running(command, &task, self.now);
-            return Ok(Came::To(envelope, None));
+            return Ok(CallStep::result(envelope));
         }
-        self.begin_or_find(&errand.key, command, None)?;
-        Ok(Came::Waits(Vec::new()))
+        self.begin_or_find(&run.key, command, None)?;
+        Ok(CallStep::Waits(Vec::new()))
     }
 
     fn running_already(
         &self,
         agent_id: &AgentId,
-        errand: &Errand<'_>,
+        run: &ToolRun,
         command: &ExecCommand,
     ) -> Verdict<Option<TaskRecord>> {
-        let reader = self.db.reader();
-        let Some((no, _)) = stored(reader.agent(agent_id))? else {
-            return Ok(None);
-        };
-        let digest = cmd_digest(command, errand.workspace);
+        let digest = cmd_digest(command, &run.workspace);
         let is_same = |task: &TaskRecord| {
             let spec = task.command().filter(|spec| spec.cmd_digest == digest);
-            let key = spec.map(|spec| CommandKey::of_call(&errand.key.agent_home, &spec.call_id));
+            let key = spec.map(|spec| CommandKey::of_call(&run.key.agent_home, &spec.call_id));
             let alive = key.and_then(|key| self.bench.commands.get(&key).map(Command::runs));
             task.status == TaskStatus::Running && alive == Some(true)
         };
-        let tasks = stored(reader.active_tasks(no))?;
+        let tasks = self.read(|reader| match reader.agent(agent_id)? {
+            Some((no, _)) => reader.active_tasks(no),
+            None => Ok(Vec::new()),
+        })?;
         Ok(tasks.into_iter().find(is_same))
     }
 
@@ -97,52 +98,53 @@ impl World {
         }
     }
 
-    pub(crate) fn wait_for_command(&mut self, errand: &Errand<'_>, command: &ExecCommand) -> Came {
+    pub(crate) fn wait_for_command(&mut self, run: &ToolRun, command: &ExecCommand) -> CallStep {
         let clock = self.bench.commands.clock();
-        let Some(found) = self.bench.commands.get(&errand.key) else {
-            return Came::Nothing;
+        let Some(found) = self.bench.commands.get(&run.key) else {
+            return CallStep::Nothing;
         };
         let envelope = match found.state {
-            State::Barred => return Came::Nothing,
+            State::Barred => return CallStep::Nothing,
             State::Over { .. } => match found.output() {
                 Some(output) => exec_command::completed(command, &output),
-                None => return Came::Nothing,
+                None => return CallStep::Nothing,
             },
             State::NotStarted | State::Lost => exec_command::failed(command, &failure(found)),
             State::Runs => {
                 let late = found.began() + command.yield_time_ms;
                 if clock >= late {
-                    return promoted(errand, command, found, (clock, self.now));
+                    return promoted(run, command, found, (clock, self.now));
                 }
                 let until = found.will_end().map_or(late, |(at, _)| at.min(late));
                 self.wait(Some(until));
-                return Came::Waits(Vec::new());
+                return CallStep::Waits(Vec::new());
             }
         };
-        Came::To(envelope, None)
+        CallStep::result(envelope)
     }
 
     /// Takes the commands of a batch one step further.
     pub(crate) fn run_next(
         &mut self,
-        errand: &Errand<'_>,
+        run: &ToolRun,
         batch: &ExecCommandBatch,
         mut done: Vec<ItemOutcome>,
-    ) -> Verdict<Came> {
+    ) -> Verdict<CallStep> {
         let Some(item) = batch.items.get(done.len()) else {
-            return Ok(Came::To(exec_command_batch::completed(batch, &done), None));
+            let envelope = exec_command_batch::completed(batch, &done);
+            return Ok(CallStep::result(envelope));
         };
         if batch.stop_on_error && done.iter().any(ItemOutcome::failed) {
             done.push(ItemOutcome::Skipped);
-            return Ok(Came::Waits(done));
+            return Ok(CallStep::Waits(done));
         }
-        let key = errand.key.item(done.len() + 1);
+        let key = run.key.item(done.len() + 1);
         let Some(found) = self.bench.commands.get(&key) else {
             self.begin_or_find(&key, item, Some(item.yield_time_ms))?;
-            return Ok(Came::Waits(done));
+            return Ok(CallStep::Waits(done));
         };
         match found.state {
-            State::Barred => return Ok(Came::Nothing),
+            State::Barred => return Ok(CallStep::Nothing),
             State::Over { .. } => done.extend(found.output().map(ItemOutcome::Ran)),
             State::NotStarted | State::Lost => done.push(ItemOutcome::NotRun(failure(found))),
             State::Runs => {
@@ -150,7 +152,7 @@ impl World {
                 self.wait(until);
             }
         }
-        Ok(Came::Waits(done))
+        Ok(CallStep::Waits(done))
     }
 }
 
@@ -169,17 +171,17 @@ fn failure(command: &Command) -> CommandFailure {
 }
 
 fn promoted(
-    errand: &Errand<'_>,
+    run: &ToolRun,
     command: &ExecCommand,
     found: &Command,
     (clock, now): (u64, Timestamp),
-) -> Came {
+) -> CallStep {
     let spec = CommandTaskSpec {
         promoted_from_exec_command: true,
-        ..CommandTaskSpec::of(&errand.call.id, command, errand.workspace)
+        ..CommandTaskSpec::of(&run.call.id, command, &run.workspace)
     };
     let handle = TaskHandle {
-        task_id: TaskId::of_call(&errand.call.id),
+        task_id: TaskId::of_call(&run.call.id),
         task_kind: TaskKind::CommandTask,
         status: TaskStatus::Running,
     };
@@ -189,6 +191,8 @@ fn promoted(
         stdout: found.captured(clock),
         stderr: CapturedStream::default(),
     };
-    let envelope = exec_command::promoted(command, &handle, &running);
-    Came::To(envelope, Some(Box::new(spec)))
+    CallStep::Done(Consequence::Task {
+        result: exec_command::promoted(command, &handle, &running),
+        spec: Box::new(spec),
+    })
 }

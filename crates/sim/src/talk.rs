@@ -9,7 +9,6 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::log::LogEntry;
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
-use holon_domain::turn::Phase;
 use holon_domain::{CallId, Timestamp};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -241,10 +240,10 @@ impl Talk {
         ensure(same, "the open turn is the one the log ends with", || {
             format!("open {open:?}, log {turn:?}")
         })?;
-        let runs_tool = matches!(open.phase, Phase::RunningTool { .. });
+        let runs_call = open.phase.call().is_some();
         ensure(
-            runs_tool == (waiting > 0),
-            "calls wait exactly while a tool runs",
+            runs_call == (waiting > 0),
+            "calls wait exactly while a tool runs or a message is sent",
             || format!("{waiting} wait in {:?}", open.phase),
         )?;
         let dangling = turn.is_some_and(|turn| turn.dangling_interjection);

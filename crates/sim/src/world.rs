@@ -7,11 +7,14 @@ use crate::flight::{Flight, Stage};
 use crate::keys::home_of;
 use crate::model::Model;
 use crate::plan::{Fault, Plan};
+use crate::post::Delivery;
+use crate::receiver::{Failure, FaultyLedger, ReceiverFault};
 use crate::request::Mood;
 use crate::rng::Rng;
+use crate::store::refused_by_store;
 use crate::tools::Bench;
 use crate::trace::Trace;
-use crate::violation::{Verdict, Violation, ensure, stored, violation};
+use crate::violation::{Verdict, ensure, stored, violation};
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Reply};
 use holon_domain::effect::{Effect, EffectRecord};
@@ -20,7 +23,7 @@ use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::{AgentId, CallId, Timestamp};
 use holon_engine::SharedFacts;
 use holon_engine::kernel::{Handled, Kernel, Refusal, Work};
-use holon_store::{Db, DueRow, WriteError};
+use holon_store::{Db, DueRow, Error, Inline, WriteError};
 use std::collections::BTreeSet;
 
 /// When every run begins.
@@ -35,10 +38,12 @@ pub(crate) enum Sent {
     Refused(Refusal),
     /// Its decision panicked; nothing was written.
     Panicked,
+    /// The store failed; nothing was written.
+    Failed,
     /// The process died before or after its commit.
     Died,
-    /// Its commit holds, but nobody was told and nothing of its work was begun.
-    Unknown,
+    /// Its commit holds, but nobody was told and nothing of its work was begun. It made decisions about these agents.
+    Unknown(BTreeSet<AgentId>),
 }
 
 /// Everything there is.
@@ -61,7 +66,7 @@ pub(crate) struct World {
     pub(crate) crashes: u64,
     pub(crate) steps: u64,
     pub(crate) kernel: Kernel,
-    pub(crate) db: Db,
+    pub(crate) store: Inline,
     pub(crate) entropy: Rng,
     begun: BTreeSet<CallId>,
     /// Agents with a commit nobody could be sure of, until that is cleared up.
@@ -98,7 +103,7 @@ impl World {
             crashes: 0,
             steps: 0,
             kernel: Kernel::new(facts),
-            db: stored(Db::in_memory())?,
+            store: Inline::new(stored(Db::in_memory())?),
             begun: BTreeSet::new(),
             doubtful: BTreeSet::new(),
             draining: false,
@@ -115,13 +120,14 @@ impl World {
         let id = new.identity.agent_id.clone();
         self.trace.note(|| format!("create {id}"));
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
-        let made = self.db.write(|tx| {
+        let new = new.clone();
+        let made = self.commit(move |ledger| {
             let mut entropy = Rng::new(seed);
-            kernel.create(tx, new.clone(), now, &mut entropy)
-        });
+            kernel.create(ledger, new.clone(), now, &mut entropy)
+        })?;
         let work = made.map_err(|error| refused_by_store(&error))?;
-        self.dispatch(work)?;
-        self.observe(&id)
+        self.look_at(&BTreeSet::from([id]), Delivery::default())?;
+        self.dispatch(work)
     }
 
     /// Hands an input to the kernel, in a commit of its own.
@@ -134,31 +140,87 @@ impl World {
         }
         let panics = !matches!(input, Input::Recover { .. } | Input::GiveUp { .. })
             && self.trouble(Fault::Panic, 3);
-        let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
-        let written = self.db.write(|tx| {
-            let mut entropy = Rng::new(seed);
-            let handled = kernel.handle(tx, id, input.clone(), now, &mut entropy)?;
-            if panics {
-                std::panic::resume_unwind(Box::new("the simulation asked for this"));
-            }
-            Ok(handled)
-        });
+        let fault = ReceiverFault::new(self.draw_receiver_fault());
+        let written = self.handle(id, input, panics, fault.clone())?;
         let handled = match written {
             Ok(Ok(handled)) => handled,
             Ok(Err(refusal)) => {
                 self.trace.note(|| format!("  refused: {refusal:?}"));
-                self.observe(id)?;
+                self.look_at(&BTreeSet::from([id.clone()]), Delivery::default())?;
                 return Ok(Sent::Refused(refusal));
             }
             Err(WriteError::Panicked { .. }) if panics => {
                 self.trace.note(|| "  panicked".to_owned());
-                self.observe(id)?;
+                self.look_at(&BTreeSet::new(), Delivery::default())?;
                 return Ok(Sent::Panicked);
+            }
+            Err(WriteError::Store(Error::Refused { .. }))
+                if fault.failure == Some(Failure::Storage) && fault.hit().is_some() =>
+            {
+                self.trace.note(|| "  the store failed".to_owned());
+                self.model.coverage.count("receiver:store_failed");
+                self.look_at(&BTreeSet::new(), Delivery::default())?;
+                return Ok(Sent::Failed);
             }
             Err(error) => return Err(refused_by_store(&error)),
         };
-        self.observe(id)?;
+        self.look_after(id, input, &handled, fault.hit().as_ref())?;
         self.committed(id, handled)
+    }
+
+    /// Handles an input in a commit of its own, with the faults that were drawn for it.
+    fn handle(
+        &mut self,
+        id: &AgentId,
+        input: &Input,
+        panics: bool,
+        fault: ReceiverFault,
+    ) -> Verdict<Result<Result<Handled, Refusal>, WriteError>> {
+        let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
+        let (id, input) = (id.clone(), input.clone());
+        self.commit(move |ledger| {
+            let mut entropy = Rng::new(seed);
+            let mut ledger = FaultyLedger::new(ledger, &fault);
+            let handled = kernel.handle(&mut ledger, &id, &input, now, &mut entropy)?;
+            if panics {
+                std::panic::resume_unwind(Box::new("the simulation asked for this"));
+            }
+            Ok(handled)
+        })
+    }
+
+    fn draw_receiver_fault(&mut self) -> Option<Failure> {
+        if !self.trouble(Fault::Receiver, 30) {
+            return None;
+        }
+        let failures = [Failure::Panic, Failure::Contradiction, Failure::Storage];
+        self.dice.pick(&failures)
+    }
+
+    /// Looks at everything a commit may have changed, and at what it told whom.
+    fn look_after(
+        &mut self,
+        id: &AgentId,
+        input: &Input,
+        handled: &Handled,
+        failed: Option<&AgentId>,
+    ) -> Verdict<()> {
+        let (deferred, handed) = match input {
+            Input::Defer { sends } => (sends.as_slice(), [].as_slice()),
+            Input::Deliver { sends, .. } if handled.reply == Reply::Done => {
+                ([].as_slice(), sends.as_slice())
+            }
+            _ => ([].as_slice(), [].as_slice()),
+        };
+        let delivery = Delivery {
+            deferred,
+            handed,
+            failed,
+        };
+        if failed.is_some() {
+            self.model.coverage.count("receiver:failed");
+        }
+        self.look_at(&touched(id, &handled.work), delivery)
     }
 
     fn committed(&mut self, id: &AgentId, handled: Handled) -> Verdict<Sent> {
@@ -170,12 +232,19 @@ impl World {
             self.die()?;
             return Ok(Sent::Died);
         }
+        let touched = touched(id, &work);
+        if touched.len() > 1 {
+            self.model.coverage.count("commit:several_agents");
+        }
         if self.trouble(Fault::Unknown, 4) {
             self.trace
                 .note(|| "nobody learns that the commit holds".to_owned());
             self.model.coverage.count("commit_unknown");
-            self.doubtful.insert(id.clone());
-            return Ok(Sent::Unknown);
+            if touched.len() > 1 {
+                self.model.coverage.count("commit_unknown:several_agents");
+            }
+            self.doubtful.extend(touched.iter().cloned());
+            return Ok(Sent::Unknown(touched));
         }
         if let Reply::Admitted {
             message_id,
@@ -189,7 +258,9 @@ impl World {
             self.going.push(id.clone());
         }
         self.dispatch(work)?;
-        self.check_flights(id)?;
+        for agent_id in &touched {
+            self.check_flights(agent_id)?;
+        }
         Ok(Sent::Handled(reply))
     }
 
@@ -209,24 +280,42 @@ impl World {
         if self.draining {
             return Ok(());
         }
-        for record in work.effects {
+        for record in work.effects.into_values() {
             self.begin(record)?;
         }
         Ok(())
     }
 
     fn begin(&mut self, record: EffectRecord) -> Verdict<()> {
-        if let Effect::RunTool { call, action, .. } = &record.effect {
-            let again = action.after_restart() == AfterRestart::TakenUp;
-            let first = self.begun.insert(call.id.clone());
-            ensure(
-                first || again,
-                "a call that cannot find what it began is begun at most once",
-                || call.id.to_string(),
-            )?;
-        }
+        let run = match &record.effect {
+            Effect::RunTool { .. } => {
+                let found = self.call_in_hand(&record.agent_id)?;
+                let run = found.filter(|(effect, _)| *effect == record.id);
+                let Some((_, run)) = run else {
+                    return violation(
+                        "the call an effect runs stands in the log",
+                        format!("{record:?}"),
+                    );
+                };
+                let again = run.action.after_restart() == AfterRestart::TakenUp;
+                let first = self.begun.insert(run.call.id.clone());
+                ensure(
+                    first || again,
+                    "a call that cannot find what it began is begun at most once",
+                    || run.call.id.to_string(),
+                )?;
+                Some(run)
+            }
+            Effect::PrepareHome
+            | Effect::CallModel { .. }
+            | Effect::WatchTask { .. }
+            | Effect::StopTask { .. }
+            | Effect::RemoveHome
+            | Effect::Deliver { .. } => None,
+        };
         self.flights.push(Flight {
             record,
+            run,
             stage: Stage::Begun,
         });
         Ok(())
@@ -255,10 +344,28 @@ impl World {
         )
     }
 
+    /// Looks at the agents a commit touched, at what it told them of one another, and that it changed no other agent.
+    /// A commit that failed touched none.
+    pub(crate) fn look_at(
+        &mut self,
+        touched: &BTreeSet<AgentId>,
+        delivery: Delivery<'_>,
+    ) -> Verdict<()> {
+        for id in touched {
+            self.observe(id)?;
+        }
+        let db = self.store.db();
+        self.model.check_untouched(&db.reader(), touched)?;
+        self.model.settle_post(delivery)
+    }
+
     /// Looks at an agent after a commit about it.
     pub(crate) fn observe(&mut self, id: &AgentId) -> Verdict<()> {
-        let reader = self.db.reader();
-        self.model.observe(&reader, id, &self.bench, self.now)?;
+        {
+            let db = self.store.db();
+            self.model
+                .observe(&db.reader(), id, &self.bench, self.now)?;
+        }
         self.check_followed(id)
     }
 
@@ -277,19 +384,18 @@ impl World {
     }
 }
 
-/// No fault of the plan lets the store refuse a decision.
-pub(crate) fn refused_by_store(error: &WriteError) -> Violation {
-    Violation {
-        rule: "decisions fit the stored rows".to_owned(),
-        found: format!("{error:?}"),
-    }
+/// Every agent a commit made a decision about.
+pub(crate) fn touched(id: &AgentId, work: &Work) -> BTreeSet<AgentId> {
+    let mut touched = work.touched.clone();
+    touched.insert(id.clone());
+    touched
 }
 
 pub(crate) fn describe(reply: &Reply, work: &Work) -> String {
     let effects: Vec<String> = work
         .effects
-        .iter()
-        .map(|effect| format!("{}#{}", effect.effect.name(), effect.id))
+        .values()
+        .map(|record| format!("{} {}#{}", record.agent_id, record.effect.name(), record.id))
         .collect();
     let reply = match reply {
         Reply::Admitted { message_seq, .. } => format!("admitted {message_seq}"),
@@ -297,7 +403,11 @@ pub(crate) fn describe(reply: &Reply, work: &Work) -> String {
         Reply::Unchanged => "unchanged".to_owned(),
         Reply::RowsMayGo => "rows may go".to_owned(),
     };
-    let closed: Vec<u64> = work.closed.iter().map(|(_, id)| *id).collect();
+    let closed: Vec<String> = work
+        .closed
+        .iter()
+        .map(|(agent_id, id)| format!("{agent_id} #{id}"))
+        .collect();
     format!(
         "  {reply}; begin {effects:?}; closed {closed:?}; due {:?}",
         work.due

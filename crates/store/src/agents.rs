@@ -4,7 +4,7 @@
 //! savepoint as the rows they count; nobody else reads them as truth about anything but what they count.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, run};
+use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::AgentId;
 use holon_domain::agent::{AgentRecord, Lifecycle, Visibility};
 use rusqlite::{Connection, params};
@@ -24,9 +24,10 @@ pub(crate) const UPDATE_INDEXED: &str =
 const INSERT: &str = "INSERT INTO agents (agent_id, visible, attention, pending, interjections, oldest_event, \
      newest_event, event_bytes, event_chunks, record) VALUES (?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4)";
 pub(crate) const ATTENTION: &str =
-    "SELECT agent_id FROM agents WHERE attention = 1 ORDER BY agent_id";
-pub(crate) const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e \
-     JOIN agents a ON a.agent_no = e.agent_no WHERE a.attention = 0";
+    "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 ORDER BY agent_id LIMIT ?2";
+/// For boot: the table holds open effects and nothing else, so it is walked from there.
+const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
+     WHERE a.agent_id > ?1 ORDER BY a.agent_id LIMIT ?2";
 const VISIBLE: &str =
     "SELECT agent_id, record, pending FROM agents WHERE visible = 1 ORDER BY agent_id";
 
@@ -50,6 +51,11 @@ pub(crate) fn by_id(
     first(conn, BY_ID, [id.as_str()], |row| {
         Ok((AgentNo(row.get(0)?), json(row, 1, "agents", id)?))
     })
+}
+
+/// The number of a named agent.
+pub(crate) fn number_of(conn: &Connection, id: &AgentId) -> Result<Option<AgentNo>, Error> {
+    first(conn, BY_ID, [id.as_str()], |row| Ok(AgentNo(row.get(0)?)))
 }
 
 /// The name of a numbered agent.
@@ -136,16 +142,23 @@ pub(crate) fn update(
     Ok(())
 }
 
-/// Names of the agents boot must look at: everything the attention index holds, and owners of open effects.
-pub(crate) fn to_recover(conn: &Connection) -> Result<Vec<AgentId>, Error> {
-    let mut found = all(conn, ATTENTION, [], |row| {
-        parse_id(row.get_ref(0)?.as_str().unwrap_or_default())
-    })?;
-    found.extend(all(conn, WITH_EFFECT, [], |row| {
-        parse_id(row.get_ref(0)?.as_str().unwrap_or_default())
-    })?);
+/// A page of the agents boot must look at, by name: with work in hand or waiting, in passing, or with open effects.
+pub(crate) fn to_recover(
+    conn: &Connection,
+    after: Option<&AgentId>,
+    count: usize,
+) -> Result<Vec<AgentId>, Error> {
+    let after = after.map_or("", AgentId::as_str);
+    let page = |sql| {
+        all(conn, sql, params![after, limit(count)], |row| {
+            parse_id(row.get_ref(0)?.as_str().unwrap_or_default())
+        })
+    };
+    let mut found = page(ATTENTION)?;
+    found.extend(page(WITH_EFFECT)?);
     found.sort();
     found.dedup();
+    found.truncate(count);
     Ok(found)
 }
 

@@ -13,28 +13,47 @@ use rusqlite::{Connection, params};
 const OPEN: &str =
     "INSERT INTO effects (agent_no, id, generation, opened_at, effect) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const CLOSE: &str = "DELETE FROM effects WHERE agent_no = ?1 AND id = ?2";
-pub(crate) const HAS: &str = "SELECT 1 FROM effects WHERE agent_no = ?1 AND id = ?2";
 pub(crate) const ONE: &str = "SELECT effect FROM effects WHERE agent_no = ?1 AND id = ?2";
-/// Boot only: the table holds open effects and nothing else.
-const ALL_OPEN: &str = "SELECT a.agent_id, e.id, e.generation, e.opened_at, e.effect FROM effects e \
-     JOIN agents a ON a.agent_no = e.agent_no ORDER BY e.agent_no, e.id";
+pub(crate) const IDS: &str = "SELECT id FROM effects WHERE agent_no = ?1 ORDER BY id";
+pub(crate) const OF_AGENT: &str = "SELECT id, generation, opened_at, effect FROM effects \
+     WHERE agent_no = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 const SET: &str = "INSERT INTO due (at, agent_no, id, due) VALUES (?1, ?2, ?3, ?4)";
 pub(crate) const CLEAR: &str = "DELETE FROM due WHERE agent_no = ?1 AND id = ?2";
-pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due FROM due d \
-     JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 ORDER BY d.at, d.agent_no, d.id LIMIT ?2";
+pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no FROM due d \
+     JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
+     ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
 pub(crate) const NEXT_DUE: &str = "SELECT min(at) FROM due";
 
 /// One entry of the due-queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueRow {
-    /// Whose.
+    /// The agent it is for.
     pub agent_id: AgentId,
-    /// Which.
+    /// Its number.
     pub id: DueId,
     /// The planned time.
     pub at: Timestamp,
-    /// What.
+    /// What is to happen.
     pub due: Due,
+}
+
+/// Where a page of the due-queue goes on: behind the last entry of the page before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueCursor {
+    at: Timestamp,
+    agent_no: AgentNo,
+    id: DueId,
+}
+
+/// A page of the due-queue, earliest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DuePage {
+    /// The entries that can be read.
+    pub rows: Vec<DueRow>,
+    /// Those that cannot: whose they are, and why.
+    pub unreadable: Vec<(AgentId, Error)>,
+    /// Where the next page begins; none when this was the last.
+    pub next: Option<DueCursor>,
 }
 
 /// Opens an effect.
@@ -65,11 +84,6 @@ pub(crate) fn close(conn: &Connection, no: AgentNo, id: EffectId) -> Result<(), 
     )))
 }
 
-/// Whether an effect is open.
-pub(crate) fn is_open(conn: &Connection, no: AgentNo, id: EffectId) -> Result<bool, Error> {
-    Ok(first(conn, HAS, params![no.0, id], |_| Ok(()))?.is_some())
-}
-
 /// An open effect.
 pub(crate) fn one(conn: &Connection, no: AgentNo, id: EffectId) -> Result<Option<Effect>, Error> {
     first(conn, ONE, params![no.0, id], |row| {
@@ -77,17 +91,26 @@ pub(crate) fn one(conn: &Connection, no: AgentNo, id: EffectId) -> Result<Option
     })
 }
 
-/// Every open effect of the host.
-pub(crate) fn all_open(conn: &Connection) -> Result<Vec<EffectRecord>, Error> {
-    all(conn, ALL_OPEN, [], |row| {
-        let name: String = row.get(0)?;
-        let id: EffectId = row.get(1)?;
+/// The numbers of an agent's open effects.
+pub(crate) fn ids(conn: &Connection, no: AgentNo) -> Result<Vec<EffectId>, Error> {
+    all(conn, IDS, [no.0], |row| Ok(row.get(0)?))
+}
+
+/// A page of an agent's open effects, in the order they were opened.
+pub(crate) fn of_agent(
+    conn: &Connection,
+    (no, agent_id): (AgentNo, &AgentId),
+    after: EffectId,
+    count: usize,
+) -> Result<Vec<EffectRecord>, Error> {
+    all(conn, OF_AGENT, params![no.0, after, limit(count)], |row| {
+        let id: EffectId = row.get(0)?;
         Ok(EffectRecord {
-            agent_id: parse_id(&name)?,
+            agent_id: agent_id.clone(),
             id,
-            generation: row.get(2)?,
-            opened_at: Timestamp::from_millis(row.get(3)?),
-            effect: json(row, 4, "effects", format!("{name}/{id}"))?,
+            generation: row.get(1)?,
+            opened_at: Timestamp::from_millis(row.get(2)?),
+            effect: json(row, 3, "effects", format!("{agent_id}/{id}"))?,
         })
     })
 }
@@ -115,18 +138,39 @@ pub(crate) fn clear_due(conn: &Connection, no: AgentNo, id: DueId) -> Result<(),
     )))
 }
 
-/// What is due by now, earliest first.
-pub(crate) fn due(conn: &Connection, now: Timestamp, count: usize) -> Result<Vec<DueRow>, Error> {
-    all(conn, DUE, params![now.as_millis(), limit(count)], |row| {
+/// What is due by `until`, earliest first. An entry that cannot be read does not hide the others.
+pub(crate) fn due(
+    conn: &Connection,
+    until: Timestamp,
+    after: Option<DueCursor>,
+    count: usize,
+) -> Result<DuePage, Error> {
+    let (at, agent_no, id) = after.map_or((i64::MIN, 0, 0), |cursor| {
+        (cursor.at.as_millis(), cursor.agent_no.0, cursor.id)
+    });
+    let mut page = DuePage::default();
+    let values = params![until.as_millis(), at, agent_no, id, limit(count)];
+    let read = all(conn, DUE, values, |row| {
         let name: String = row.get(0)?;
-        let id: DueId = row.get(1)?;
-        Ok(DueRow {
-            agent_id: parse_id(&name)?,
-            id,
+        let agent_id = parse_id(&name)?;
+        let cursor = DueCursor {
             at: Timestamp::from_millis(row.get(2)?),
-            due: json(row, 3, "due", format!("{name}/{id}"))?,
-        })
-    })
+            agent_no: AgentNo(row.get(4)?),
+            id: row.get(1)?,
+        };
+        match json(row, 3, "due", format!("{name}/{}", cursor.id)) {
+            Ok(due) => page.rows.push(DueRow {
+                agent_id,
+                id: cursor.id,
+                at: cursor.at,
+                due,
+            }),
+            Err(error) => page.unreadable.push((agent_id, error)),
+        }
+        Ok(cursor)
+    })?;
+    page.next = read.last().copied().filter(|_| read.len() == count);
+    Ok(page)
 }
 
 /// When the next entry is due.

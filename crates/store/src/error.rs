@@ -122,6 +122,12 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// A nested part of a transaction panicked; it was undone.
+    #[error("a decision failed unexpectedly: {message}; this is a defect to report")]
+    Panicked {
+        /// What it said.
+        message: String,
+    },
     /// The caller's own reason to give a write up; nothing of it was written.
     #[error("{reason}")]
     Refused {
@@ -143,6 +149,26 @@ impl Error {
             return Self::contradiction(format!("{self}: {fact}"));
         }
         self
+    }
+
+    /// Whether the fault lies with one agent's rows or decision, and not with the database: others can go on.
+    #[must_use]
+    pub const fn is_one_agents(&self) -> bool {
+        match self {
+            Self::Contradiction { .. } | Self::Row { .. } | Self::Panicked { .. } => true,
+            Self::Sqlite { .. }
+            | Self::Damaged { .. }
+            | Self::NewerSchema { .. }
+            | Self::File { .. }
+            | Self::OldSqlite { .. }
+            | Self::AgentExists { .. }
+            | Self::NoRandomness { .. }
+            | Self::WriterGone
+            | Self::Encode { .. }
+            | Self::ReadDeadline { .. }
+            | Self::ReadPanicked { .. }
+            | Self::Refused { .. } => false,
+        }
     }
 
     /// Whether space ran out.
@@ -177,6 +203,7 @@ impl Error {
             | Self::Encode { .. }
             | Self::ReadDeadline { .. }
             | Self::ReadPanicked { .. }
+            | Self::Panicked { .. }
             | Self::Refused { .. } => None,
         }
     }

@@ -6,6 +6,7 @@ use crate::agents::Tally;
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::decision::BriefSeq;
+use holon_domain::needs::{Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use rusqlite::{Connection, Row, params};
 
@@ -138,24 +139,22 @@ pub(crate) fn settle(
     )))
 }
 
-/// The head of the queue and what stands behind it.
-pub(crate) fn view(conn: &Connection, no: AgentNo, tally: &Tally) -> Result<QueueView, Error> {
-    let head = if tally.pending == 0 {
-        None
-    } else {
-        first(conn, HEAD, [no.0], read_entry)?
-    };
-    let operators = if tally.interjections == 0 {
-        None
-    } else {
-        first(conn, OPERATORS, [no.0], |row| Ok(row.get(0)?))?
-    };
-    Ok(QueueView {
-        head,
-        pending: tally.pending,
-        interjections: tally.interjections,
-        operators: operators.unwrap_or(0),
-    })
+/// The lengths of the queue, and those parts of it that are asked for.
+pub(crate) fn view(
+    conn: &Connection,
+    no: AgentNo,
+    tally: &Tally,
+    needs: &Needs,
+) -> Result<QueueView, Error> {
+    let mut view = QueueView::of_length(tally.pending, tally.interjections);
+    if needs.queue_head && tally.pending > 0 {
+        view.head = Part::Loaded(first(conn, HEAD, [no.0], read_entry)?);
+    }
+    if needs.operators && tally.interjections > 0 {
+        let count = first(conn, OPERATORS, [no.0], |row| Ok(row.get(0)?))?;
+        view.operators = Part::Loaded(count.unwrap_or(0));
+    }
+    Ok(view)
 }
 
 /// One message.

@@ -1,13 +1,16 @@
 //! `Reader`: every question the rest of the house may ask the tables. Reading changes nothing and activates nobody.
 
+use crate::effects::{DueCursor, DuePage};
 use crate::error::Error;
 use crate::row::AgentNo;
 use crate::{agents, blobs, briefs, effects, events, log, model_limits, queue, tasks, transcript};
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
+use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
+use holon_domain::needs::Needs;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
 use holon_domain::task::TaskRecord;
@@ -63,7 +66,12 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When the database fails or the row cannot be read.
     pub fn queue(&self, no: AgentNo) -> Result<QueueView, Error> {
-        queue::view(self.conn, no, &agents::tally(self.conn, no)?)
+        let needs = Needs {
+            queue_head: true,
+            operators: true,
+            ..Needs::default()
+        };
+        queue::view(self.conn, no, &agents::tally(self.conn, no)?, &needs)
     }
 
     /// One message.
@@ -222,12 +230,45 @@ impl<'a> Reader<'a> {
         model_limits::of(self.conn, model_ref)
     }
 
-    /// What is due by `now`, earliest first, at most `limit`.
+    /// A page of what is due by `until`, earliest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn due(
+        &self,
+        until: Timestamp,
+        after: Option<DueCursor>,
+        limit: usize,
+    ) -> Result<DuePage, Error> {
+        effects::due(self.conn, until, after, limit)
+    }
+
+    /// A page of the agents boot must look at, by name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn agents_to_recover(
+        &self,
+        after: Option<&AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error> {
+        agents::to_recover(self.conn, after, limit)
+    }
+
+    /// A page of an agent's open effects behind the one numbered `after`, in the order they were opened.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
-    pub fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<crate::DueRow>, Error> {
-        effects::due(self.conn, now, limit)
+    pub fn open_effects(
+        &self,
+        agent_id: &AgentId,
+        after: EffectId,
+        limit: usize,
+    ) -> Result<Vec<EffectRecord>, Error> {
+        match agents::number_of(self.conn, agent_id)? {
+            Some(no) => effects::of_agent(self.conn, (no, agent_id), after, limit),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// When the next entry of the due-queue is due.

@@ -180,6 +180,7 @@ fn fill_round(
         stop_reason,
         usage,
         tries,
+        intents: _,
     } = said
     else {
         return Ok(());

@@ -5,7 +5,6 @@
 
 use crate::agents::{self, Tally};
 use crate::delete::Removal;
-use crate::effects::DueRow;
 use crate::error::Error;
 use crate::mark::Mark;
 use crate::reader::Reader;
@@ -13,13 +12,9 @@ use crate::row::AgentNo;
 use crate::{blobs, briefs, delete, effects, events, log, model_limits, queue, retention, tasks};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
-use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
-use holon_domain::log::LogEntry;
-use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
-use holon_domain::task::TaskRecord;
-use holon_domain::turn::LogSeq;
-use holon_domain::{AgentId, TaskId, Timestamp};
+use holon_domain::queue::{MessageSeq, QueueEntry};
+use holon_domain::{AgentId, limits};
 use rusqlite::Connection;
 
 /// Something to do once the commit holds, before its callers are answered.
@@ -60,6 +55,20 @@ impl<'a> Tx<'a> {
 
     pub(crate) fn into_aftermath(self) -> Aftermath {
         self.after
+    }
+
+    pub(crate) const fn conn(&self) -> &'a Connection {
+        self.conn
+    }
+
+    /// Takes over what a nested part leaves to be done after the commit.
+    pub(crate) fn take_over(&mut self, nested: Self) {
+        let Aftermath {
+            hooks, news, mark, ..
+        } = nested.after;
+        self.after.hooks.extend(hooks);
+        self.after.news.extend(news);
+        self.after.mark = self.after.mark.max(mark);
     }
 
     /// Everything a reader can read, as it stands inside this savepoint.
@@ -155,92 +164,12 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The head of an agent's queue and how much stands behind it.
-    ///
-    /// # Errors
-    /// When the database fails or the row cannot be read.
-    pub fn queue(&mut self, no: AgentNo) -> Result<QueueView, Error> {
-        queue::view(self.conn, no, &agents::tally(self.conn, no)?)
-    }
-
     /// One message.
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
     pub fn message(&mut self, no: AgentNo, seq: MessageSeq) -> Result<Option<QueueEntry>, Error> {
         queue::message(self.conn, no, seq)
-    }
-
-    /// One entry of the log.
-    ///
-    /// # Errors
-    /// When the database fails or the row cannot be read.
-    pub fn log_entry(&mut self, no: AgentNo, seq: LogSeq) -> Result<Option<LogEntry>, Error> {
-        log::entry(self.conn, no, seq)
-    }
-
-    /// The tasks of an agent that are not over, in the order they began, at most twice as many as may begin.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn active_tasks(&mut self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-        tasks::active(self.conn, no)
-    }
-
-    /// One task, over or not. The oldest of those that are over are forgotten.
-    ///
-    /// # Errors
-    /// When the database fails or the row cannot be read.
-    pub fn task(&mut self, no: AgentNo, id: &TaskId) -> Result<Option<TaskRecord>, Error> {
-        tasks::one(self.conn, no, id)
-    }
-
-    /// Whether an effect is open.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn has_effect(&mut self, no: AgentNo, id: EffectId) -> Result<bool, Error> {
-        effects::is_open(self.conn, no, id)
-    }
-
-    /// An open effect.
-    ///
-    /// # Errors
-    /// When the database fails or the row cannot be read.
-    pub fn effect(&mut self, no: AgentNo, id: EffectId) -> Result<Option<Effect>, Error> {
-        effects::one(self.conn, no, id)
-    }
-
-    /// Every open effect of the host; for boot.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn open_effects(&mut self) -> Result<Vec<EffectRecord>, Error> {
-        effects::all_open(self.conn)
-    }
-
-    /// What is due by `now`, earliest first, at most `limit`.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<DueRow>, Error> {
-        effects::due(self.conn, now, limit)
-    }
-
-    /// When the next entry is due.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn next_due(&mut self) -> Result<Option<Timestamp>, Error> {
-        effects::next_due(self.conn)
-    }
-
-    /// Agents boot must look at: with an open turn or effect, with queued messages, in passing, or temporary.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn agents_to_recover(&mut self) -> Result<Vec<AgentId>, Error> {
-        agents::to_recover(self.conn)
     }
 
     /// Removes at most `limit` rows of an agent, its own row last. Call again, in other commits, until `Done`.
@@ -269,6 +198,23 @@ impl<'a> Tx<'a> {
             self.leave(Mark::removal(self.conn)?);
         }
         Ok(removed)
+    }
+
+    /// Removes at most `limit` rows of a named agent; one that is gone is done.
+    pub(crate) fn remove_rows_of(&mut self, id: &AgentId, limit: u64) -> Result<Removal, Error> {
+        match agents::number_of(self.conn, id)? {
+            Some(no) => self.remove_agent_rows(no, limit),
+            None => Ok(Removal::Done),
+        }
+    }
+
+    /// Trims events by the host's own bounds.
+    pub(crate) fn trim_to(&mut self, budget_bytes: u64) -> Result<u64, Error> {
+        self.trim_events(
+            budget_bytes,
+            limits::EVENTS_KEPT_PER_AGENT,
+            limits::RETENTION_STEP,
+        )
     }
 
     /// Leaves a mark; the greatest is what the commit is looked for by.

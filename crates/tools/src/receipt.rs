@@ -12,8 +12,6 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 
 /// What a model reads of a finished call.
 #[must_use]
@@ -155,7 +153,7 @@ fn bounded(value: &Value, limit: usize, reason: &str) -> Value {
         "omitted": true,
         "reason": reason,
         "char_count": whole.chars().count(),
-        "sha256": hex(&Sha256::digest(whole.as_bytes())),
+        "sha256": text::sha256_hex(&whole),
         "preview": text::preview(&whole, limit / 2),
     })
 }
@@ -163,11 +161,4 @@ fn bounded(value: &Value, limit: usize, reason: &str) -> Value {
 fn line(receipt: &impl Serialize) -> String {
     // Strings, numbers and JSON values: nothing here can refuse to be written.
     serde_json::to_string(receipt).unwrap_or_default()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").ok();
-        text
-    })
 }

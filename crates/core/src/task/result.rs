@@ -1,6 +1,5 @@
 //! The end of a task: which of the four it is, what stays on record, and the message that tells it.
 
-use super::TaskReport;
 use crate::admission::{self, Provenance};
 use crate::draft::Draft;
 use crate::ingress::Ingress;
@@ -13,13 +12,14 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
 use holon_domain::queue::QueueEntry;
-use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskStatus};
+use holon_domain::sent::ChildEnd;
+use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskReport, TaskStatus};
 use holon_domain::{Timestamp, limits, text};
 use std::fmt::Write as _;
 
 /// The end a task comes to. Only what a stop has ended is cancelled: a command that was done before one reached it has
 /// an end of its own.
-pub(super) const fn status(report: &TaskReport) -> TaskStatus {
+const fn status(report: &TaskReport) -> TaskStatus {
     match report {
         TaskReport::Lost { .. } => TaskStatus::Interrupted,
         TaskReport::Ended(output) if output.stopped => TaskStatus::Cancelled,
@@ -32,10 +32,15 @@ pub(super) const fn status(report: &TaskReport) -> TaskStatus {
     }
 }
 
-/// What stays on record of it. `task` has its last status already.
-pub(super) fn end(task: &TaskRecord, report: &TaskReport, now: Timestamp) -> TaskEnd {
-    match report {
-        TaskReport::Ended(output) => of_ended(task, output, now),
+/// How a command's task ends and what stays on record of it.
+pub(super) fn of_command(
+    task: &TaskRecord,
+    report: &TaskReport,
+    now: Timestamp,
+) -> (TaskStatus, TaskEnd) {
+    let status = status(report);
+    let end = match report {
+        TaskReport::Ended(output) => of_ended(task, status, output, now),
         TaskReport::Lost {
             reason,
             stdout,
@@ -58,12 +63,45 @@ pub(super) fn end(task: &TaskRecord, report: &TaskReport, now: Timestamp) -> Tas
                 result_summary: summary,
             }
         }
-    }
+    };
+    (status, end)
 }
 
-fn of_ended(task: &TaskRecord, output: &CommandOutput, now: Timestamp) -> TaskEnd {
+/// How a child's task ends and what stays on record of it.
+pub(super) fn of_child(
+    task: &TaskRecord,
+    child: &ChildEnd,
+    now: Timestamp,
+) -> (TaskStatus, TaskEnd) {
+    let summary = text::preview(&child.summary, limits::TASK_SUMMARY_BYTES);
+    let (status, failure_artifact) = if child.completed {
+        (TaskStatus::Completed, None)
+    } else {
+        let failed = artifact(task, "child_failed", &summary, None);
+        (TaskStatus::Failed, Some(failed))
+    };
+    let end = TaskEnd {
+        ended_at: now,
+        exit_status: None,
+        signal: None,
+        duration_ms: Some(now.millis_since(task.created_at)),
+        output_summary: String::new(),
+        output_bytes: 0,
+        output_cut: Some(false),
+        failure_artifact,
+        result_summary: summary,
+    };
+    (status, end)
+}
+
+fn of_ended(
+    task: &TaskRecord,
+    status: TaskStatus,
+    output: &CommandOutput,
+    now: Timestamp,
+) -> TaskEnd {
     let (exit_status, signal) = (output.end.exit_status(), output.end.signal());
-    let mut summary = match (task.status, output.end) {
+    let mut summary = match (status, output.end) {
         (TaskStatus::Cancelled, _) => "stopped".to_owned(),
         (_, CommandEnd::Exited { status }) => format!("exit {status}"),
         (_, CommandEnd::Signalled { signal }) => format!("ended by signal {signal}"),
@@ -87,7 +125,7 @@ fn of_ended(task: &TaskRecord, output: &CommandOutput, now: Timestamp) -> TaskEn
         )
         .ok();
     }
-    let failure_artifact = match task.status {
+    let failure_artifact = match status {
         TaskStatus::Failed => Some(artifact(
             task,
             "command_failed",
@@ -163,34 +201,48 @@ fn last_words(stdout: &CapturedStream, stderr: &CapturedStream) -> LastWords {
     }
 }
 
-const fn streams(report: &TaskReport) -> (&CapturedStream, &CapturedStream) {
-    match report {
-        TaskReport::Ended(CommandOutput { stdout, stderr, .. })
-        | TaskReport::Lost { stdout, stderr, .. } => (stdout, stderr),
+/// What a task left to be read beside its summary.
+#[derive(Debug)]
+pub(super) enum LastOutput<'a> {
+    /// What its command printed last.
+    Streams {
+        stdout: &'a CapturedStream,
+        stderr: &'a CapturedStream,
+    },
+    /// There is none: the summary says it all.
+    None,
+}
+
+impl<'a> LastOutput<'a> {
+    pub(super) const fn of(report: &'a TaskReport) -> Self {
+        match report {
+            TaskReport::Ended(CommandOutput { stdout, stderr, .. })
+            | TaskReport::Lost { stdout, stderr, .. } => Self::Streams { stdout, stderr },
+        }
     }
 }
 
 /// Queues the message that tells a task's end.
-pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport) {
-    tell(draft, task, report, admission::enqueue);
+pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
+    tell(draft, task, output, admission::enqueue);
 }
 
 /// Holds the message that tells a task's end: the next turn hears of it, and none begins for it.
-pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport) {
-    tell(draft, task, report, admission::hold);
+pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
+    tell(draft, task, output, admission::hold);
 }
 
 /// How a message comes to its agent.
 type Admit = fn(&mut Draft<'_>, Ingress, Provenance) -> QueueEntry;
 
-fn tell(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport, admit: Admit) {
+fn tell(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>, admit: Admit) {
     let ingress = Ingress {
         kind: MessageKind::TaskResult,
         origin: Origin::Task {
             task_id: task.id.clone(),
         },
         priority: self_caused_priority(&draft.agent, Priority::Next),
-        body: Body::text(words(task, report)),
+        body: Body::text(words(task, output)),
         metadata: None,
         delivery_surface: DeliverySurface::TaskRejoin,
         admission_context: AdmissionContext::RuntimeOwned,
@@ -248,10 +300,12 @@ fn stopped_with_agent(task: &TaskRecord) -> &'static str {
     }
 }
 
-fn words(task: &TaskRecord, report: &TaskReport) -> String {
+fn words(task: &TaskRecord, last: &LastOutput<'_>) -> String {
     let mut told = first_words(task);
     told.push_str(stopped_with_agent(task));
-    let (stdout, stderr) = streams(report);
+    let LastOutput::Streams { stdout, stderr } = last else {
+        return told;
+    };
     let LastWords { text: said, is_all } = last_words(stdout, stderr);
     let bytes = task.end.as_ref().map_or(0, |end| end.output_bytes);
     match (said.is_empty(), is_all) {

@@ -1,49 +1,40 @@
 //! The calls of a round: run in order, one at a time. What the kernel can decide itself is decided in the commit;
-//! what needs the world becomes an effect. Every call gets exactly one result.
+//! what needs the world becomes an effect; what needs another agent becomes a send. Every call gets exactly one result.
 
 use super::end;
 use super::ending::{Ending, Rest};
 use super::finish::{finish_call, in_hand};
 use super::settled::{self, Taken};
 use crate::draft::Draft;
-use crate::input::{Reply, RoundInHand, Stamp};
+use crate::input::{Planned, Reply, RoundInHand, Stamp};
 use crate::task;
+use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
+use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
-use holon_domain::intent::{AfterRestart, HostAction, Intent};
+use holon_domain::intent::{AfterRestart, Intent};
 use holon_domain::limits;
-use holon_domain::task::CommandTaskSpec;
+use holon_domain::message::Priority;
+use holon_domain::sent::{SendId, Sent, Verdict};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
+use holon_domain::turn::{CallPlace, OpenTurn, Phase, TerminalReason};
 use serde_json::json;
 
-/// Runs the calls of a round from number `from` on, until one needs the world or none is left.
+/// Runs the calls of a round from number `from` on, until one needs the world or another agent, or none is left.
 pub(super) fn run_calls(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
     round: &RoundInHand,
     from: usize,
 ) {
-    let alone = round.calls.len() == 1;
-    for (index, (call, planned)) in round.calls.iter().enumerate().skip(from) {
-        if index >= limits::CALLS_PER_ROUND {
-            finish_call(
-                draft,
-                &turn,
-                call,
-                ToolEnvelope::failure(&call.name, too_many_calls()),
-                0,
-            );
-            continue;
-        }
-        match planned {
-            Err(error) => finish_call(
-                draft,
-                &turn,
-                call,
-                ToolEnvelope::failure(&call.name, error.clone()),
-                0,
-            ),
+    let alone = round.calls().count() == 1;
+    for (call_index, (call, planned)) in round.calls().enumerate().skip(from) {
+        let place = CallPlace {
+            round_entry: round.entry,
+            call_index,
+        };
+        let taken = match refusal(call_index, planned) {
+            Err(error) => Taken::Settled(ToolEnvelope::failure(&call.name, error)),
             Ok(Intent::Sleep {
                 reason,
                 duration_ms,
@@ -57,24 +48,33 @@ pub(super) fn run_calls(
                 return end::end(draft, &turn, Ending::slept(round, rest));
             }
             Ok(Intent::Sleep { .. }) => {
-                finish_call(
-                    draft,
-                    &turn,
-                    call,
-                    ToolEnvelope::failure(&call.name, sleep_not_alone()),
-                    0,
-                );
+                Taken::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
             }
-            Ok(intent) => match settled::take(draft, &mut turn, call, intent, (round.entry, index))
-            {
-                Taken::Result(envelope) => finish_call(draft, &turn, call, envelope, 0),
-                Taken::Act(action) => {
-                    return start_call(draft, turn, call, &action, (round.entry, index));
-                }
-            },
+            Ok(intent) => settled::take(draft, &mut turn, call, intent),
+        };
+        match taken {
+            Taken::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
+            Taken::Act => return start_call(draft, turn, place),
+            Taken::Message {
+                agent_id,
+                text,
+                priority,
+            } => return send_message(draft, turn, place, (agent_id, text, priority)),
         }
     }
     next_round(draft, turn);
+}
+
+/// What a call asks for, or why it is not run at all.
+fn refusal(index: usize, planned: Option<&Planned>) -> Result<&Intent, ToolError> {
+    if index >= limits::CALLS_PER_ROUND {
+        return Err(too_many_calls());
+    }
+    match planned {
+        Some(Ok(intent)) => Ok(intent),
+        Some(Err(error)) => Err(error.clone()),
+        None => Err(not_interpreted()),
+    }
 }
 
 /// Asks for the turn's next round.
@@ -87,18 +87,15 @@ pub(crate) fn next_round(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     draft.agent.open_turn = Some(turn);
 }
 
-fn start_call(
-    draft: &mut Draft<'_>,
-    mut turn: OpenTurn,
-    call: &ToolCall,
-    action: &HostAction,
-    (round_entry, call_index): (u64, usize),
-) {
+fn start_call(draft: &mut Draft<'_>, mut turn: OpenTurn, place: CallPlace) {
+    let CallPlace {
+        round_entry,
+        call_index,
+    } = place;
     let effect = draft.open_effect(Effect::RunTool {
         turn_index: turn.turn_index,
-        call: call.clone(),
-        action: action.clone(),
-        workspace: turn.workspace.clone(),
+        round_entry,
+        call_index,
     });
     turn.phase = Phase::RunningTool {
         round_entry,
@@ -108,20 +105,65 @@ fn start_call(
     draft.agent.open_turn = Some(turn);
 }
 
-/// What a call came to.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) envelope: ToolEnvelope,
-    pub(crate) duration_ms: u64,
-    /// The command that goes on without the call.
-    pub(crate) goes_on: Option<CommandTaskSpec>,
+/// Sends a message to another agent; the call stays open until the verdict is back.
+fn send_message(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    place: CallPlace,
+    (to, text, priority): (AgentId, String, Priority),
+) {
+    let send = draft.next_effect();
+    let message = Sent::Message {
+        send,
+        from: draft.agent.identity.agent_id.clone(),
+        text,
+        priority,
+        authority: turn.authority,
+    };
+    draft.send(to, message);
+    turn.phase = Phase::Sending {
+        round_entry: place.round_entry,
+        call_index: place.call_index,
+        send,
+    };
+    draft.agent.open_turn = Some(turn);
+}
+
+/// The receiver of a send has accepted or refused it: the call gets its result, and the round goes on.
+pub(crate) fn verdict(draft: &mut Draft<'_>, id: SendId, verdict: &Verdict) -> Reply {
+    let waits =
+        |turn: &mut OpenTurn| matches!(turn.phase, Phase::Sending { send, .. } if send == id);
+    // A turn that was called off meanwhile has closed the call.
+    let Some(turn) = draft.agent.open_turn.take_if(waits) else {
+        return Reply::Unchanged;
+    };
+    go_on(draft, turn, 0, |call| match verdict {
+        Verdict::Accepted { message_id } => ToolEnvelope::success(
+            &call.name,
+            "the message was delivered",
+            json!({ "delivered": true, "message_id": message_id }),
+        ),
+        Verdict::Refused { code, reason } => {
+            let error = ToolError::new(
+                ToolErrorKind::ToolExecutionFailed,
+                format!("the message was refused: {reason}"),
+            );
+            ToolEnvelope::failure(&call.name, error.details(json!({ "code": code })))
+        }
+    })
 }
 
 /// A call came to its end.
-pub(crate) fn tool_finished(draft: &mut Draft<'_>, stamp: Stamp, finished: Finished) -> Reply {
+pub(crate) fn tool_finished(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    consequence: &Consequence,
+    duration_ms: u64,
+) -> Reply {
     let awaited = match draft.agent.open_turn.as_ref().map(|turn| &turn.phase) {
         Some(Phase::RunningTool { effect, .. }) => Some(*effect),
-        Some(Phase::CallingModel { .. } | Phase::BackingOff { .. }) | None => None,
+        Some(Phase::CallingModel { .. } | Phase::BackingOff { .. } | Phase::Sending { .. })
+        | None => None,
     };
     if !draft.accept(stamp, awaited) {
         return Reply::Unchanged;
@@ -129,12 +171,26 @@ pub(crate) fn tool_finished(draft: &mut Draft<'_>, stamp: Stamp, finished: Finis
     let Some(turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
-    // First of all, so that nothing goes on that nobody follows.
-    if let Some(spec) = finished.goes_on {
-        task::promote(draft, &turn, spec);
-    }
-    let round = draft.round.take();
-    let (Phase::RunningTool { call_index, .. }, Some(round)) = (&turn.phase, round) else {
+    let envelope = match consequence {
+        Consequence::Result(envelope) => envelope,
+        Consequence::Task { result, spec } => {
+            task::promote(draft, &turn, spec.as_ref().clone());
+            result
+        }
+    };
+    go_on(draft, turn, duration_ms, |_| envelope.clone())
+}
+
+/// Gives the call that was under way its result and runs the ones behind it.
+fn go_on(
+    draft: &mut Draft<'_>,
+    turn: OpenTurn,
+    duration_ms: u64,
+    result: impl FnOnce(&ToolCall) -> ToolEnvelope,
+) -> Reply {
+    let place = turn.phase.call();
+    let round = place.and_then(|place| draft.round(place.round_entry));
+    let (Some(place), Some(round)) = (place, round) else {
         // The round is not in the log where the turn says it is: nothing can be told to a model about its calls.
         let summary = "the round whose calls ran is missing from the log";
         end::fail(
@@ -146,24 +202,22 @@ pub(crate) fn tool_finished(draft: &mut Draft<'_>, stamp: Stamp, finished: Finis
         );
         return Reply::Done;
     };
-    let call_index = *call_index;
-    if let Some((call, _)) = round.calls.get(call_index) {
-        finish_call(draft, &turn, call, finished.envelope, finished.duration_ms);
+    if let Some((call, _)) = round.calls().nth(place.call_index) {
+        finish_call(draft, &turn, call, result(call), duration_ms);
     }
-    run_calls(draft, turn, &round, call_index + 1);
+    run_calls(draft, turn, &round, place.call_index + 1);
     Reply::Done
 }
 
 /// Whether the call a turn runs may be performed again.
 pub(crate) fn takes_up(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
-    in_hand(draft, turn)
-        .is_some_and(|(_, action, _)| action.after_restart() == AfterRestart::TakenUp)
+    in_hand(draft, turn).is_some_and(|(_, action)| action.after_restart() == AfterRestart::TakenUp)
 }
 
 /// Performs the call a turn runs again: whatever it began is found.
 pub(crate) fn take_up_call(draft: &mut Draft<'_>, turn: OpenTurn) {
-    match in_hand(draft, &turn) {
-        Some((call, action, position)) => start_call(draft, turn, &call, &action, position),
+    match turn.phase.call() {
+        Some(place) => start_call(draft, turn, place),
         None => next_round(draft, turn),
     }
 }
@@ -197,4 +251,12 @@ fn too_many_calls() -> ToolError {
     )
     .hint("make the remaining calls in the next round")
     .retryable()
+}
+
+/// Every call gets a result, also one the shell said nothing about.
+fn not_interpreted() -> ToolError {
+    ToolError::new(
+        ToolErrorKind::ToolExecutionFailed,
+        "not run: the runtime could not say what this call asks for",
+    )
 }

@@ -283,5 +283,7 @@ pub(crate) fn release(draft: &mut Draft<'_>, phase: &Phase) {
             draft.close_effect(*effect)
         }
         Phase::BackingOff { due, .. } => draft.clear_due(*due),
+        // What was sent cannot be called back; its verdict comes to nothing.
+        Phase::Sending { .. } => {}
     }
 }

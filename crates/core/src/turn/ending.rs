@@ -32,7 +32,7 @@ pub(crate) struct Failure {
 
 impl Ending {
     pub(super) fn finished(round: &RoundInHand) -> Self {
-        let last_round = Some((round.entry, round.words.clone()));
+        let last_round = Some((round.entry, round.words()));
         Self {
             reason: TerminalReason::Finished,
             last_round,

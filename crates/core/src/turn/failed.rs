@@ -24,7 +24,8 @@ use holon_domain::{Timestamp, limits, text};
 pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
     match draft.agent.open_turn.as_ref().map(|turn| &turn.phase) {
         Some(Phase::CallingModel { effect }) => Some(*effect),
-        Some(Phase::BackingOff { .. } | Phase::RunningTool { .. }) | None => None,
+        Some(Phase::BackingOff { .. } | Phase::RunningTool { .. } | Phase::Sending { .. })
+        | None => None,
     }
 }
 
@@ -312,7 +313,7 @@ fn take_waiting(draft: &mut Draft<'_>) -> Option<OpenTurn> {
             PauseCause::Network | PauseCause::Quota => true,
             PauseCause::Retry => false,
         },
-        Phase::CallingModel { .. } | Phase::RunningTool { .. } => false,
+        Phase::CallingModel { .. } | Phase::RunningTool { .. } | Phase::Sending { .. } => false,
     };
     let turn = draft.agent.open_turn.take_if(waits)?;
     if let Phase::BackingOff { due, .. } = turn.phase {

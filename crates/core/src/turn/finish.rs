@@ -11,14 +11,11 @@ use holon_domain::event::{Event, ToolExecuted, ToolExecutionFailed};
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError};
-use holon_domain::turn::{OpenTurn, Phase};
+use holon_domain::turn::{CallPlace, OpenTurn, Phase};
 use holon_domain::{CallId, limits, text};
 
-/// The call a turn runs, what the shell was asked to do for it, and where it stands.
-pub(super) fn in_hand(
-    draft: &Draft<'_>,
-    turn: &OpenTurn,
-) -> Option<(ToolCall, HostAction, (u64, usize))> {
+/// The call the shell runs for a turn, and what it was asked to do for it.
+pub(super) fn in_hand(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCall, HostAction)> {
     let Phase::RunningTool {
         round_entry,
         call_index,
@@ -27,13 +24,19 @@ pub(super) fn in_hand(
     else {
         return None;
     };
-    let (call, action) = draft.in_hand.clone()?;
-    Some((call, action, (round_entry, call_index)))
+    let round = draft.round(round_entry)?;
+    let (call, planned) = round.calls().nth(call_index)?;
+    let intent = planned?.as_ref().ok()?;
+    let place = CallPlace {
+        round_entry,
+        call_index,
+    };
+    Some((call.clone(), intent.action(place)?))
 }
 
 /// The turn lets go of its call: a command that runs for it is stopped as a task.
 pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
-    if let Some((call, action, _)) = in_hand(draft, turn) {
+    if let Some((call, action)) = in_hand(draft, turn) {
         task::take_over(draft, turn, &call, &action);
     }
 }
@@ -45,7 +48,7 @@ pub(super) fn refuse_all(
     round: &RoundInHand,
     error: impl Fn() -> ToolError,
 ) {
-    for (call, _) in &round.calls {
+    for (call, _) in round.calls() {
         finish_call(
             draft,
             turn,
@@ -69,13 +72,13 @@ pub(crate) fn close_unfinished(
     running: impl FnOnce(&ToolCall) -> ToolEnvelope,
     unstarted: &ToolError,
 ) -> (Vec<CallId>, Vec<CallId>) {
-    let Phase::RunningTool { call_index, .. } = turn.phase else {
+    let Some(place) = turn.phase.call() else {
         return (Vec::new(), Vec::new());
     };
-    let Some(round) = draft.round.take() else {
+    let Some(round) = draft.round(place.round_entry) else {
         return (Vec::new(), Vec::new());
     };
-    let mut left = round.calls.iter().skip(call_index).map(|(call, _)| call);
+    let mut left = round.calls().skip(place.call_index).map(|(call, _)| call);
     let mut cut = Vec::new();
     if let Some(call) = left.next() {
         cut.push(call.id.clone());

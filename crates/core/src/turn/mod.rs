@@ -15,7 +15,7 @@ mod open;
 mod round;
 mod settled;
 
-pub(crate) use calls::{Finished, next_round, take_up_call, takes_up, tool_finished};
+pub(crate) use calls::{next_round, take_up_call, takes_up, tool_finished, verdict};
 pub(crate) use end::{abort, fail, give_up};
 pub(crate) use failed::{backoff_over, current_try, end_wait, redirect, round_failed};
 pub(crate) use finish::{close_unfinished, failing, take_over};

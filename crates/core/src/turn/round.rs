@@ -9,9 +9,9 @@ use super::failed::{awaited_answer, close_tries, learn};
 use super::finish;
 use super::open::rounds_allowed;
 use crate::draft::Draft;
-use crate::input::{Reply, RoundAnswer, RoundInHand, RoundTiming, Stamp};
+use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
 use holon_domain::attempt::{TokenUsage, Tries};
-use holon_domain::block::{Block, Opaque, ToolCall, calls_of, text_of};
+use holon_domain::block::{calls_of, text_of};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, MessageProcessingStarted,
@@ -19,16 +19,15 @@ use holon_domain::event::{
 };
 use holon_domain::intent::Intent;
 use holon_domain::log::{InterjectionBoundary, LogEntry};
-use holon_domain::model::{ModelRef, ModelReply, ReplyBlock, StopReason};
+use holon_domain::model::StopReason;
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Owed};
-use holon_domain::{CallId, limits, text};
-
-type PlannedCalls = Vec<(ToolCall, Result<Intent, ToolError>)>;
+use holon_domain::{limits, text};
+use std::sync::Arc;
 
 /// A model answered.
-pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundAnswer) -> Reply {
+pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundAnswer) -> Reply {
     let awaited = awaited_answer(draft);
     if !draft.accept(stamp, awaited) {
         return Reply::Unchanged;
@@ -39,41 +38,25 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
     turn.rounds += 1;
     (turn.offline_ms, turn.parks) = (0, 0);
     learn(draft, &turn, answer.learned);
-    record_frame(draft, &turn, &answer);
+    record_frame(draft, &turn, answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
-    let RoundAnswer {
-        reply,
-        intents,
-        frame,
-        timing,
-        ..
-    } = answer;
-    let tries = close_tries(&mut turn, timing);
-    account(draft, &mut turn, reply.usage);
-    let model = turn.model.clone();
-    let (blocks, calls) = mint_calls(draft, &model, &reply, intents);
-    emit_round(draft, &turn, &blocks, &reply, &tries, (&frame, timing));
-    let words = text::preview(text_of(&blocks).trim(), limits::EVENT_PREVIEW_BYTES);
+    let tries = close_tries(&mut turn, answer.timing);
+    account(draft, &mut turn, answer.usage);
+    emit_round(draft, &turn, answer, &tries);
     let entry = draft.log(
         turn.turn_index,
         LogEntry::AssistantRound {
             round: turn.rounds,
-            blocks,
-            stop_reason: reply.stop_reason,
-            usage: reply.usage,
+            blocks: Arc::clone(&answer.blocks),
+            intents: Arc::clone(&answer.intents),
+            stop_reason: answer.stop_reason,
+            usage: answer.usage,
             tries,
         },
     );
-    follow(
-        draft,
-        turn,
-        reply.stop_reason,
-        &RoundInHand {
-            entry,
-            words,
-            calls,
-        },
-    );
+    let (blocks, intents) = (Arc::clone(&answer.blocks), Arc::clone(&answer.intents));
+    let round = RoundInHand::new(entry, blocks, intents);
+    follow(draft, turn, answer.stop_reason, &round);
     Reply::Done
 }
 
@@ -86,7 +69,7 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     } else {
         0
     };
-    let has_calls = !round.calls.is_empty();
+    let has_calls = round.calls().next().is_some();
     // What asks for another round meets the bound; a rest ends the turn by itself.
     if bound_reached && (cut_off || has_calls && !rests(round)) {
         let rounds = rounds_so_far(draft, &turn);
@@ -106,7 +89,7 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     }
     // An operator's words are taken in before the turn ends. The result of a task waits for a turn of its own: what the
     // model has just said is the answer somebody is owed.
-    if draft.queue.operators > 0 && !bound_reached {
+    if !bound_reached && draft.operator_interjects() {
         return next_round(draft, turn);
     }
     end::end(draft, &turn, Ending::finished(round));
@@ -123,7 +106,9 @@ fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
 
 /// Whether the round is nothing but a call to rest.
 fn rests(round: &RoundInHand) -> bool {
-    matches!(round.calls.as_slice(), [(_, Ok(Intent::Sleep { .. }))])
+    let mut calls = round.calls();
+    let first = calls.next();
+    matches!(first, Some((_, Some(Ok(Intent::Sleep { .. }))))) && calls.next().is_none()
 }
 
 fn truncated_error() -> ToolError {
@@ -247,68 +232,18 @@ fn account(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
     draft.agent.totals.model_rounds += 1;
 }
 
-fn mint_calls(
-    draft: &mut Draft<'_>,
-    model: &ModelRef,
-    reply: &ModelReply,
-    intents: Vec<Result<Intent, ToolError>>,
-) -> (Vec<Block>, PlannedCalls) {
-    let lineage = model.to_string();
-    let sealed = |data: &String| Opaque {
-        lineage: lineage.clone(),
-        data: data.clone(),
-    };
-    let blocks: Vec<Block> = reply
-        .blocks
-        .iter()
-        .filter(|block| !matches!(block, ReplyBlock::Text { text } if text.is_empty()))
-        .map(|block| match block {
-            ReplyBlock::Text { text } => Block::Text { text: text.clone() },
-            ReplyBlock::Reasoning { text, opaque } => Block::Reasoning {
-                text: text.clone(),
-                opaque: opaque.as_ref().map(sealed),
-            },
-            ReplyBlock::Call(call) => Block::ToolCall(ToolCall {
-                id: CallId::mint(draft.entropy),
-                name: call.name.clone(),
-                input: call.input.clone(),
-                provider_id: call.provider_id.as_ref().map(sealed),
-            }),
-        })
-        .collect();
-    let planned = intents
-        .into_iter()
-        .chain(std::iter::repeat_with(|| Err(not_interpreted())));
-    let calls = calls_of(&blocks).cloned().zip(planned).collect();
-    (blocks, calls)
-}
-
-/// Every call gets a result, also one the shell said nothing about.
-fn not_interpreted() -> ToolError {
-    ToolError::new(
-        ToolErrorKind::ToolExecutionFailed,
-        "not run: the runtime could not say what this call asks for",
-    )
-}
-
-fn emit_round(
-    draft: &mut Draft<'_>,
-    turn: &OpenTurn,
-    blocks: &[Block],
-    reply: &ModelReply,
-    tries: &Tries,
-    (frame, timing): (&holon_domain::log::FrameRecord, RoundTiming),
-) {
+fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, tries: &Tries) {
     draft.event(Event::ProviderRoundCompleted(ProviderRoundCompleted {
         turn_index: turn.turn_index,
         round: turn.rounds,
-        stop_reason: reply.stop_reason,
-        context_build_ms: timing.context_build_ms,
-        token_usage: reply.usage,
-        prompt_cache_key: frame.prompt_cache_key.clone(),
-        context_fingerprint: frame.context_fingerprint.clone(),
+        stop_reason: answer.stop_reason,
+        context_build_ms: answer.timing.context_build_ms,
+        token_usage: answer.usage,
+        prompt_cache_key: answer.frame.prompt_cache_key.clone(),
+        context_fingerprint: answer.frame.context_fingerprint.clone(),
         tries: tries.clone(),
     }));
+    let blocks = answer.blocks.as_slice();
     let words = text_of(blocks);
     draft.event(Event::AssistantRoundRecorded(AssistantRoundRecorded {
         turn_index: turn.turn_index,

@@ -9,34 +9,36 @@ use crate::subsystem::TOOL_ENQUEUE;
 use crate::summary;
 use crate::task::{self, StopTaken};
 use holon_domain::block::ToolCall;
-use holon_domain::intent::{HostAction, Intent, TaskInput};
+use holon_domain::intent::{HostAction, Intent};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
-use holon_domain::task::TaskListEntry;
+use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::OpenTurn;
-use holon_domain::{TaskId, limits, text};
+use holon_domain::{AgentId, TaskId, limits, text};
 use serde_json::json;
-
-/// Where a call stands: the log entry of its round, and its number in it.
-type Position = (u64, usize);
 
 /// What the kernel makes of a call.
 pub(super) enum Taken {
     /// This is its result.
-    Result(ToolEnvelope),
-    /// The shell does this for it.
-    Act(HostAction),
+    Settled(ToolEnvelope),
+    /// The shell performs it.
+    Act,
+    /// Another agent is sent a message; the verdict is the result.
+    Message {
+        agent_id: AgentId,
+        text: String,
+        priority: Priority,
+    },
 }
 
-/// Answers a call, or says what is to be done for it.
+/// Answers a call, or says who does.
 pub(super) fn take(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
     call: &ToolCall,
     intent: &Intent,
-    position: Position,
 ) -> Taken {
     let envelope = match intent {
         Intent::Enqueue { text, priority } => follow_up(draft, turn, call, text, *priority),
@@ -44,54 +46,35 @@ pub(super) fn take(
         Intent::TaskList => listed(draft, call),
         Intent::TaskStatus { task_id } => task_status(draft, call, task_id),
         Intent::TaskStop { task_id } => task_stop(draft, call, task_id),
+        Intent::Message {
+            agent_id,
+            text,
+            priority,
+        } => {
+            return Taken::Message {
+                agent_id: agent_id.clone(),
+                text: text.clone(),
+                priority: *priority,
+            };
+        }
         Intent::Host(HostAction::ExecCommand(_)) if !task::has_room(draft) => {
             ToolEnvelope::failure(&call.name, no_room_for_task())
         }
+        Intent::TaskInput { .. } | Intent::TaskOutput(_) | Intent::Host(_) => return Taken::Act,
         // A rest ends the turn and is taken before anything gets here.
-        Intent::Sleep { .. }
-        | Intent::TaskInput { .. }
-        | Intent::TaskOutput(_)
-        | Intent::Host(_) => match action(intent, position) {
-            Some(action) => return Taken::Act(action),
-            None => ToolEnvelope::failure(
-                &call.name,
-                ToolError::new(
-                    ToolErrorKind::ToolExecutionFailed,
-                    "nothing can be done for it",
-                ),
+        Intent::Sleep { .. } => ToolEnvelope::failure(
+            &call.name,
+            ToolError::new(
+                ToolErrorKind::ToolExecutionFailed,
+                "nothing can be done for it",
             ),
-        },
+        ),
     };
-    Taken::Result(envelope)
-}
-
-/// What the shell does for an intent. The same intent at the same position is the same action, also after a restart.
-pub(super) fn action(intent: &Intent, (entry, index): Position) -> Option<HostAction> {
-    match intent {
-        Intent::Host(action) => Some(action.clone()),
-        Intent::TaskOutput(query) => Some(HostAction::TaskOutput(query.clone())),
-        Intent::TaskInput {
-            task_id,
-            input,
-            close_input,
-        } => Some(HostAction::TaskInput(TaskInput {
-            task_id: task_id.clone(),
-            // Later calls have greater numbers, whatever came of the ones before.
-            number: entry * limits::CALLS_PER_ROUND as u64 + index as u64,
-            input: input.clone(),
-            close_input: *close_input,
-        })),
-        Intent::Sleep { .. }
-        | Intent::Enqueue { .. }
-        | Intent::AgentGet
-        | Intent::TaskList
-        | Intent::TaskStatus { .. }
-        | Intent::TaskStop { .. } => None,
-    }
+    Taken::Settled(envelope)
 }
 
 fn listed(draft: &Draft<'_>, call: &ToolCall) -> ToolEnvelope {
-    let tasks: Vec<TaskListEntry> = task::active(draft).map(|task| task.list_entry()).collect();
+    let tasks: Vec<TaskListEntry> = list_entries(draft);
     let summary = match tasks.len() {
         0 => "no task runs".to_owned(),
         1 => "1 task runs".to_owned(),
@@ -100,8 +83,16 @@ fn listed(draft: &Draft<'_>, call: &ToolCall) -> ToolEnvelope {
     ToolEnvelope::success(&call.name, summary, json!(tasks))
 }
 
+fn list_entries(draft: &Draft<'_>) -> Vec<TaskListEntry> {
+    draft
+        .active_tasks()
+        .iter()
+        .map(TaskRecord::list_entry)
+        .collect()
+}
+
 fn task_status(draft: &Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope {
-    let Some(found) = task::find(draft, id) else {
+    let Some(found) = draft.task(id) else {
         return unknown_task(call, id);
     };
     let snapshot = found.status_snapshot();
@@ -130,7 +121,7 @@ fn task_stop(draft: &mut Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelop
         StopTaken::Forced => format!("{id} is killed with everything it started"),
         StopTaken::Over => format!("{id} is over already"),
     };
-    let snapshot = task::find(draft, id).map(|task| task.status_snapshot());
+    let snapshot = draft.task(id).map(|task| task.status_snapshot());
     let result = json!({
         "task": snapshot,
         "stop_requested": taken != StopTaken::Over,
@@ -163,7 +154,7 @@ fn no_room_for_task() -> ToolError {
 fn described(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEnvelope {
     let mut agent = draft.agent.clone();
     agent.open_turn = Some(turn.clone());
-    let tasks = task::active(draft).map(|task| task.list_entry()).collect();
+    let tasks = list_entries(draft);
     let summary = summary::summarise(&agent, &draft.queue, tasks, draft.host);
     let text = format!(
         "{}: {}",

@@ -294,16 +294,11 @@ fn a_prompt_without_words_is_refused_and_an_event_without_words_is_not() {
 
 #[test]
 fn a_full_queue_refuses_and_keeps_what_it_holds() {
-    let mut view = states::booting().view();
-    view.queue.pending = limits::QUEUE_ENTRIES;
     let world = states::booting();
-    let refused = holon_core::step(
-        view,
-        make::admit(make::prompt(Priority::Interject)),
-        &world.host,
-        world.now,
-        &mut crate::world::Dice::new(),
-    );
+    let prompt = make::admit(make::prompt(Priority::Interject));
+    let refused = world.decide_on(&prompt, &mut crate::world::Dice::new(), &|loaded| {
+        loaded.queue.pending = limits::QUEUE_ENTRIES;
+    });
     assert_eq!(refused.map(|step| step.reply), Err(Rejection::QueueFull));
 }
 

@@ -12,6 +12,7 @@ use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::ClosureOutcome;
 use holon_domain::message::Priority;
+use holon_domain::needs::Part;
 use holon_domain::queue::{QueueEntry, QueueView};
 use holon_domain::turn::{
     OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason, TerminalRecord,
@@ -73,12 +74,13 @@ fn turn() -> Dimension {
 fn queue() -> Dimension {
     let mut world = states::booting();
     world.send(make::admit(make::prompt(Priority::Normal)));
-    let prompt = world.queue().head.expect("a prompt");
-    let follow_up = states::paced().queue().head.expect("a follow-up");
+    let prompt = world.queue().known_head().cloned().expect("a prompt");
+    let follow_up = states::paced().queue().known_head().cloned();
+    let follow_up = follow_up.expect("a follow-up");
     let set = |head: Option<QueueEntry>| -> Change {
         Box::new(move |_, queue| {
             queue.pending = u64::from(head.is_some());
-            queue.head.clone_from(&head);
+            queue.head = Part::Loaded(head.clone());
         })
     };
     Dimension {

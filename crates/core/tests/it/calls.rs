@@ -8,7 +8,7 @@ use holon_domain::event::Event;
 use holon_domain::intent::Intent;
 use holon_domain::limits;
 use holon_domain::message::Priority;
-use holon_domain::turn::{Phase, TerminalReason};
+use holon_domain::turn::TerminalReason;
 
 #[test]
 fn what_a_turn_queues_has_never_more_authority_than_what_caused_it() {
@@ -119,9 +119,9 @@ fn calls_run_in_order_and_one_at_a_time() {
         make::exec(),
     ];
     world.send(Said::calls(calls).to(&world));
-    let running = |world: &World| match world.agent.open_turn.as_ref()?.phase {
-        Phase::RunningTool { call_index, .. } => Some(call_index),
-        Phase::CallingModel { .. } | Phase::BackingOff { .. } => None,
+    let running = |world: &World| {
+        let phase = &world.agent.open_turn.as_ref()?.phase;
+        phase.call().map(|place| place.call_index)
     };
     assert_eq!((running(&world), world.effects.len()), (Some(1), 1));
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
@@ -134,9 +134,10 @@ fn calls_run_in_order_and_one_at_a_time() {
 #[test]
 fn a_call_nobody_interpreted_still_gets_a_result() {
     let mut world = states::calling_model();
-    let mut answer = Said::calls(vec![make::agent_get(), make::agent_get()]).answer(world.now);
-    answer.intents = vec![Ok(Intent::AgentGet)];
     let stamp = world.stamp().expect("a model is asked");
+    let said = Said::calls(vec![make::agent_get(), make::agent_get()]);
+    let mut answer = said.answer(stamp.effect, world.now);
+    answer.intents = vec![Ok(Intent::AgentGet)].into();
     let answer = Box::new(answer);
     world.send(holon_core::Input::RoundAnswered { stamp, answer });
     assert_eq!(world.results(), ["ok", "tool_execution_failed"]);

@@ -4,6 +4,7 @@ use crate::world::{World, stamp_of};
 use holon_core::{Input, Stamp};
 use holon_domain::block::ToolCall;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
+use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
 use holon_domain::intent::{
     ApplyPatch, DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent, TaskOutput,
@@ -46,8 +47,8 @@ pub(crate) fn batch(cmds: &[&str]) -> Planned {
 
 /// A call that is not performed again after a restart.
 pub(crate) fn patch() -> Planned {
-    let patch = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n".to_owned();
-    let action = HostAction::ApplyPatch(ApplyPatch { patch });
+    let digest = "f00d".to_owned();
+    let action = HostAction::ApplyPatch(ApplyPatch { digest });
     ("ApplyPatch", Ok(Intent::Host(action)))
 }
 
@@ -92,16 +93,18 @@ pub(crate) fn nobody() -> TaskId {
 }
 
 /// The call that runs, its action and where.
-pub(crate) fn running(world: &World) -> Option<(&ToolCall, &HostAction, &WorkspaceEntry)> {
-    match &world.effect()?.effect {
-        Effect::RunTool {
-            call,
-            action,
-            workspace,
-            ..
-        } => Some((call, action, workspace)),
-        _ => None,
-    }
+pub(crate) fn running(world: &World) -> Option<(ToolCall, HostAction, WorkspaceEntry)> {
+    let Effect::RunTool {
+        round_entry,
+        call_index,
+        ..
+    } = world.effect()?.effect
+    else {
+        return None;
+    };
+    let (call, action) = world.call_at(round_entry, call_index);
+    let turn = world.agent.open_turn.as_ref()?;
+    Some((call, action?, turn.workspace.clone()))
 }
 
 /// The command of the call that runs, as the shell tells it when the command goes on.
@@ -110,7 +113,7 @@ pub(crate) fn running_spec(world: &World) -> Option<CommandTaskSpec> {
     let HostAction::ExecCommand(command) = action else {
         return None;
     };
-    let spec = CommandTaskSpec::of(&call.id, command, workspace);
+    let spec = CommandTaskSpec::of(&call.id, &command, &workspace);
     Some(CommandTaskSpec {
         output_path: Some("/srv/ada/task-output/1.log".to_owned()),
         promoted_from_exec_command: true,
@@ -132,13 +135,15 @@ pub(crate) fn strange_spec() -> CommandTaskSpec {
 pub(crate) fn goes_on(stamp: Stamp, spec: CommandTaskSpec) -> Input {
     Input::ToolFinished {
         stamp,
-        envelope: ToolEnvelope::success(
-            "ExecCommand",
-            "still running",
-            json!({ "disposition": "promoted_to_task", "task_id": TaskId::of_call(&spec.call_id) }),
-        ),
+        consequence: Consequence::Task {
+            result: ToolEnvelope::success(
+                "ExecCommand",
+                "still running",
+                json!({ "disposition": "promoted_to_task", "task_id": TaskId::of_call(&spec.call_id) }),
+            ),
+            spec: Box::new(spec),
+        },
         duration_ms: 1_000,
-        goes_on: Some(Box::new(spec)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What holds of an agent's rows whatever happened to it.
 
-use crate::world::{Sent, World};
+use crate::world::{Outcome, World};
 use holon_core::Reply;
 use holon_core::assess::is_self_caused;
 use holon_domain::agent::{AgentRecord, Lifecycle};
@@ -18,7 +18,7 @@ use holon_domain::{TaskId, limits};
 use std::collections::BTreeMap;
 
 /// A stale outcome leaves one event and nothing else.
-pub(crate) fn assert_dropped(before: AgentRecord, after: &World, sent: &Sent) {
+pub(crate) fn assert_dropped(before: AgentRecord, after: &World, sent: &Outcome) {
     assert_eq!(sent.reply, Ok(Reply::Unchanged));
     let [Fact::EventRecorded { event, .. }] = sent.facts.as_slice() else {
         panic!("a stale outcome led to {:?}", sent.facts);
@@ -98,7 +98,8 @@ pub(crate) fn assert_rows_agree(world: &World) {
     let own = own.filter(|entry| is_self_caused(&entry.envelope)).count();
     assert_eq!(world.agent.self_caused_queued, own as u64);
     if world.agent.pace.is_some() && world.agent.lifecycle == Lifecycle::Runnable {
-        let head = world.queue().head.expect("what is paced is queued");
+        let head = world.queue().known_head().cloned();
+        let head = head.expect("what is paced is queued");
         assert_eq!(head.envelope.priority, Priority::Background);
     }
     assert!(world.agent.open_turn.as_ref().is_none_or(|turn| {

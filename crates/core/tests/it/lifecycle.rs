@@ -1,5 +1,6 @@
 //! Making, starting, stopping and removing.
 
+use crate::commands;
 use crate::make::{self, Said};
 use crate::states;
 use crate::world::World;
@@ -147,12 +148,8 @@ fn a_new_workspace_and_model_hold_from_the_next_turn_on() {
     let home = world.agent.workspace.clone();
     configured(&mut world);
     world.send(Said::calls(vec![make::exec()]).to(&world));
-    let Some(Effect::RunTool { workspace, .. }) =
-        world.effects.values().next().map(|open| &open.effect)
-    else {
-        panic!("a tool runs");
-    };
-    assert_eq!(*workspace, home, "the turn in hand stays where it is");
+    let (_, _, workspace) = commands::running(&world).expect("a tool runs");
+    assert_eq!(workspace, home, "the turn in hand stays where it is");
     let turn = world.agent.open_turn.clone().expect("a turn");
     assert_eq!(turn.model, make::model("scripted/default"));
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));

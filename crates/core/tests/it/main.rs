@@ -12,6 +12,7 @@ mod calls;
 mod candidates;
 mod commands;
 mod continuation;
+mod delivery;
 mod interjections;
 mod laws;
 mod lifecycle;

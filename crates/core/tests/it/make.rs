@@ -7,20 +7,20 @@ use holon_core::input::{ContextSize, NewAgent, RoundTiming};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::attempt::TokenUsage;
+use holon_domain::block::{Block, ToolCall};
+use holon_domain::consequence::Consequence;
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, InterjectionBoundary};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
-use holon_domain::model::{
-    ModelChoice, ModelFailure, ModelFailureKind, ModelRef, ModelReply, ReplyBlock, RequestedCall,
-    StopReason,
-};
+use holon_domain::model::{ModelChoice, ModelFailure, ModelFailureKind, ModelRef, StopReason};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, Timestamp, WorkspaceId};
+use holon_domain::{AgentId, CallId, Timestamp, WorkspaceId};
 use serde_json::json;
+use std::sync::Arc;
 
 /// When every test begins.
 pub(crate) const T0: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -149,25 +149,26 @@ impl Said {
         }
     }
 
-    pub(crate) fn answer(self, at: Timestamp) -> RoundAnswer {
-        let words = ReplyBlock::Text {
+    /// The answer to an effect; its number keeps the ids of the calls apart.
+    pub(crate) fn answer(self, effect: u64, at: Timestamp) -> RoundAnswer {
+        let words = Block::Text {
             text: self.words.to_owned(),
         };
-        let calls = self.calls.iter().map(|(name, _)| {
-            ReplyBlock::Call(RequestedCall {
-                provider_id: None,
+        let calls = self.calls.iter().enumerate().map(|(index, (name, _))| {
+            Block::ToolCall(ToolCall {
+                id: CallId::from_stored(format!("call_{effect}_{index}")),
                 name: (*name).to_owned(),
                 input: json!({ "cmd": "true" }),
+                provider_id: None,
             })
         });
+        let words = (!self.words.is_empty()).then_some(words);
         RoundAnswer {
             learned: None,
-            reply: ModelReply {
-                blocks: std::iter::once(words).chain(calls).collect(),
-                stop_reason: self.stop,
-                usage: TokenUsage::new(10, 2),
-            },
-            intents: self.calls.into_iter().map(|(_, intent)| intent).collect(),
+            blocks: Arc::new(words.into_iter().chain(calls).collect()),
+            stop_reason: self.stop,
+            usage: TokenUsage::new(10, 2),
+            intents: Arc::new(self.calls.into_iter().map(|(_, intent)| intent).collect()),
             interjected: self.interjected,
             boundary: InterjectionBoundary::AfterProviderRound,
             frame: FrameRecord {
@@ -190,7 +191,7 @@ impl Said {
     pub(crate) fn stamped(self, stamp: Stamp, at: Timestamp) -> Input {
         Input::RoundAnswered {
             stamp,
-            answer: Box::new(self.answer(at)),
+            answer: Box::new(self.answer(stamp.effect, at)),
         }
     }
 }
@@ -244,9 +245,12 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
 pub(crate) fn tool_ok(stamp: Stamp) -> Input {
     Input::ToolFinished {
         stamp,
-        envelope: ToolEnvelope::success("ExecCommand", "exit 0", json!({ "exit_status": 0 })),
+        consequence: Consequence::Result(ToolEnvelope::success(
+            "ExecCommand",
+            "exit 0",
+            json!({ "exit_status": 0 }),
+        )),
         duration_ms: 7,
-        goes_on: None,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::commands;
 use crate::laws::{assert_dropped, assert_outcomes, assert_rows_agree};
 use crate::make::{self, Said};
 use crate::states;
-use crate::world::{Sent, World, stamp_of};
+use crate::world::{Outcome, World, stamp_of};
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::TaskId;
 use holon_domain::agent::Lifecycle;
@@ -181,7 +181,7 @@ fn stamp_for(world: &World, names: &[&str]) -> (Stamp, bool) {
     (stamp.unwrap_or(stale), stamp.is_some())
 }
 
-fn answer(world: &mut World, shape: Shape, held: usize) -> (Sent, bool) {
+fn answer(world: &mut World, shape: Shape, held: usize) -> (Outcome, bool) {
     let (stamp, awaited) = stamp_for(world, &["call_model"]);
     let interjected = world.interjections().into_iter().take(held).collect();
     let input = said(world, shape)
@@ -190,7 +190,7 @@ fn answer(world: &mut World, shape: Shape, held: usize) -> (Sent, bool) {
     (world.send(input), awaited)
 }
 
-fn home_ends(world: &mut World, result: Result<(), &str>) -> (Sent, bool) {
+fn home_ends(world: &mut World, result: Result<(), &str>) -> (Outcome, bool) {
     let (stamp, awaited) = stamp_for(world, &["prepare_home", "remove_home"]);
     let removes = world
         .effects
@@ -205,7 +205,7 @@ fn home_ends(world: &mut World, result: Result<(), &str>) -> (Sent, bool) {
 }
 
 /// One of the tasks that are not over ends; when there is none, one that is over is said to.
-fn task_ends(world: &mut World, which: usize, report: TaskReport) -> (Sent, bool) {
+fn task_ends(world: &mut World, which: usize, report: TaskReport) -> (Outcome, bool) {
     let active: Vec<TaskRecord> = world.active_tasks().cloned().collect();
     let Some(at) = which.checked_rem(active.len()) else {
         let (stamp, _) = stamp_for(world, &[]);
@@ -217,9 +217,9 @@ fn task_ends(world: &mut World, which: usize, report: TaskReport) -> (Sent, bool
 }
 
 /// Does it, and says whether it was an outcome that nobody waited for.
-fn perform(world: &mut World, op: Op) -> (Sent, bool) {
-    let plain = |sent: Sent| (sent, false);
-    let outcome = |(sent, awaited): (Sent, bool)| (sent, !awaited);
+fn perform(world: &mut World, op: Op) -> (Outcome, bool) {
+    let plain = |sent: Outcome| (sent, false);
+    let outcome = |(sent, awaited): (Outcome, bool)| (sent, !awaited);
     match op {
         Op::Prompt(priority, max_rounds) => {
             let mut ingress = make::prompt(priority);

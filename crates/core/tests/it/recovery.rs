@@ -12,6 +12,7 @@ use holon_domain::limits;
 use holon_domain::log::LogEntry;
 use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
+use holon_domain::needs::Part;
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::TerminalReason;
 
@@ -230,11 +231,12 @@ fn a_turn_the_runtime_gave_up_is_settled_and_the_next_message_is_taken() {
 #[test]
 fn a_result_whose_round_is_missing_from_the_log_ends_the_turn_instead_of_losing_it() {
     let mut world = states::running_tool();
-    let mut view = world.view();
-    view.round = None;
     let input = make::tool_ok(world.stamp().expect("a tool runs"));
     let mut dice = crate::world::Dice::new();
-    let step = holon_core::step(view, input, &world.host, world.now, &mut dice).expect("a step");
+    let step = world.decide_on(&input, &mut dice, &|loaded| {
+        loaded.round = Part::Loaded(None)
+    });
+    let step = step.expect("a step");
     world.agent = step.decision.agent;
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(world.ended_as(), Some(TerminalReason::RuntimeFault));

@@ -1,6 +1,6 @@
 //! Steps as short text, for tables.
 
-use crate::world::{Sent, World};
+use crate::world::{Outcome, World};
 use holon_core::Reply;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
@@ -18,7 +18,7 @@ pub(crate) fn spelled(value: impl Serialize) -> String {
 }
 
 /// One input and what it led to.
-pub(crate) fn row(name: &str, sent: &Sent, world: &World) -> String {
+pub(crate) fn row(name: &str, sent: &Outcome, world: &World) -> String {
     let answer = match &sent.reply {
         Ok(reply) => reply_text(reply),
         Err(refused) => format!("refused: {refused}"),
@@ -77,6 +77,9 @@ pub(crate) fn standing(world: &World) -> String {
             Phase::RunningTool {
                 call_index, effect, ..
             } => format!("runs call {call_index} ({effect})"),
+            Phase::Sending {
+                call_index, send, ..
+            } => format!("sends for call {call_index} ({send})"),
         };
         parts.push(format!(
             "turn {} after {} rounds {phase}",
@@ -157,9 +160,10 @@ fn effect_text(effect: &Effect, world: &World) -> String {
             format!("stop_task {}{how}", number(world, task_id))
         }
         Effect::CallModel { attempt, .. } => format!("call_model try {attempt}"),
-        Effect::PrepareHome | Effect::RunTool { .. } | Effect::RemoveHome => {
-            effect.name().to_owned()
-        }
+        Effect::PrepareHome
+        | Effect::RunTool { .. }
+        | Effect::RemoveHome
+        | Effect::Deliver { .. } => effect.name().to_owned(),
     }
 }
 

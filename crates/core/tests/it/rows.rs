@@ -3,23 +3,15 @@
 use crate::make;
 use crate::world::{Kept, World};
 use holon_domain::agent::AgentRecord;
-use holon_domain::block::calls_of;
 use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::intent::{HostAction, Intent};
-use holon_domain::log::LogEntry;
+use holon_domain::intent::HostAction;
 use holon_domain::queue::QueueStatus;
 use holon_domain::task::{TaskRecord, TaskStatus};
-use holon_domain::tool::ToolError;
 
 impl World {
-    pub(crate) fn write(
-        &mut self,
-        agent: AgentRecord,
-        facts: &[Fact],
-        intents: &[Result<Intent, ToolError>],
-    ) {
-        facts.iter().for_each(|fact| self.write_fact(fact, intents));
+    pub(crate) fn write(&mut self, agent: AgentRecord, facts: &[Fact]) {
+        facts.iter().for_each(|fact| self.write_fact(fact));
         let counted = agent.counters;
         assert_eq!(counted.messages, self.messages.len() as u64, "messages");
         assert_eq!(counted.events, self.events.len() as u64, "events");
@@ -32,7 +24,7 @@ impl World {
         self.agent = agent;
     }
 
-    fn write_fact(&mut self, fact: &Fact, intents: &[Result<Intent, ToolError>]) {
+    fn write_fact(&mut self, fact: &Fact) {
         match fact {
             Fact::MessageAdmitted(entry) => {
                 let next = self.messages.len() as u64 + 1;
@@ -50,7 +42,6 @@ impl World {
                 ..
             } => {
                 assert_eq!(*seq, self.log.len() as u64 + 1, "the log is dense");
-                self.keep_intents(entry, intents);
                 self.log.push((*turn_index, entry.clone()));
             }
             Fact::BriefWritten { seq, row } => {
@@ -116,21 +107,18 @@ impl World {
 
     fn open(&mut self, record: EffectRecord) {
         let id = record.id;
-        if let Effect::RunTool { call, action, .. } = &record.effect
-            && let HostAction::ExecCommand(_) | HostAction::ExecCommandBatch(_) = action
+        if let Effect::RunTool {
+            round_entry,
+            call_index,
+            ..
+        } = &record.effect
+            && let (call, Some(HostAction::ExecCommand(_) | HostAction::ExecCommandBatch(_))) =
+                self.call_at(*round_entry, *call_index)
         {
-            self.begun.insert(call.id.clone());
+            self.begun.insert(call.id);
         }
         let before = self.effects.insert(id, record);
         assert!(before.is_none(), "effect {id} is opened once");
-    }
-
-    fn keep_intents(&mut self, entry: &LogEntry, intents: &[Result<Intent, ToolError>]) {
-        let LogEntry::AssistantRound { blocks, .. } = entry else {
-            return;
-        };
-        let calls = calls_of(blocks).map(|call| call.id.clone());
-        self.intents.extend(calls.zip(intents.iter().cloned()));
     }
 
     fn write_task(&mut self, task: &TaskRecord) {

@@ -30,7 +30,7 @@ pub(crate) fn with_queue() -> World {
     world.send(make::admit(make::channel_event("", Priority::Next)));
     world.send(make::admit(make::prompt(Priority::Normal)));
     let stamp = world.stamp().expect("its home is being made");
-    let (_, more) = world.send_once(make::home_prepared(stamp, Ok(())));
+    let (_, more) = world.send_once(&make::home_prepared(stamp, Ok(())));
     assert!(more, "the prompt is yet to be looked at");
     world
 }

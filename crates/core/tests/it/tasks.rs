@@ -9,7 +9,7 @@ mod results;
 mod stops;
 
 use crate::commands;
-use crate::world::{Sent, World};
+use crate::world::{Outcome, World};
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::message::MessageKind;
@@ -17,7 +17,7 @@ use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskRecord, TaskReport};
 
 /// What follows the task of this number reports this of it.
-fn report(world: &mut World, number: usize, report: TaskReport) -> Sent {
+fn report(world: &mut World, number: usize, report: TaskReport) -> Outcome {
     let input = commands::reported(world, &world.tasks[number], report);
     world.send(input)
 }

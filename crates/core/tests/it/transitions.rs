@@ -258,7 +258,7 @@ fn commands() -> Vec<(&'static str, Input)> {
 fn table(state: fn() -> World) -> String {
     let start = state();
     let mut text = format!("FROM {}\n", render::standing(&start));
-    let mut add = |name: &str, send: &dyn Fn(&mut World) -> crate::world::Sent| {
+    let mut add = |name: &str, send: &dyn Fn(&mut World) -> crate::world::Outcome| {
         let mut world = state();
         world.advance(1_000);
         let sent = send(&mut world);

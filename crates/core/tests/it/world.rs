@@ -7,24 +7,25 @@ use crate::make;
 use holon_core::input::NewAgent;
 use holon_core::invariant::{self, StoredFacts, Violation};
 use holon_core::{
-    AgentView, HostFacts, Input, Rejection, Reply, RoundInHand, Stamp, lifecycle, step,
+    AgentView, HostFacts, Input, Rejection, Reply, Stamp, Step, Undecided, lifecycle, needs, step,
 };
 use holon_domain::agent::AgentRecord;
-use holon_domain::block::{ToolCall, calls_of, text_of};
+use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
-use holon_domain::intent::{HostAction, Intent};
+use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ModelChain;
+use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView};
+use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::Due;
-use holon_domain::tool::ToolError;
-use holon_domain::turn::{Phase, TerminalReason};
-use holon_domain::{CallId, Entropy, TaskId, Timestamp};
+use holon_domain::turn::{CallPlace, TerminalReason};
+use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance from a seed; no two draws are the same.
@@ -54,7 +55,7 @@ pub(crate) struct Kept {
 
 /// What came of an input.
 #[derive(Debug)]
-pub(crate) struct Sent {
+pub(crate) struct Outcome {
     pub(crate) reply: Result<Reply, Rejection>,
     /// Of the input itself and of everything decided on after it in the same commit.
     pub(crate) facts: Vec<Fact>,
@@ -73,7 +74,8 @@ pub(crate) struct World {
     pub(crate) tasks: Vec<TaskRecord>,
     /// Calls whose commands were begun.
     pub(crate) begun: BTreeSet<CallId>,
-    pub(crate) intents: BTreeMap<CallId, Result<Intent, ToolError>>,
+    /// What decisions sent to other agents, in order.
+    pub(crate) sends: Vec<(AgentId, Sent)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
     pub(crate) now: Timestamp,
     pub(crate) host: HostFacts,
@@ -98,13 +100,13 @@ impl World {
             briefs: Vec::new(),
             tasks: Vec::new(),
             begun: BTreeSet::new(),
-            intents: BTreeMap::new(),
+            sends: Vec::new(),
             learned: BTreeMap::new(),
             now: make::T0,
             host,
             dice,
         };
-        world.write(agent, &facts, &[]);
+        world.write(agent, &facts);
         world
     }
 
@@ -114,16 +116,18 @@ impl World {
             .iter()
             .min_by_key(|entry| (entry.envelope.priority.rank(), entry.seq));
         QueueView {
-            head: head.map(|entry| (*entry).clone()),
+            head: Part::Loaded(head.map(|entry| (*entry).clone())),
             pending: queued.len() as u64,
             interjections: queued
                 .iter()
                 .filter(|entry| entry.envelope.may_interject())
                 .count() as u64,
-            operators: queued
-                .iter()
-                .filter(|entry| entry.envelope.operator_interjects())
-                .count() as u64,
+            operators: Part::Loaded(
+                queued
+                    .iter()
+                    .filter(|entry| entry.envelope.operator_interjects())
+                    .count() as u64,
+            ),
         }
     }
 
@@ -132,37 +136,98 @@ impl World {
         all.filter(|entry| entry.status == status).collect()
     }
 
-    pub(crate) fn view(&self) -> AgentView {
-        AgentView {
-            agent: self.agent.clone(),
-            queue: self.queue(),
-            round: self.round_in_hand(),
-            in_hand: self.in_hand(),
-            tasks: self.active_tasks().cloned().collect(),
+    /// Loads exactly what is asked for.
+    fn load(&self, needs: &Needs) -> Loaded {
+        let all = self.queue();
+        let mut queue = QueueView::of_length(all.pending, all.interjections);
+        if needs.queue_head {
+            queue.head = all.head;
+        }
+        if needs.operators {
+            queue.operators = all.operators;
+        }
+        let round = needs.round.map_or(Part::Missing, |seq| {
+            Part::Loaded(
+                self.log
+                    .get(seq as usize - 1)
+                    .map(|(_, entry)| entry.clone()),
+            )
+        });
+        let active_tasks = if needs.active_tasks {
+            Part::Loaded(self.active_tasks().cloned().collect())
+        } else {
+            Part::Missing
+        };
+        let task = |id: &TaskId| self.tasks.iter().find(|task| task.id == *id).cloned();
+        let effect = |id: &u64| self.effects.get(id).map(|open| open.effect.clone());
+        Loaded {
+            queue,
+            round,
+            active_tasks,
+            tasks: needs
+                .tasks
+                .iter()
+                .map(|id| (id.clone(), task(id)))
+                .collect(),
+            effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
         }
     }
 
-    /// The view for an input: with the tasks that calls name and that are over.
-    fn view_for(&self, input: &Input) -> AgentView {
-        let mut view = self.view();
-        let answered: &[Result<Intent, ToolError>] = match input {
-            Input::RoundAnswered { answer, .. } => &answer.intents,
-            _ => &[],
-        };
-        let in_hand = view.round.iter().flat_map(|round| &round.calls);
-        let intents = in_hand.map(|(_, intent)| intent).chain(answered);
-        let named: Vec<TaskId> = intents
-            .filter_map(|intent| match intent {
-                Ok(Intent::TaskStatus { task_id } | Intent::TaskStop { task_id }) => {
-                    Some(task_id.clone())
+    /// Decides as the kernel does: with what the input needs, and again with what it turns out to need.
+    fn decide(&self, input: &Input, dice: &mut Dice) -> Result<Step, Rejection> {
+        self.decide_on(input, dice, &|_| {})
+    }
+
+    /// Decides on rows that are not as the world holds them.
+    pub(crate) fn decide_on(
+        &self,
+        input: &Input,
+        dice: &mut Dice,
+        change: &dyn Fn(&mut Loaded),
+    ) -> Result<Step, Rejection> {
+        let mut wanted = needs(input, &self.agent);
+        loop {
+            let mut loaded = self.load(&wanted);
+            change(&mut loaded);
+            let view = AgentView {
+                agent: self.agent.clone(),
+                loaded,
+            };
+            match step(view, input, &self.host, self.now, dice) {
+                Ok(step) => return Ok(step),
+                Err(Undecided::Rejected(rejection)) => return Err(rejection),
+                Err(Undecided::NeedsMore(more)) => {
+                    let before = wanted.clone();
+                    wanted.extend(more);
+                    assert_ne!(before, wanted, "what was asked for is not asked for again");
                 }
-                _ => None,
-            })
-            .collect();
-        let is_named = |task: &&TaskRecord| named.contains(&task.id) && task.status.is_terminal();
-        view.tasks
-            .extend(self.tasks.iter().filter(is_named).cloned());
-        view
+            }
+        }
+    }
+
+    /// A call of the log, and what the shell does for it.
+    pub(crate) fn call_at(
+        &self,
+        round_entry: u64,
+        call_index: usize,
+    ) -> (ToolCall, Option<HostAction>) {
+        let (
+            _,
+            LogEntry::AssistantRound {
+                blocks, intents, ..
+            },
+        ) = &self.log[round_entry as usize - 1]
+        else {
+            panic!("entry {round_entry} is a round");
+        };
+        let call = calls_of(blocks).nth(call_index).expect("a call");
+        let place = CallPlace {
+            round_entry,
+            call_index,
+        };
+        let intent = intents[call_index].as_ref().ok();
+        let action = intent.and_then(|intent| intent.action(place));
+        (call.clone(), action)
     }
 
     /// The tasks that are not over.
@@ -170,40 +235,16 @@ impl World {
         self.tasks.iter().filter(|task| !task.status.is_terminal())
     }
 
-    /// What the effect of a running call says.
-    fn in_hand(&self) -> Option<(ToolCall, HostAction)> {
-        let Phase::RunningTool { effect, .. } = self.agent.open_turn.as_ref()?.phase else {
-            return None;
-        };
-        match &self.effects.get(&effect)?.effect {
-            Effect::RunTool { call, action, .. } => Some((call.clone(), action.clone())),
-            other => panic!("a running call has the effect {other:?}"),
-        }
-    }
-
-    fn round_in_hand(&self) -> Option<RoundInHand> {
-        let Phase::RunningTool { round_entry, .. } = self.agent.open_turn.as_ref()?.phase else {
-            return None;
-        };
-        let (_, LogEntry::AssistantRound { blocks, .. }) =
-            self.log.get(round_entry as usize - 1)?
-        else {
-            return None;
-        };
-        let calls = calls_of(blocks).map(|call| (call.clone(), self.intents[&call.id].clone()));
-        Some(RoundInHand {
-            entry: round_entry,
-            words: text_of(blocks),
-            calls: calls.collect(),
-        })
-    }
-
     /// Sends an input and decides on until the queue has nothing more to offer, as one commit does.
-    pub(crate) fn send(&mut self, input: Input) -> Sent {
-        let (mut sent, mut more) = self.send_once(input);
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "inputs are made where they are sent"
+    )]
+    pub(crate) fn send(&mut self, input: Input) -> Outcome {
+        let (mut sent, mut more) = self.send_once(&input);
         let mut steps = 0;
         while more {
-            let (next, still) = self.send_once(Input::Continue);
+            let (next, still) = self.send_once(&Input::Continue);
             sent.facts.extend(next.facts);
             more = still;
             steps += 1;
@@ -213,26 +254,12 @@ impl World {
     }
 
     /// Sends an input and takes one step only. The second answer is whether more is to be decided.
-    pub(crate) fn send_once(&mut self, input: Input) -> (Sent, bool) {
-        let intents = match &input {
-            Input::RoundAnswered { answer, .. } => answer.intents.clone(),
-            _ => Vec::new(),
-        };
+    pub(crate) fn send_once(&mut self, input: &Input) -> (Outcome, bool) {
         let mut again = self.dice.clone();
-        let decided = step(
-            self.view_for(&input),
-            input.clone(),
-            &self.host,
-            self.now,
-            &mut self.dice,
-        );
-        let repeated = step(
-            self.view_for(&input),
-            input,
-            &self.host,
-            self.now,
-            &mut again,
-        );
+        let mut dice = self.dice.clone();
+        let decided = self.decide(input, &mut dice);
+        let repeated = self.decide(input, &mut again);
+        self.dice = dice;
         match (decided, repeated) {
             (Ok(first), Ok(second)) => {
                 assert_eq!(
@@ -240,13 +267,14 @@ impl World {
                     "the same input decides alike"
                 );
                 let Decision { agent, facts, more } = first.decision;
-                self.write(agent, &facts, &intents);
+                self.write(agent, &facts);
+                self.sends.extend(first.sends);
                 let reply = Ok(first.reply);
-                (Sent { reply, facts }, more)
+                (Outcome { reply, facts }, more)
             }
             (Err(refused), Err(_)) => {
                 let (reply, facts) = (Err(refused), Vec::new());
-                (Sent { reply, facts }, false)
+                (Outcome { reply, facts }, false)
             }
             (first, _) => panic!("the same input was refused once only: {first:?}"),
         }
@@ -298,7 +326,7 @@ impl World {
     }
 
     /// Moves the clock to the first due entry and lets it come.
-    pub(crate) fn let_due_come(&mut self) -> Sent {
+    pub(crate) fn let_due_come(&mut self) -> Outcome {
         let input = self.first_due().expect("something is due");
         if let Input::DueCame { planned_at, .. } = &input {
             self.now = self.now.max(*planned_at);
@@ -311,7 +339,7 @@ impl World {
     }
 
     /// A new process takes over.
-    pub(crate) fn recover(&mut self, clean_exit: bool) -> Sent {
+    pub(crate) fn recover(&mut self, clean_exit: bool) -> Outcome {
         self.send(Input::Recover {
             clean_exit,
             proven: None,
@@ -319,7 +347,7 @@ impl World {
     }
 
     /// A commit could not be confirmed.
-    pub(crate) fn take_up(&mut self) -> Sent {
+    pub(crate) fn take_up(&mut self) -> Outcome {
         self.send(Input::TakeUp)
     }
 

@@ -9,7 +9,6 @@ use holon_domain::CallId;
 use holon_domain::file_change::{
     ChangedFile, FileAction, IgnoredMetadata, PatchApplied, PatchDiagnostic,
 };
-use holon_domain::intent::ApplyPatch;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Applied, Change, FilePatch, MAX_BYTES, Patch};
@@ -41,9 +40,9 @@ impl FileHost for Files {
         &self,
         context: CommandContext,
         call: CallId,
-        patch: ApplyPatch,
+        patch: String,
     ) -> Result<PatchApplied, ToolError> {
-        let work = move || apply(&context, &call, &patch.patch);
+        let work = move || apply(&context, &call, &patch);
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|stopped| Err(broken(format!("the work ended early: {stopped}"))))
     }
@@ -52,9 +51,9 @@ impl FileHost for Files {
         &self,
         agent_home: &str,
         call: &CallId,
-        patch: &ApplyPatch,
+        patch: &str,
     ) -> Option<Result<PatchApplied, ToolError>> {
-        let (journal, patch) = (journal(agent_home, call), patch.patch.clone());
+        let (journal, patch) = (journal(agent_home, call), patch.to_owned());
         let settled = tokio::task::spawn_blocking(move || came_to(&journal, &patch)).await;
         settled.ok().flatten()
     }

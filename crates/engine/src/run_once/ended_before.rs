@@ -28,7 +28,7 @@ pub(super) async fn take_up(acts: &Acts, agent_id: &AgentId) -> Result<(), Error
 }
 
 async fn ends_on_record(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
-    let mut news = acts.shell().writer.subscribe();
+    let mut news = acts.shell().store.subscribe();
     let open = open_tasks(acts, agent_id).await?;
     let alive = alive(acts, &open).await;
     let is_over = |(id, _): &Open| !alive.contains(id);

@@ -30,7 +30,7 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
     }
     let agent_id = over.admitted.agent_id.clone();
     let shell = acts.shell();
-    let mut news = shell.writer.subscribe();
+    let mut news = shell.store.subscribe();
     // The answer is worth more than the news of how its tasks ended.
     if acts.stop_agent(&agent_id).await.is_err() {
         return;

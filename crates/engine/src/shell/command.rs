@@ -3,9 +3,10 @@
 //! Nothing here ends a command because the host goes down: its shim keeps it, and the next boot finds it.
 
 use super::Shell;
-use super::tool::{Afterwards, Came, Errand, Ran};
+use super::tool::{Afterwards, EndedCommand, ToolRun, ToolRunOutcome};
 use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, KeptOutput, WhenLate};
 use holon_domain::command::{CommandFailure, CommandRunning};
+use holon_domain::consequence::Consequence;
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
 use holon_domain::task::{
     CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus, cmd_digest,
@@ -19,23 +20,23 @@ use tokio_util::sync::CancellationToken;
 impl Shell {
     pub(super) async fn exec_command(
         &self,
-        errand: &Errand,
+        run: &ToolRun,
         context: CommandContext,
         mut command: ExecCommand,
         cancel: CancellationToken,
-    ) -> Option<Came> {
+    ) -> Option<ToolRunOutcome> {
         command.max_output_tokens = Some(self.conduct.tool_output.allow(command.max_output_tokens));
-        let key = CommandKey::of_call(&context.agent_home, &errand.call.id);
+        let key = CommandKey::of_call(&context.agent_home, &run.call.id);
         if let Some(task) = self
-            .running_already(&errand.agent_id, &key, &command, &context)
+            .running_already(&run.agent_id, &key, &command, &context)
             .await
         {
             let now = self.ports.clock.now();
-            return Some(Came::to(exec_command::already_running(
+            return Some(ToolRunOutcome::result(exec_command::already_running(
                 &command, &task, now,
             )));
         }
-        let spec = CommandTaskSpec::of(&errand.call.id, &command, &context.workspace);
+        let spec = CommandTaskSpec::of(&run.call.id, &command, &context.workspace);
         let order = CommandOrder {
             key: key.clone(),
             context,
@@ -50,9 +51,9 @@ impl Shell {
             Ok(CommandRun::Running(running)) => goes_on(&command, spec, &running),
             Err(failure) => {
                 let output = kept_after(&failure);
-                Came {
-                    then: Afterwards::Commands(vec![Ran { key, output }]),
-                    ..Came::to(exec_command::failed(&command, &failure))
+                ToolRunOutcome {
+                    then: Afterwards::Commands(vec![EndedCommand { key, output }]),
+                    ..ToolRunOutcome::result(exec_command::failed(&command, &failure))
                 }
             }
         })
@@ -60,12 +61,12 @@ impl Shell {
 
     pub(super) async fn exec_batch(
         &self,
-        errand: &Errand,
+        run: &ToolRun,
         context: CommandContext,
         mut batch: ExecCommandBatch,
         cancel: CancellationToken,
-    ) -> Option<Came> {
-        let key = CommandKey::of_call(&context.agent_home, &errand.call.id);
+    ) -> Option<ToolRunOutcome> {
+        let key = CommandKey::of_call(&context.agent_home, &run.call.id);
         let mut outcomes: Vec<ItemOutcome> = Vec::with_capacity(batch.items.len());
         for (index, item) in batch.items.iter_mut().enumerate() {
             item.max_output_tokens = Some(self.conduct.tool_output.allow(item.max_output_tokens));
@@ -87,14 +88,14 @@ impl Shell {
             });
         }
         let envelope = exec_command_batch::completed(&batch, &outcomes);
-        let ran = |number: usize| Ran {
+        let ran = |number: usize| EndedCommand {
             key: key.item(number),
             output: kept_if(holon_tools::item_refers_to_files(&envelope, number)),
         };
         let ran = (1..=batch.items.len()).map(ran).collect();
-        Some(Came {
+        Some(ToolRunOutcome {
             then: Afterwards::Commands(ran),
-            ..Came::to(envelope)
+            ..ToolRunOutcome::result(envelope)
         })
     }
 
@@ -155,15 +156,19 @@ pub(super) fn task_key(agent_home: &str, task: &TaskRecord) -> Option<CommandKey
     Some(CommandKey::of_call(agent_home, &spec.call_id))
 }
 
-fn ended(key: CommandKey, envelope: ToolEnvelope) -> Came {
+fn ended(key: CommandKey, envelope: ToolEnvelope) -> ToolRunOutcome {
     let output = kept_if(holon_tools::refers_to_files(&envelope));
-    Came {
-        then: Afterwards::Commands(vec![Ran { key, output }]),
-        ..Came::to(envelope)
+    ToolRunOutcome {
+        then: Afterwards::Commands(vec![EndedCommand { key, output }]),
+        ..ToolRunOutcome::result(envelope)
     }
 }
 
-fn goes_on(command: &ExecCommand, spec: CommandTaskSpec, running: &CommandRunning) -> Came {
+fn goes_on(
+    command: &ExecCommand,
+    spec: CommandTaskSpec,
+    running: &CommandRunning,
+) -> ToolRunOutcome {
     let spec = CommandTaskSpec {
         workdir: running.workdir.clone(),
         output_path: running.stdout.path.clone(),
@@ -177,9 +182,12 @@ fn goes_on(command: &ExecCommand, spec: CommandTaskSpec, running: &CommandRunnin
         task_kind: TaskKind::CommandTask,
         status: TaskStatus::Running,
     };
-    Came {
-        goes_on: Some(Box::new(spec)),
-        ..Came::to(exec_command::promoted(command, &handle, running))
+    ToolRunOutcome {
+        consequence: Consequence::Task {
+            result: exec_command::promoted(command, &handle, running),
+            spec: Box::new(spec),
+        },
+        then: Afterwards::Nothing,
     }
 }
 

@@ -51,15 +51,22 @@ impl Shell {
         }
     }
 
-    /// What has come, and when the next entry of anyone this host works for will.
+    /// What has come, and when the next entry of anyone this host works for will. Read in pages; of a store that
+    /// several hosts share, the entries of others are passed over.
     async fn look_ahead(&self) -> Result<(Vec<DueRow>, Option<Timestamp>), holon_store::Error> {
         let now = self.ports.clock.now();
         let horizon = now.plus_millis(CLAMP_MS);
-        let mut rows = self
-            .readers
-            .read(move |reader| reader.due(horizon, HANDFUL))
-            .await?;
-        rows.retain(|row| self.conduct.scope.covers(&row.agent_id));
+        let (mut rows, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.store.due(horizon, after, HANDFUL).await?;
+            let mine = |row: &DueRow| self.conduct.scope.covers(&row.agent_id);
+            rows.extend(page.rows.into_iter().filter(mine));
+            let later = rows.last().is_some_and(|row: &DueRow| row.at > now);
+            if later || rows.len() >= HANDFUL || page.next.is_none() {
+                break;
+            }
+            after = page.next;
+        }
         let next = rows.iter().map(|row| row.at).find(|at| *at > now);
         rows.retain(|row| row.at <= now);
         Ok((rows, next))

@@ -1,6 +1,5 @@
 //! Performing effects: each in its own task, each outcome stamped with the effect it belongs to.
 
-use super::tool::Errand;
 use super::{AFTER_A_FAULT_MS, Shell};
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
@@ -15,46 +14,30 @@ impl Shell {
     /// Performs one effect and brings its outcome home, if it has one.
     pub(super) async fn perform(&self, record: EffectRecord, cancel: CancellationToken) {
         fault::hit("effect.begin");
-        let EffectRecord {
-            agent_id,
-            id,
-            generation,
-            effect,
-            ..
-        } = record;
-        let stamp = Stamp {
-            effect: id,
-            generation,
-        };
-        let outcome = match effect {
+        let (stamp, agent_id, id) = (Stamp::of(&record), record.agent_id.clone(), record.id);
+        let outcome = match &record.effect {
             Effect::PrepareHome => self.prepare_home(&agent_id, stamp).await,
             Effect::RemoveHome => self.remove_home(&agent_id, stamp).await,
             Effect::CallModel { turn_index, .. } => {
-                self.call_model(&agent_id, turn_index, stamp, cancel).await
+                self.call_model(&agent_id, *turn_index, stamp, cancel).await
             }
-            Effect::RunTool {
-                call,
-                action,
-                workspace,
-                ..
-            } => {
-                let errand = Errand {
-                    agent_id: agent_id.clone(),
-                    call,
-                    workspace,
-                };
-                self.run_tool(&errand, action, stamp, cancel).await;
+            Effect::RunTool { .. } => {
+                self.run_tool(&record, cancel).await;
                 None
             }
             Effect::WatchTask { task_id } => {
-                self.watch_task(&agent_id, &task_id, stamp, cancel).await;
+                self.watch_task(&agent_id, task_id, stamp, cancel).await;
                 None
             }
             Effect::StopTask { task_id, force } => {
-                self.stop_task(&agent_id, &task_id, force, (stamp, cancel))
+                self.stop_task(&agent_id, task_id, *force, (stamp, cancel))
                     .await;
                 None
             }
+            Effect::Deliver { sends } => Some(Input::Deliver {
+                stamp,
+                sends: sends.clone(),
+            }),
         };
         fault::hit("effect.done");
         if let Some(input) = outcome {
@@ -94,15 +77,7 @@ impl Shell {
     /// Removes what is left of an agent whose home is gone. Resumable: a boot in between begins again at the home.
     pub(super) async fn remove_rows(&self, agent_id: &AgentId) {
         loop {
-            let id = agent_id.clone();
-            let removal = self
-                .writer
-                .write(0, move |tx| match tx.agent(&id)? {
-                    Some((no, _)) => tx.remove_agent_rows(no, REMOVAL_STEP),
-                    None => Ok(Removal::Done),
-                })
-                .await;
-            match removal {
+            match self.store.remove_agent_rows(agent_id, REMOVAL_STEP).await {
                 Ok(Removal::Done) => break,
                 Ok(Removal::More) => {}
                 Err(error) => {
@@ -123,10 +98,13 @@ pub(super) const fn of(input: &Input) -> Option<EffectId> {
         | Input::RoundAnswered { stamp, .. }
         | Input::RoundFailed { stamp, .. }
         | Input::ToolFinished { stamp, .. }
+        | Input::Deliver { stamp, .. }
         | Input::TaskEnded { stamp, .. } => Some(stamp.effect),
         Input::Admit(_)
         | Input::Configure { .. }
         | Input::DueCame { .. }
+        | Input::Received(_)
+        | Input::Defer { .. }
         | Input::Start
         | Input::Stop
         | Input::Delete

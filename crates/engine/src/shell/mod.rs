@@ -20,11 +20,12 @@ use crate::stalled::Stalled;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection, Reply, Stamp};
 use holon_domain::AgentId;
+use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::AfterRestart;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_store::{Readers, WriteError, Writer};
-use std::collections::HashMap;
+use holon_store::{Ledger, Readers, Store, WriteError, commit};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -41,7 +42,7 @@ pub(crate) struct Shell(Arc<Inner>);
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    pub(crate) writer: Writer,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) readers: Readers,
     pub(crate) kernel: Kernel,
     pub(crate) ports: Ports,
@@ -72,14 +73,14 @@ impl std::ops::Deref for Shell {
 
 impl Shell {
     pub(crate) fn new(
-        writer: Writer,
+        store: Arc<dyn Store>,
         readers: Readers,
         kernel: Kernel,
         ports: Ports,
         conduct: Conduct,
     ) -> Self {
         Self(Arc::new(Inner {
-            writer,
+            store,
             readers,
             kernel,
             ports,
@@ -99,30 +100,37 @@ impl Shell {
     /// Hands one input to the writer and answers after its commit. What a commit nobody can be sure of may have begun
     /// is looked after, whatever its sender does next.
     pub(crate) async fn submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
-        let outcome = self.try_submit(agent_id, input).await;
+        let touched = Touched::default();
+        let outcome = self.try_submit(agent_id, &Arc::new(input), &touched).await;
         if outcome == Err(Error::CommitUnknown) {
-            self.spawn_clear_up(agent_id.clone());
+            for agent_id in touched.all(agent_id) {
+                self.spawn_clear_up(agent_id);
+            }
         }
         outcome
     }
 
-    async fn try_submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
-        let (shell, id) = (self.clone(), agent_id.clone());
-        let bytes = input_bytes(&input);
-        let handled = self
-            .writer
-            .write(bytes, move |tx| -> HandleResult {
-                let mut entropy = shell.ports.entropy.source();
-                let now = shell.ports.clock.now();
-                let handled = shell
-                    .kernel
-                    .handle(tx, &id, input.clone(), now, entropy.as_mut())?;
-                if let Ok(handled) = &handled {
-                    shell.dispatch_after(tx, handled.work.clone());
-                }
-                Ok(handled)
-            })
-            .await;
+    /// Hands one input to the writer. The input is shared, so that running the decision again copies no answer.
+    pub(super) async fn try_submit(
+        &self,
+        agent_id: &AgentId,
+        input: &Arc<Input>,
+        touched: &Touched,
+    ) -> Result<Reply, Error> {
+        let (shell, id, touched) = (self.clone(), agent_id.clone(), touched.clone());
+        let (bytes, input) = (input_bytes(input), Arc::clone(input));
+        let handled = commit(self.store.as_ref(), bytes, move |ledger| -> HandleResult {
+            let mut entropy = shell.ports.entropy.source();
+            let now = shell.ports.clock.now();
+            let handled = shell
+                .kernel
+                .handle(ledger, &id, &input, now, entropy.as_mut())?;
+            Ok(handled.inspect(|handled| {
+                touched.add(&handled.work);
+                shell.dispatch_after(ledger, handled.work.clone());
+            }))
+        })
+        .await;
         match handled {
             Ok(Ok(handled)) => Ok(handled.reply),
             Ok(Err(refusal)) => Err(refused(agent_id, refusal)),
@@ -134,20 +142,16 @@ impl Shell {
     pub(crate) async fn create(&self, new: NewAgent) -> Result<(), Error> {
         let shell = self.clone();
         let agent_id = new.identity.agent_id.clone();
-        let made = self
-            .writer
-            .write(0, move |tx| {
-                let mut entropy = shell.ports.entropy.source();
-                let work = shell.kernel.create(
-                    tx,
-                    new.clone(),
-                    shell.ports.clock.now(),
-                    entropy.as_mut(),
-                )?;
-                shell.dispatch_after(tx, work);
-                Ok(())
-            })
-            .await;
+        let made = commit(self.store.as_ref(), 0, move |ledger| {
+            let mut entropy = shell.ports.entropy.source();
+            let now = shell.ports.clock.now();
+            let work = shell
+                .kernel
+                .create(ledger, new.clone(), now, entropy.as_mut())?;
+            shell.dispatch_after(ledger, work);
+            Ok(())
+        })
+        .await;
         if matches!(made, Err(WriteError::CommitUnknown)) {
             self.spawn_clear_up(agent_id.clone());
         }
@@ -160,9 +164,9 @@ impl Shell {
         })
     }
 
-    fn dispatch_after(&self, tx: &mut holon_store::Tx<'_>, work: Work) {
+    fn dispatch_after(&self, ledger: &mut dyn Ledger, work: Work) {
         let shell = self.clone();
-        tx.after_commit(Box::new(move || shell.dispatch(work)));
+        ledger.after_commit(Box::new(move || shell.dispatch(work)));
     }
 
     /// Begins what a commit asked for. Runs on the writer's thread, so it only starts things.
@@ -177,12 +181,12 @@ impl Shell {
         }
         // What is not begun now stays open in the store, and the next boot begins it.
         if self.draining.is_cancelled() {
-            return self.decline(work.effects);
+            return self.decline(work.effects.into_values());
         }
-        for effect in work.effects {
+        for effect in work.effects.into_values() {
             self.begin(effect);
         }
-        if let Some(agent_id) = work.unfinished {
+        for agent_id in work.unfinished {
             let shell = self.clone();
             self.spawn(async move { drop(shell.settle(&agent_id, Input::Continue).await) });
         }
@@ -190,36 +194,35 @@ impl Shell {
 
     /// While the host goes down, a tool call is not begun, and that is put on record where the next boot could not tell
     /// it from one that was cut off. What the boot takes up anyway is left to it.
-    fn decline(&self, effects: Vec<EffectRecord>) {
+    fn decline(&self, effects: impl Iterator<Item = EffectRecord>) {
         for record in effects {
-            let Effect::RunTool { call, action, .. } = record.effect else {
-                continue;
-            };
-            match action.after_restart() {
-                AfterRestart::TakenUp => continue,
-                AfterRestart::Proven => {}
+            if let Effect::RunTool { .. } = record.effect {
+                let shell = self.clone();
+                self.spawn(async move { shell.decline_call(record).await });
             }
-            let error = ToolError::new(
-                ToolErrorKind::NotStarted,
-                "the host was going down before this call began; it had no effect",
-            );
-            let finished = Input::ToolFinished {
-                stamp: Stamp {
-                    effect: record.id,
-                    generation: record.generation,
-                },
-                envelope: ToolEnvelope::failure(
-                    call.name,
-                    error
-                        .hint("make the call again if it is still wanted")
-                        .retryable(),
-                ),
-                duration_ms: 0,
-                goes_on: None,
-            };
-            let shell = self.clone();
-            self.spawn(async move { drop(shell.settle(&record.agent_id, finished).await) });
         }
+    }
+
+    async fn decline_call(&self, record: EffectRecord) {
+        let Some(run) = self.tool_run(&record).await else {
+            return;
+        };
+        match run.action.after_restart() {
+            AfterRestart::TakenUp => return,
+            AfterRestart::Proven => {}
+        }
+        let error = ToolError::new(
+            ToolErrorKind::NotStarted,
+            "the host was going down before this call began; it had no effect",
+        )
+        .hint("make the call again if it is still wanted")
+        .retryable();
+        let finished = Input::ToolFinished {
+            stamp: Stamp::of(&record),
+            consequence: Consequence::Result(ToolEnvelope::failure(run.call.name, error)),
+            duration_ms: 0,
+        };
+        self.settle(&record.agent_id, finished).await;
     }
 
     fn begin(&self, effect: EffectRecord) {
@@ -264,6 +267,28 @@ impl Shell {
     }
 }
 
+/// The agents a commit made decisions about, also when nobody learns whether it holds. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Touched(Arc<Mutex<BTreeSet<AgentId>>>);
+
+impl Touched {
+    fn add(&self, work: &Work) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(work.touched.iter().cloned());
+    }
+
+    /// All of them, and the agent the input was about in any case.
+    pub(crate) fn all(&self, of: &AgentId) -> BTreeSet<AgentId> {
+        let mut all = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        all.insert(of.clone());
+        all
+    }
+}
+
 /// What an input weighs in a batch.
 fn input_bytes(input: &Input) -> usize {
     match input {
@@ -278,6 +303,9 @@ fn input_bytes(input: &Input) -> usize {
         | Input::HomeRemoved { .. }
         | Input::RoundFailed { .. }
         | Input::ToolFinished { .. }
+        | Input::Received(_)
+        | Input::Deliver { .. }
+        | Input::Defer { .. }
         | Input::TaskEnded { .. }
         | Input::DueCame { .. }
         | Input::Start
@@ -305,7 +333,8 @@ fn refused(agent_id: &AgentId, refusal: Refusal) -> Error {
         | Rejection::EmptyBody
         | Rejection::KindOriginMismatch
         | Rejection::KindNotPublic
-        | Rejection::PriorityNotPublic => rejected(rejection),
+        | Rejection::PriorityNotPublic
+        | Rejection::NoSuchTask => rejected(rejection),
     }
 }
 
@@ -325,6 +354,7 @@ pub(crate) fn rejected(rejection: Rejection) -> Error {
         Rejection::Stopped => "agent_stopped",
         Rejection::Deleting => "agent_deleting",
         Rejection::QueueFull => "queue_full",
+        Rejection::NoSuchTask => "task_not_found",
     };
     Error::Rejected { code, message }
 }

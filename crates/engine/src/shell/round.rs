@@ -4,23 +4,25 @@
 //! same code as going on after a tool call. What the request held is named in its outcome and consumed there.
 
 use super::Shell;
-use holon_core::input::{ContextSize, RoundTiming};
+use holon_core::input::{ContextSize, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::AgentRecord;
+use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{
-    ConversationItem, ModelFailure, ModelFailureKind, ModelReply, ModelRequest, ReplyBlock,
+    ConversationItem, ModelFailure, ModelFailureKind, ModelReply, ModelRequest,
 };
 use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool::ToolSpec;
-use holon_domain::{AgentId, Timestamp, limits};
+use holon_domain::{AgentId, Entropy, Timestamp, limits};
 use holon_prompt::{Built, FrameInput, HistoryItem};
 use holon_store::Reader;
 use holon_tools::SchemaMode;
 use std::collections::HashMap;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a request is built from, as one read saw it.
@@ -78,7 +80,9 @@ impl Shell {
         };
         Some(match reply {
             Ok(reply) => {
-                let answer = prepared.answer(&context, reply.without_repeats(), timing);
+                let mut entropy = self.ports.entropy.source();
+                let reply = reply.without_repeats();
+                let answer = prepared.answer(&context, reply, timing, entropy.as_mut());
                 Input::RoundAnswered {
                     stamp,
                     answer: Box::new(answer),
@@ -265,18 +269,17 @@ impl Prepared {
         })
     }
 
-    fn answer(self, context: &TurnContext, reply: ModelReply, timing: RoundTiming) -> RoundAnswer {
+    fn answer(
+        self,
+        context: &TurnContext,
+        reply: ModelReply,
+        timing: RoundTiming,
+        entropy: &mut dyn Entropy,
+    ) -> RoundAnswer {
         let preset = context.agent.identity.profile_preset;
-        let intents = reply
-            .blocks
-            .iter()
-            .filter_map(|block| match block {
-                ReplyBlock::Call(call) => {
-                    Some(holon_tools::interpret(&call.name, &call.input, preset))
-                }
-                ReplyBlock::Text { .. } | ReplyBlock::Reasoning { .. } => None,
-            })
-            .collect();
+        let blocks = blocks(&self.request.model, reply.blocks, entropy);
+        let interpret = |call: &ToolCall| holon_tools::interpret(&call.name, &call.input, preset);
+        let intents = Arc::new(calls_of(&blocks).map(interpret).collect());
         let (stable, agent_scoped) = (
             holon_prompt::hash(&self.built.stable),
             holon_prompt::hash(&self.built.agent_scoped),
@@ -308,7 +311,9 @@ impl Prepared {
                 (stable, self.built.stable),
                 (agent_scoped, self.built.agent_scoped),
             ],
-            reply,
+            blocks,
+            stop_reason: reply.stop_reason,
+            usage: reply.usage,
             timing,
         }
     }
@@ -353,7 +358,7 @@ fn conversation(context: &TurnContext) -> Vec<ConversationItem> {
         LogEntry::AssistantRound { blocks, .. } if blocks.is_empty() => None,
         LogEntry::AssistantRound { blocks, tries, .. } => Some(ConversationItem::Assistant {
             model_ref: tries.model_ref.clone(),
-            blocks: blocks.clone(),
+            blocks: blocks.to_vec(),
         }),
         LogEntry::ToolResult {
             call_id, envelope, ..

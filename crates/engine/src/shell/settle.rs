@@ -1,9 +1,10 @@
-//! Bringing outcomes home, whatever stands in the way.
+//! Commits the outcome of an effect, retrying while the store cannot accept writes.
 
-use super::{AFTER_A_FAULT_MS, Shell, effect};
+use super::{AFTER_A_FAULT_MS, Shell, Touched, effect};
 use crate::error::Error;
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
+use std::sync::Arc;
 
 impl Shell {
     /// Brings an outcome home, and says how it was taken, if it was.
@@ -13,15 +14,16 @@ impl Shell {
         let mut pause_ms = 50;
         let mut in_doubt = false;
         let mut waits = None;
+        let (input, touched) = (Arc::new(input), Touched::default());
         loop {
-            let error = match self.try_submit(agent_id, input.clone()).await {
+            let error = match self.try_submit(agent_id, &input, &touched).await {
                 Ok(Reply::RowsMayGo) => {
                     self.remove_rows(agent_id).await;
                     return Some(Reply::RowsMayGo);
                 }
                 Ok(reply) => {
                     if in_doubt {
-                        self.clear_up(agent_id).await;
+                        self.clear_up_all(touched.all(agent_id)).await;
                     }
                     return Some(reply);
                 }
@@ -33,12 +35,12 @@ impl Shell {
                 }
                 Error::Overloaded | Error::Storage { .. } => {}
                 // Giving up names no turn: sent again, it could cost the next one.
-                Error::CommitUnknown if matches!(input, Input::GiveUp { .. }) => {
-                    self.clear_up(agent_id).await;
+                Error::CommitUnknown if matches!(*input, Input::GiveUp { .. }) => {
+                    self.clear_up_all(touched.all(agent_id)).await;
                     return None;
                 }
                 Error::CommitUnknown => in_doubt = true,
-                Error::Internal { message } if !matches!(input, Input::GiveUp { .. }) => {
+                Error::Internal { message } if !matches!(*input, Input::GiveUp { .. }) => {
                     tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
                     let give_up = Input::GiveUp { message };
                     Box::pin(self.settle(agent_id, give_up)).await;

@@ -1,14 +1,13 @@
 //! Tasks: watched and stopped as effects, written to and read for calls.
 
 use super::command::task_key;
-use super::tool::{Came, Errand, unreadable};
+use super::tool::{ToolRun, ToolRunOutcome, unreadable};
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::news::hear_of;
-use crate::ports::{CommandContext, CommandKey, KeptOutput};
+use crate::ports::{CommandKey, KeptOutput};
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::command::CommandOutput;
-use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::{TaskRecord, TaskReport};
 use holon_domain::{AgentId, TaskId, limits};
@@ -176,7 +175,7 @@ impl Shell {
     }
 
     /// Ends what runs in an agent's home and is in no row: nobody would ever follow it.
-    pub(super) async fn sweep(&self, agent_id: &AgentId, open: &[EffectRecord]) {
+    pub(super) async fn sweep(&self, agent_id: &AgentId, call: Option<&ToolRun>) {
         let Some(home) = self.home_of(agent_id).await else {
             return;
         };
@@ -188,13 +187,10 @@ impl Shell {
         let Ok(tasks) = read.await else {
             return;
         };
-        let mine = open.iter().filter(|record| record.agent_id == *agent_id);
-        let calls = mine.filter_map(|record| match &record.effect {
-            Effect::RunTool { call, .. } => Some(CommandKey::of_call(&home, &call.id)),
-            _ => None,
-        });
+        let call = call.map(|run| CommandKey::of_call(&home, &run.call.id));
         let tasks = tasks.iter().filter_map(|task| task_key(&home, task));
-        let known: Vec<String> = calls
+        let known: Vec<String> = call
+            .into_iter()
             .chain(tasks)
             .flat_map(|key| {
                 let items = (1..=limits::BATCH_COMMANDS).map(|number| key.item(number).name);
@@ -206,16 +202,16 @@ impl Shell {
 
     pub(super) async fn task_input(
         &self,
-        errand: &Errand,
-        context: &CommandContext,
-        input: TaskInput,
-    ) -> Option<Came> {
-        let task = match self.task(&errand.agent_id, &input.task_id).await {
+        run: &ToolRun,
+        input: &TaskInput,
+    ) -> Option<ToolRunOutcome> {
+        let task = match self.task(&run.agent_id, &input.task_id).await {
             Ok(Some(task)) => task,
-            Ok(None) => return Some(unknown(errand, &input.task_id)),
-            Err(_) => return Some(Came::to(unreadable(&errand.call))),
+            Ok(None) => return Some(unknown(run, &input.task_id)),
+            Err(_) => return Some(ToolRunOutcome::result(unreadable(&run.call))),
         };
-        let refused = |reason: &str| Some(Came::to(task_input::refused(&task, reason)));
+        let refused =
+            |reason: &str| Some(ToolRunOutcome::result(task_input::refused(&task, reason)));
         if task.status.is_terminal() {
             return refused("the task is over; start the command again if it is still needed");
         }
@@ -227,12 +223,14 @@ impl Shell {
                 "its command was started without an input; start it with accepts_input or tty to write to it",
             );
         }
-        let key = task_key(&context.agent_home, &task)?;
-        match self.ports.command.input(&key, &input).await {
-            Ok(bytes) => Some(Came::to(task_input::accepted(&task, &input, bytes))),
+        let key = task_key(&run.agent_home, &task)?;
+        match self.ports.command.input(&key, input).await {
+            Ok(bytes) => Some(ToolRunOutcome::result(task_input::accepted(
+                &task, input, bytes,
+            ))),
             Err(refusal) if refusal.taken > 0 => {
                 let told = task_input::not_closed(&task, refusal.taken, &refusal.reason);
-                Some(Came::to(told))
+                Some(ToolRunOutcome::result(told))
             }
             Err(refusal) => refused(&refusal.reason),
         }
@@ -240,28 +238,27 @@ impl Shell {
 
     pub(super) async fn task_output(
         &self,
-        errand: &Errand,
-        context: &CommandContext,
+        run: &ToolRun,
         mut query: TaskOutput,
         cancel: CancellationToken,
-    ) -> Option<Came> {
-        let found = self.task(&errand.agent_id, &query.task_id).await;
+    ) -> Option<ToolRunOutcome> {
+        let found = self.task(&run.agent_id, &query.task_id).await;
         let (mut task, mut cut_short) = match found {
             Ok(Some(task)) => (task, false),
-            Ok(None) => return Some(unknown(errand, &query.task_id)),
-            Err(_) => return Some(Came::to(unreadable(&errand.call))),
+            Ok(None) => return Some(unknown(run, &query.task_id)),
+            Err(_) => return Some(ToolRunOutcome::result(unreadable(&run.call))),
         };
         if let Some(wait_ms) = query.wait_ms
             && !task.status.is_terminal()
         {
-            let waiting = self.wait_for_end(&errand.agent_id, &task, wait_ms);
+            let waiting = self.wait_for_end(&run.agent_id, &task, wait_ms);
             (task, cut_short) = tokio::select! {
                 waited = waiting => waited,
                 () = cancel.cancelled() => return None,
                 () = self.draining.cancelled() => return None,
             };
         }
-        let key = task_key(&context.agent_home, &task)?;
+        let key = task_key(&run.agent_home, &task)?;
         query.max_output_tokens = Some(self.conduct.tool_output.allow(query.max_output_tokens));
         let max_bytes = task_output::shown_bytes(&query);
         let printed = self.ports.command.printed(&key, &query, max_bytes).await;
@@ -272,7 +269,7 @@ impl Shell {
             task_output::envelope
         };
         let envelope = tell(&task, &query, printed, self.ports.clock.now());
-        Some(Came::to(envelope))
+        Some(ToolRunOutcome::result(envelope))
     }
 
     /// Waits until a task is over, its time is up, or something else wants the turn's attention, and returns its row
@@ -283,7 +280,7 @@ impl Shell {
         task: &TaskRecord,
         wait_ms: u64,
     ) -> (TaskRecord, bool) {
-        let mut news = self.writer.subscribe();
+        let mut news = self.store.subscribe();
         let until = self.ports.clock.now().plus_millis(wait_ms);
         let (mut row, mut waits) = (task.clone(), true);
         let late = self.ports.clock.sleep_until(until);
@@ -326,6 +323,6 @@ impl Shell {
     }
 }
 
-fn unknown(errand: &Errand, task_id: &TaskId) -> Came {
-    Came::to(holon_tools::task::unknown(&errand.call.name, task_id))
+fn unknown(run: &ToolRun, task_id: &TaskId) -> ToolRunOutcome {
+    ToolRunOutcome::result(holon_tools::task::unknown(&run.call.name, task_id))
 }

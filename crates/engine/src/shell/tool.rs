@@ -1,41 +1,58 @@
-//! Running tool calls: each action by its port, its result as an envelope, and what was kept to prove it forgotten once
-//! the result is on record.
+//! Running tool calls: each action by its port, its result as a consequence, and what was kept to prove it forgotten
+//! once the result is on record.
 
-use super::Shell;
+use super::{AFTER_A_FAULT_MS, Shell};
+use crate::kernel::fill_intents;
 use crate::ports::{CommandContext, CommandKey, KeptOutput};
 use holon_core::input::Proven;
 use holon_core::{Input, Reply, Stamp};
-use holon_domain::block::ToolCall;
-use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::intent::{ApplyPatch, HostAction};
-use holon_domain::task::CommandTaskSpec;
+use holon_domain::block::{ToolCall, calls_of};
+use holon_domain::consequence::Consequence;
+use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::intent::HostAction;
+use holon_domain::log::LogEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::turn::{CallPlace, Phase};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId};
-use holon_store::fault;
+use holon_store::{Reader, fault};
 use tokio_util::sync::CancellationToken;
 
-/// A call that is to be run, and for whom.
+/// A call that is to be run, read from the log.
 #[derive(Debug)]
-pub(super) struct Errand {
+pub(super) struct ToolRun {
     pub(super) agent_id: AgentId,
+    pub(super) agent_home: String,
+    /// The effect that runs it.
+    pub(super) effect: EffectId,
     pub(super) call: ToolCall,
+    pub(super) action: HostAction,
+    /// What was the agent's workspace when its turn began.
     pub(super) workspace: WorkspaceEntry,
+}
+
+impl ToolRun {
+    /// What a command of the call is told.
+    fn context(&self) -> CommandContext {
+        CommandContext {
+            agent_id: self.agent_id.clone(),
+            agent_home: self.agent_home.clone(),
+            workspace: self.workspace.clone(),
+        }
+    }
 }
 
 /// What a call came to.
 #[derive(Debug)]
-pub(super) struct Came {
-    pub(super) envelope: ToolEnvelope,
-    /// The command that goes on without the call.
-    pub(super) goes_on: Option<Box<CommandTaskSpec>>,
+pub(super) struct ToolRunOutcome {
+    pub(super) consequence: Consequence,
     /// What is forgotten once the result is on record.
     pub(super) then: Afterwards,
 }
 
 /// A command that is over, and whether its output stays.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct EndedCommand {
     pub(super) key: CommandKey,
     pub(super) output: KeptOutput,
 }
@@ -43,19 +60,19 @@ pub(super) struct Ran {
 /// What was kept to find or prove a call, and may go once its result is on record.
 #[derive(Debug)]
 pub(super) enum Afterwards {
-    /// Nothing.
+    /// Nothing was kept.
     Nothing,
     /// The journal of a patch.
     Patch,
     /// Commands that are over.
-    Commands(Vec<Ran>),
+    Commands(Vec<EndedCommand>),
 }
 
-impl Came {
-    pub(super) const fn to(envelope: ToolEnvelope) -> Self {
+impl ToolRunOutcome {
+    /// A result that leaves nothing to forget.
+    pub(super) const fn result(envelope: ToolEnvelope) -> Self {
         Self {
-            envelope,
-            goes_on: None,
+            consequence: Consequence::Result(envelope),
             then: Afterwards::Nothing,
         }
     }
@@ -64,67 +81,80 @@ impl Came {
 impl Shell {
     /// Runs a call and brings its result home. When the host goes down or nobody waits for it any more, it is left as
     /// it is: what it began goes on and is found again.
-    pub(super) async fn run_tool(
-        &self,
-        errand: &Errand,
-        action: HostAction,
-        stamp: Stamp,
-        cancel: CancellationToken,
-    ) {
+    pub(super) async fn run_tool(&self, record: &EffectRecord, cancel: CancellationToken) {
         let began = self.ports.clock.elapsed();
-        let Some(agent_home) = self.home_of(&errand.agent_id).await else {
+        let Some(run) = self.tool_run(record).await else {
             return;
         };
-        let context = CommandContext {
-            agent_id: errand.agent_id.clone(),
-            agent_home: agent_home.clone(),
-            workspace: errand.workspace.clone(),
-        };
-        let Some(came) = self.act(errand, context, action, cancel).await else {
+        let Some(outcome) = self.act(&run, cancel).await else {
             return;
         };
         let took = self.ports.clock.elapsed().saturating_sub(began);
         let finished = Input::ToolFinished {
-            stamp,
-            envelope: came.envelope,
+            stamp: Stamp::of(record),
+            consequence: outcome.consequence,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            goes_on: came.goes_on,
         };
         fault::hit("tool.done");
         // A result that was not taken leaves everything to whoever took the call over.
-        if self.settle(&errand.agent_id, finished).await == Some(Reply::Done) {
-            self.forget(&agent_home, &errand.call.id, came.then).await;
+        if self.settle(&run.agent_id, finished).await == Some(Reply::Done) {
+            self.forget(&run.agent_home, &run.call.id, outcome.then)
+                .await;
         }
     }
 
-    async fn act(
-        &self,
-        errand: &Errand,
-        context: CommandContext,
-        action: HostAction,
-        cancel: CancellationToken,
-    ) -> Option<Came> {
-        match action {
+    async fn act(&self, run: &ToolRun, cancel: CancellationToken) -> Option<ToolRunOutcome> {
+        let context = run.context();
+        match &run.action {
             HostAction::ExecCommand(command) => {
-                self.exec_command(errand, context, command, cancel).await
+                self.exec_command(run, context, command.clone(), cancel)
+                    .await
             }
             HostAction::ExecCommandBatch(batch) => {
-                self.exec_batch(errand, context, batch, cancel).await
+                self.exec_batch(run, context, batch.clone(), cancel).await
             }
             // Never broken off: it takes no time worth speaking of, and half of it would have to be taken back.
             HostAction::ApplyPatch(patch) => {
-                let call = errand.call.id.clone();
-                let applied = self.ports.file.apply_patch(context, call, patch).await;
-                Some(Came {
+                let applied = match holon_tools::apply_patch::text_of(&run.call, patch) {
+                    Ok(text) => {
+                        let call = run.call.id.clone();
+                        self.ports.file.apply_patch(context, call, text).await
+                    }
+                    Err(error) => Err(error),
+                };
+                let envelope = holon_tools::apply_patch::envelope(applied);
+                Some(ToolRunOutcome {
                     then: Afterwards::Patch,
-                    ..Came::to(holon_tools::apply_patch::envelope(applied))
+                    ..ToolRunOutcome::result(envelope)
                 })
             }
-            HostAction::TaskInput(input) => self.task_input(errand, &context, input).await,
-            HostAction::TaskOutput(query) => {
-                self.task_output(errand, &context, query, cancel).await
+            HostAction::TaskInput(input) => self.task_input(run, input).await,
+            HostAction::TaskOutput(query) => self.task_output(run, query.clone(), cancel).await,
+        }
+    }
+
+    /// The call an effect runs; none when its turn is over. A read that fails is tried again until the host halts.
+    pub(super) async fn tool_run(&self, record: &EffectRecord) -> Option<ToolRun> {
+        let Effect::RunTool { .. } = record.effect else {
+            return None;
+        };
+        let found = self.call_in_hand(&record.agent_id).await?;
+        (found.effect == record.id).then_some(found)
+    }
+
+    /// The call that the shell runs or ran for an agent, by what its open turn says.
+    pub(super) async fn call_in_hand(&self, agent_id: &AgentId) -> Option<ToolRun> {
+        while !self.halted.is_cancelled() {
+            let id = agent_id.clone();
+            match self.readers.read(move |reader| load(reader, &id)).await {
+                Ok(found) => return found,
+                Err(error) => {
+                    tracing::warn!(%agent_id, %error, "the call of an agent could not be read yet");
+                    self.pause(AFTER_A_FAULT_MS).await;
+                }
             }
         }
+        None
     }
 
     async fn forget(&self, agent_home: &str, call: &CallId, then: Afterwards) {
@@ -132,29 +162,75 @@ impl Shell {
             Afterwards::Nothing => {}
             Afterwards::Patch => self.ports.file.forget_patch(agent_home, call).await,
             Afterwards::Commands(commands) => {
-                for Ran { key, output } in commands {
+                for EndedCommand { key, output } in commands {
                     self.ports.command.forget(&key, output).await;
                 }
             }
         }
     }
 
-    /// What calls that were under way when the last process died came to, as far as that can be proven.
-    pub(super) async fn proven(
-        &self,
-        agent_id: &AgentId,
-        open: &[EffectRecord],
-    ) -> Option<Box<Proven>> {
-        let mut mine = open.iter().filter(|record| record.agent_id == *agent_id);
-        let (effect, call, patch) = mine.find_map(|record| {
-            let (call, patch) = patch_of(&record.effect)?;
-            Some((record.id, call, patch))
-        })?;
-        let home = self.home_of(agent_id).await?;
-        let came_to = self.ports.file.settle_patch(&home, call, patch).await?;
-        let envelope = holon_tools::apply_patch::envelope(came_to);
-        Some(Box::new(Proven { effect, envelope }))
+    /// What a call that was under way when the last process died came to, as far as that can be proven.
+    pub(super) async fn proven(&self, run: Option<&ToolRun>) -> Option<Box<Proven>> {
+        let run = run?;
+        let HostAction::ApplyPatch(patch) = &run.action else {
+            return None;
+        };
+        let text = holon_tools::apply_patch::text_of(&run.call, patch).ok()?;
+        let settled = self
+            .ports
+            .file
+            .settle_patch(&run.agent_home, &run.call.id, &text);
+        let envelope = holon_tools::apply_patch::envelope(settled.await?);
+        Some(Box::new(Proven {
+            effect: run.effect,
+            envelope,
+        }))
     }
+}
+
+/// Reads the call an agent's turn runs, in one transaction; none when it runs none.
+fn load(reader: &Reader<'_>, agent_id: &AgentId) -> Result<Option<ToolRun>, holon_store::Error> {
+    let Some((no, mut agent)) = reader.agent(agent_id)? else {
+        return Ok(None);
+    };
+    let Some(turn) = agent.open_turn.take() else {
+        return Ok(None);
+    };
+    let Phase::RunningTool {
+        round_entry,
+        call_index,
+        effect,
+    } = turn.phase
+    else {
+        return Ok(None);
+    };
+    let Some(mut entry) = reader.log_entry(no, round_entry)? else {
+        return Ok(None);
+    };
+    fill_intents(&mut entry, &agent);
+    let LogEntry::AssistantRound {
+        blocks, intents, ..
+    } = entry
+    else {
+        return Ok(None);
+    };
+    let place = CallPlace {
+        round_entry,
+        call_index,
+    };
+    let call = calls_of(&blocks).nth(call_index).cloned();
+    let intent = intents
+        .get(call_index)
+        .and_then(|intent| intent.as_ref().ok());
+    let action = intent.and_then(|intent| intent.action(place));
+    Ok(call.zip(action).map(|(call, action)| ToolRun {
+        agent_id: agent_id.clone(),
+        agent_home: agent.agent_home,
+        effect,
+        call,
+        action,
+        workspace: turn.workspace,
+    }))
 }
 
 /// A call that could not be begun because its agent's rows could not be read.
@@ -164,21 +240,4 @@ pub(super) fn unreadable(call: &ToolCall) -> ToolEnvelope {
         "the task could not be read; nothing was done",
     );
     ToolEnvelope::failure(&call.name, error.retryable())
-}
-
-/// The call and the patch of an effect that applies one.
-const fn patch_of(effect: &Effect) -> Option<(&CallId, &ApplyPatch)> {
-    match effect {
-        Effect::RunTool {
-            call,
-            action: HostAction::ApplyPatch(patch),
-            ..
-        } => Some((&call.id, patch)),
-        Effect::RunTool { .. }
-        | Effect::PrepareHome
-        | Effect::CallModel { .. }
-        | Effect::WatchTask { .. }
-        | Effect::StopTask { .. }
-        | Effect::RemoveHome => None,
-    }
 }

@@ -1,13 +1,15 @@
 //! Boot, upkeep and going down: recovery of what a dead process left, retention, the bounded drain.
 
-use super::Shell;
 use super::due::futures_join;
+use super::{Shell, Touched};
 use crate::error::Error;
 use holon_core::Input;
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
-use holon_store::Tx;
+use holon_store::{Ledger, commit};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -32,30 +34,45 @@ enum LeftOpen {
 }
 
 impl Shell {
-    /// Settles what the last process left open: every agent with something due, not only the default one.
-    /// Called once, after all ports are bound and before anything else is admitted.
+    /// Settles what the last process left open: every agent with something due, not only the default one, a page at a
+    /// time. Called once, after all ports are bound and before anything else is admitted.
     pub(crate) async fn recover(&self, clean_exit: bool) -> Result<(), Error> {
-        let left = self
-            .writer
-            .write(0, |tx| Ok((tx.agents_to_recover()?, tx.open_effects()?)));
-        let (mut agents, open) = left.await.map_err(super::write_failed)?;
-        agents.retain(|agent_id| self.conduct.scope.covers(agent_id));
-        for group in agents.chunks(RECOVERED_TOGETHER) {
-            let recoveries = group.iter().map(|agent_id| async {
-                self.sweep(agent_id, &open).await;
-                let proven = self.proven(agent_id, &open).await;
-                let input = Input::Recover { clean_exit, proven };
-                self.recover_one(agent_id.clone(), input).await;
-            });
+        let mut after = None;
+        loop {
+            let page = self
+                .store
+                .agents_to_recover(after, RECOVERED_TOGETHER)
+                .await?;
+            let recoveries = page
+                .iter()
+                .filter(|agent_id| self.conduct.scope.covers(agent_id))
+                .map(|agent_id| async {
+                    let call = self.call_in_hand(agent_id).await;
+                    self.sweep(agent_id, call.as_ref()).await;
+                    let proven = self.proven(call.as_ref()).await;
+                    let input = Input::Recover { clean_exit, proven };
+                    self.recover_one(agent_id.clone(), input).await;
+                });
             futures_join(recoveries.collect::<Vec<_>>()).await;
+            let full = page.len() == RECOVERED_TOGETHER;
+            after = page.into_iter().last().filter(|_| full);
+            if after.is_none() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Looks after an agent once a commit about it could not be confirmed.
     pub(super) fn spawn_clear_up(&self, agent_id: AgentId) {
         let shell = self.clone();
         self.spawn(async move { shell.clear_up(&agent_id).await });
+    }
+
+    /// Looks after every agent that a commit nobody could be sure of made a decision about.
+    pub(super) async fn clear_up_all(&self, agents: BTreeSet<AgentId>) {
+        for agent_id in agents {
+            self.clear_up(&agent_id).await;
+        }
     }
 
     /// After a commit nobody could be sure of: what it asked for may be on record without anyone doing it. As at boot,
@@ -79,21 +96,21 @@ impl Shell {
     /// Looks twice: work of a commit is handed out after it, so only what nobody has taken by the second look is left.
     async fn try_clear_up(&self, agent_id: &AgentId) -> Result<(), Error> {
         let (shell, id) = (self.clone(), agent_id.clone());
-        let first = self.writer.write(0, move |tx| shell.left_open(tx, &id));
-        let first = first.await.map_err(super::write_failed)?;
+        let look = move |ledger: &mut dyn Ledger| shell.left_open(ledger, &id);
+        let first = commit(self.store.as_ref(), 0, look).await;
+        let first = first.map_err(super::write_failed)?;
         // A time that commit set is not known to the due loop, and its queue may hold more.
         self.due_set.notify_one();
         if first.is_none() {
-            return self
-                .try_submit(agent_id, Input::Continue)
-                .await
-                .map(drop)
-                .or_else(gone);
+            let more = Arc::new(Input::Continue);
+            let touched = Touched::default();
+            let submitted = self.try_submit(agent_id, &more, &touched);
+            return submitted.await.map(drop).or_else(gone);
         }
         let (shell, id) = (self.clone(), agent_id.clone());
-        let second = self.writer.write(0, move |tx| {
-            if shell.left_open(tx, &id)? == first {
-                shell.take_up(tx, &id)?;
+        let second = commit(self.store.as_ref(), 0, move |ledger| {
+            if shell.left_open(ledger, &id)? == first {
+                shell.take_up(ledger, &id)?;
             }
             Ok(())
         });
@@ -103,15 +120,13 @@ impl Shell {
     /// Work of this agent that is on record and in nobody's hands.
     fn left_open(
         &self,
-        tx: &mut Tx<'_>,
+        ledger: &mut dyn Ledger,
         agent_id: &AgentId,
     ) -> Result<Option<LeftOpen>, holon_store::Error> {
-        let Some((_, agent)) = tx.agent(agent_id)? else {
+        let Some((no, agent)) = ledger.agent(agent_id)? else {
             return Ok(None);
         };
-        let open = tx.open_effects()?;
-        let mine = open.iter().filter(|effect| effect.agent_id == *agent_id);
-        let mine: Vec<EffectId> = mine.map(|effect| effect.id).collect();
+        let mine = ledger.open_effects(no)?;
         if mine.is_empty() {
             let half_removed = agent.lifecycle == Lifecycle::Deleting;
             return Ok(half_removed.then_some(LeftOpen::Rows));
@@ -122,13 +137,17 @@ impl Shell {
         Ok(left.map(LeftOpen::Effect))
     }
 
-    fn take_up(&self, tx: &mut Tx<'_>, agent_id: &AgentId) -> Result<(), holon_store::Error> {
+    fn take_up(
+        &self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+    ) -> Result<(), holon_store::Error> {
         let (now, mut entropy) = (self.ports.clock.now(), self.ports.entropy.source());
-        let handled = self
-            .kernel
-            .handle(tx, agent_id, Input::TakeUp, now, entropy.as_mut())?;
+        let handled =
+            self.kernel
+                .handle(ledger, agent_id, &Input::TakeUp, now, entropy.as_mut())?;
         if let Ok(handled) = handled {
-            self.dispatch_after(tx, handled.work);
+            self.dispatch_after(ledger, handled.work);
         }
         Ok(())
     }
@@ -153,17 +172,7 @@ impl Shell {
     async fn trim_events(&self) {
         loop {
             let budget = self.conduct.event_budget_bytes;
-            let trimmed = self
-                .writer
-                .write(0, move |tx| {
-                    tx.trim_events(
-                        budget,
-                        limits::EVENTS_KEPT_PER_AGENT,
-                        limits::RETENTION_STEP,
-                    )
-                })
-                .await;
-            match trimmed {
+            match self.store.trim_events(budget).await {
                 Ok(0) => return,
                 Ok(removed) => {
                     tracing::info!(removed, "old events were removed to stay within the budget")
@@ -217,7 +226,7 @@ impl Shell {
             }
         }
         self.halted.cancel();
-        self.writer.close().await.map_err(|error| Error::Storage {
+        self.store.close().await.map_err(|error| Error::Storage {
             message: error.to_string(),
         })
     }
@@ -236,7 +245,7 @@ impl Shell {
     /// Waits until an agent's rows are gone, or until they cannot go: a home that could not be removed stays.
     pub(crate) async fn wait_removed(&self, agent_id: &AgentId) {
         let mut removed = self.removed.subscribe();
-        let mut news = self.writer.subscribe();
+        let mut news = self.store.subscribe();
         loop {
             let id = agent_id.clone();
             match self.readers.read(move |reader| reader.agent(&id)).await {

@@ -12,6 +12,7 @@ mod ended_before;
 mod feed;
 mod forgetting;
 mod house;
+mod kernel;
 mod models;
 mod patches;
 mod restarts;

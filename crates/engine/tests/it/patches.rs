@@ -42,7 +42,7 @@ async fn a_patch_is_applied_once_and_its_proof_is_kept_until_the_outcome_is_on_r
     let house = House::new();
     let host = patching(&house).await;
     let asked = house.files.patches.next().await;
-    assert_eq!(asked.request.patch, PATCH);
+    assert_eq!(asked.request, PATCH);
     assert_eq!(*house.files.forgotten.borrow(), 0);
     asked.answer(Ok(added_file("new.txt")));
     assert_eq!(told(&house).await, ("A new.txt".to_owned(), false));

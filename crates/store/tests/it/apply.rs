@@ -9,7 +9,7 @@ use holon_domain::effect::Effect;
 use holon_domain::message::Priority;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
-use holon_store::{Db, Error, Removal, WriteError};
+use holon_store::{Db, Error, Ledger, Removal, WriteError};
 
 /// A change that makes a decision not fit.
 type Spoil<'a> = &'a dyn Fn(&mut Scribe);
@@ -29,7 +29,7 @@ fn the_queue_is_taken_by_band_and_then_in_order() {
         apply(&mut db, no, &scribe.admit_as(band, "x").decide()).expect("writes");
     }
     let mut order = Vec::new();
-    while let Some(head) = db.reader().queue(no).expect("reads").head {
+    while let Some(head) = db.reader().queue(no).expect("reads").known_head().cloned() {
         order.push(head.seq);
         apply(
             &mut db,
@@ -166,8 +166,10 @@ fn due_entries_come_in_the_order_of_their_time_and_go_when_cleared() {
     apply(&mut db, no, &scribe.decide()).expect("writes");
     assert_eq!(db.reader().next_due(), Ok(Some(at(10))));
     let due = |db: &mut Db, now, limit| -> Vec<u64> {
-        db.write(|tx| tx.due(now, limit))
+        db.reader()
+            .due(now, None, limit)
             .expect("reads")
+            .rows
             .into_iter()
             .map(|row| row.id)
             .collect()
@@ -190,20 +192,20 @@ fn an_effect_is_open_from_its_commit_to_the_commit_of_its_outcome() {
     let mut scribe = Scribe::new("a");
     let (mut db, no) = with_agent(&scribe.record);
     apply(&mut db, no, &scribe.open_effect().decide()).expect("writes");
-    let open = db.write(|tx| tx.open_effects()).expect("reads");
+    let open = db.reader().open_effects(&id("a"), 0, 9).expect("reads");
     assert_eq!(
         (open[0].agent_id.as_str(), open[0].id, open[0].generation),
         ("a", 1, 1)
     );
-    assert_eq!(db.write(|tx| tx.has_effect(no, 1)), Ok(true));
+    assert_eq!(db.write(|tx| Ledger::open_effects(tx, no)), Ok(vec![1]));
     apply(
         &mut db,
         no,
         &scribe.fact(Fact::EffectClosed { id: 1 }).decide(),
     )
     .expect("writes");
-    assert_eq!(db.write(|tx| tx.has_effect(no, 1)), Ok(false));
-    assert_eq!(db.write(|tx| tx.open_effects()), Ok(Vec::new()));
+    assert_eq!(db.write(|tx| Ledger::open_effects(tx, no)), Ok(vec![]));
+    assert_eq!(db.reader().open_effects(&id("a"), 0, 9), Ok(Vec::new()));
 }
 
 #[test]
@@ -317,16 +319,19 @@ fn boot_looks_at_agents_with_work_or_in_passing_and_at_no_others() {
     add(&mut db, "acting", &|scribe| {
         scribe.open_effect();
     });
-    let found: Vec<String> = db
-        .write(|tx| tx.agents_to_recover())
-        .expect("reads")
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    assert_eq!(
-        found,
-        ["acting", "booting", "deleting", "queued", "tmp_run_1"]
-    );
+    let page = |after: Option<&str>, limit| -> Vec<String> {
+        let found = db.reader().agents_to_recover(after.map(id).as_ref(), limit);
+        found
+            .expect("reads")
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    let all = ["acting", "booting", "deleting", "queued", "tmp_run_1"];
+    assert_eq!(page(None, 9), all);
+    assert_eq!(page(None, 2), all[..2]);
+    assert_eq!(page(Some("booting"), 2), all[2..4]);
+    assert_eq!(page(Some("tmp_run_1"), 2), [""; 0]);
 }
 
 #[test]
@@ -359,7 +364,8 @@ fn deleting_an_agent_goes_in_bounded_steps_and_leaves_its_neighbour_alone() {
     }
     assert_eq!(steps, 3, "27 rows, 7 at a time");
     assert_eq!(db.reader().agent(&id("a")), Ok(None));
-    assert_eq!(db.write(|tx| tx.open_effects()).expect("reads").len(), 5);
+    let left = db.reader().open_effects(&id("b"), 0, 9);
+    assert_eq!(left.expect("reads").len(), 5);
     assert_eq!(db.reader().queue(neighbour).expect("reads").pending, 5);
     assert_eq!(
         db.write(|tx| tx.remove_agent_rows(no, 7)),

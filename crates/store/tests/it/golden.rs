@@ -5,7 +5,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRow;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
-use holon_domain::intent::HostAction;
+use holon_domain::intent::{HostAction, Intent};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
@@ -123,32 +123,53 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::CallModel { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
-            | Effect::RemoveHome => effect.name(),
-            Effect::RunTool { action, .. } => match action {
-                HostAction::ExecCommand(_) => "exec_command",
-                HostAction::ExecCommandBatch(_) => "exec_command_batch",
-                HostAction::ApplyPatch(_) => "apply_patch",
-                HostAction::TaskInput(_) => "task_input",
-                HostAction::TaskOutput(_) => "task_output",
-            },
+            | Effect::RemoveHome
+            | Effect::Deliver { .. }
+            | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 10, "{found:?}");
+    assert_eq!(found.len(), 7, "{found:?}");
 }
 
 #[test]
-fn a_command_that_was_asked_for_with_a_time_limit_is_read_with_that_time_to_wait() {
-    let mut waits = Vec::new();
-    for row in rows(include_str!("../golden/effects.json")) {
-        let effect: Effect = serde_json::from_value(row.clone()).expect("is read");
-        if let Effect::RunTool { action, .. } = effect
-            && let HostAction::ExecCommand(command) = action
-            && row["action"].get("timeout_ms").is_some()
-        {
-            waits.push((command.yield_time_ms, command.tty, command.accepts_input));
-        }
+fn an_effect_that_was_stored_with_its_call_is_read_without_its_place() {
+    for row in rows(include_str!("../golden/effects_with_calls.json")) {
+        let effect: Effect = serde_json::from_value(row).expect("is read");
+        let place = (0, 0);
+        let Effect::RunTool {
+            round_entry,
+            call_index,
+            ..
+        } = effect
+        else {
+            panic!("a tool's effect: {effect:?}");
+        };
+        assert_eq!((round_entry, call_index), place, "the open turn knows it");
     }
-    assert_eq!(waits, [(120_000, false, false)]);
+}
+
+#[test]
+fn every_kind_of_intent_that_was_stored_is_read() {
+    let found = read_all(
+        include_str!("../golden/intents.json"),
+        |intent: &Intent| match intent {
+            Intent::Sleep { .. } => "sleep",
+            Intent::Enqueue { .. } => "enqueue",
+            Intent::AgentGet => "agent_get",
+            Intent::TaskList => "task_list",
+            Intent::TaskStatus { .. } => "task_status",
+            Intent::TaskStop { .. } => "task_stop",
+            Intent::TaskInput { .. } => "task_input",
+            Intent::TaskOutput(_) => "task_output",
+            Intent::Message { .. } => "message",
+            Intent::Host(HostAction::ExecCommand(_)) => "exec_command",
+            Intent::Host(HostAction::ExecCommandBatch(_)) => "exec_command_batch",
+            Intent::Host(HostAction::ApplyPatch(_)) => "apply_patch",
+            Intent::Host(HostAction::TaskInput(_)) => "given input",
+            Intent::Host(HostAction::TaskOutput(_)) => "output that is read",
+        },
+    );
+    assert_eq!(found.len(), 12, "{found:?}");
 }
 
 #[test]
@@ -197,6 +218,7 @@ fn every_form_of_agent_message_and_brief_that_was_stored_is_read() {
                     Phase::CallingModel { .. } => "calling_model",
                     Phase::BackingOff { .. } => "backing_off",
                     Phase::RunningTool { .. } => "running_tool",
+                    Phase::Sending { .. } => "sending",
                 })
         },
     );

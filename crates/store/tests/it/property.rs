@@ -58,7 +58,7 @@ proptest! {
             let interject = queued().filter(|(_, band, _)| *band == Priority::Interject).count();
             prop_assert_eq!(view.interjections as usize, interject);
             let head = queued().min_by_key(|(seq, band, _)| (*band, *seq)).map(|(seq, _, _)| *seq);
-            prop_assert_eq!(view.head.map(|entry| entry.seq), head);
+            prop_assert_eq!(view.known_head().map(|entry| entry.seq), head);
         }
         let query = EventQuery { limit: 1_000, order: EventOrder::Ascending, ..EventQuery::default() };
         let page = db.reader().events(no, query).expect("reads");

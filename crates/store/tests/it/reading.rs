@@ -37,7 +37,8 @@ fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
     };
     LogEntry::AssistantRound {
         round,
-        blocks,
+        blocks: blocks.into(),
+        intents: Default::default(),
         stop_reason: StopReason::EndTurn,
         usage: TokenUsage::new(10, 20),
         tries,

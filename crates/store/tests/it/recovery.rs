@@ -168,7 +168,7 @@ fn a_crash_at_any_byte_of_the_log_leaves_a_sound_prefix_of_the_commits() {
     let mut seen = std::collections::BTreeSet::new();
     for part in 0..=60 {
         crash(&live, &copy, length * part / 60);
-        let mut found = Db::open(&copy).expect("opens");
+        let found = Db::open(&copy).expect("opens");
         let agent = found.reader().agent(&id("a")).expect("reads");
         let held = agent
             .as_ref()
@@ -176,7 +176,7 @@ fn a_crash_at_any_byte_of_the_log_leaves_a_sound_prefix_of_the_commits() {
         if let Some((no, _)) = agent {
             assert_eq!(found.reader().queue(no).expect("reads").pending, held);
             assert_eq!(
-                found.write(|tx| tx.open_effects()).expect("reads").len() as u64,
+                found.reader().outstanding(no).expect("reads").effects.len() as u64,
                 held
             );
         }

@@ -5,8 +5,9 @@ use crate::{apply, with_agent};
 use holon_domain::TaskId;
 use holon_domain::effect::Effect;
 use holon_domain::limits::{TASKS_KEPT, TASKS_PER_AGENT};
+use holon_domain::needs::{Needs, Part};
 use holon_domain::task::{TaskRecord, TaskStatus};
-use holon_store::{AgentNo, Db, Error, Removal, WriteError};
+use holon_store::{AgentNo, Db, Error, Ledger, Removal, WriteError};
 use proptest::prelude::*;
 
 use TaskStatus::{Cancelled, Cancelling, Completed, Failed, Interrupted, Queued, Running};
@@ -66,17 +67,20 @@ fn a_task_is_read_back_as_it_was_written_last() {
             db.reader().task(no, &task_id("x")),
             Ok(Some(written.clone()))
         );
-        assert_eq!(
-            db.write(|tx| tx.task(no, &task_id("x"))),
-            Ok(Some(written.clone()))
-        );
+        let needs = Needs {
+            active_tasks: true,
+            tasks: [task_id("x")].into(),
+            ..Needs::default()
+        };
+        let loaded = db.write(|tx| tx.load(no, &needs)).expect("loads");
+        assert_eq!(loaded.tasks[&task_id("x")], Some(written.clone()));
         let open = if status.is_terminal() {
             Vec::new()
         } else {
             vec![written.clone()]
         };
         assert_eq!(db.reader().active_tasks(no), Ok(open.clone()));
-        assert_eq!(db.write(|tx| tx.active_tasks(no)), Ok(open.clone()));
+        assert_eq!(loaded.active_tasks, Part::Loaded(open.clone()));
         assert_eq!(db.reader().outstanding(no).expect("reads").tasks, open);
         assert_eq!(db.reader().tasks(no, 9), Ok(vec![written]));
     }
@@ -238,9 +242,9 @@ fn boot_finds_an_agent_of_which_only_a_task_is_open_with_the_effect_it_holds() {
             .expect("creates");
         scribe.task("x", Running).open(effect.clone());
         apply(&mut db, no, &scribe.decide()).expect("writes");
-        let mut db = Db::from_image(&db.image().expect("an image")).expect("starts");
-        assert_eq!(db.write(|tx| tx.agents_to_recover()), Ok(vec![id("a")]));
-        let open = db.write(|tx| tx.open_effects()).expect("reads");
+        let db = Db::from_image(&db.image().expect("an image")).expect("starts");
+        assert_eq!(db.reader().agents_to_recover(None, 9), Ok(vec![id("a")]));
+        let open = db.reader().open_effects(&id("a"), 0, 9).expect("reads");
         let open: Vec<_> = open.into_iter().map(|open| open.effect).collect();
         assert_eq!(open, [effect]);
         assert_eq!(active(&db, no), ["x"]);

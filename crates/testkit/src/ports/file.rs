@@ -4,7 +4,6 @@ use super::pending::CallQueue;
 use async_trait::async_trait;
 use holon_domain::CallId;
 use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
-use holon_domain::intent::ApplyPatch;
 use holon_domain::tool::ToolError;
 use holon_engine::ports::{CommandContext, FileHost};
 use tokio::sync::{Mutex, watch};
@@ -14,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Default)]
 pub struct ScriptedFiles {
     /// The patches hosts asked to apply.
-    pub patches: CallQueue<ApplyPatch, Result<PatchApplied, ToolError>>,
+    pub patches: CallQueue<String, Result<PatchApplied, ToolError>>,
     /// What recovery is told of a patch whose host crashed; `None` when its outcome cannot be proven.
     pub proof: Mutex<Option<Result<PatchApplied, ToolError>>>,
     /// How many patches hosts asked to forget.
@@ -27,7 +26,7 @@ impl FileHost for ScriptedFiles {
         &self,
         _context: CommandContext,
         _call: CallId,
-        patch: ApplyPatch,
+        patch: String,
     ) -> Result<PatchApplied, ToolError> {
         let answer = self.patches.ask(patch, &CancellationToken::new()).await;
         answer.expect("the test answers")
@@ -37,7 +36,7 @@ impl FileHost for ScriptedFiles {
         &self,
         _agent_home: &str,
         _call: &CallId,
-        _patch: &ApplyPatch,
+        _patch: &str,
     ) -> Option<Result<PatchApplied, ToolError>> {
         self.proof.lock().await.clone()
     }

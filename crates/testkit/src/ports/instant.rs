@@ -6,7 +6,7 @@ use holon_domain::command::{
     CapturedStream, CommandEnd, CommandFailure, CommandOutput, TaskPrinted,
 };
 use holon_domain::file_change::PatchApplied;
-use holon_domain::intent::{ApplyPatch, TaskInput, TaskOutput};
+use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_engine::ports::{
@@ -77,7 +77,7 @@ impl FileHost for InstantPorts {
         &self,
         _: CommandContext,
         _: CallId,
-        _: ApplyPatch,
+        _: String,
     ) -> Result<PatchApplied, ToolError> {
         Ok(PatchApplied::default())
     }
@@ -85,7 +85,7 @@ impl FileHost for InstantPorts {
         &self,
         _: &str,
         _: &CallId,
-        _: &ApplyPatch,
+        _: &str,
     ) -> Option<Result<PatchApplied, ToolError>> {
         None
     }

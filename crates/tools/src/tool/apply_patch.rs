@@ -4,7 +4,9 @@
 //! patch is only read here, so that one that is not well-formed never becomes an effect.
 
 use crate::{input, schema};
+use holon_domain::block::ToolCall;
 use holon_domain::intent::{ApplyPatch, HostAction, Intent};
+use holon_domain::text::sha256_hex;
 use holon_domain::tool::{Freeform, GrammarSyntax, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
 use holon_patch::{ErrorKind, Patch};
 use schemars::JsonSchema;
@@ -72,7 +74,23 @@ pub(crate) fn freeform() -> Freeform {
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let Args { patch } = input::parse(spec, input)?;
     Patch::parse(&patch).map_err(|error| refused(&error))?;
-    Ok(Intent::Host(HostAction::ApplyPatch(ApplyPatch { patch })))
+    let digest = sha256_hex(&patch);
+    Ok(Intent::Host(HostAction::ApplyPatch(ApplyPatch { digest })))
+}
+
+/// The text of a patch, read from the call that asked for it.
+///
+/// # Errors
+/// When the call does not hold the patch that was found well-formed: nothing is applied then.
+pub fn text_of(call: &ToolCall, patch: &ApplyPatch) -> Result<String, ToolError> {
+    let Args { patch: patch_text } = input::parse(&spec(), &call.input)?;
+    if sha256_hex(&patch_text) == patch.digest {
+        return Ok(patch_text);
+    }
+    Err(ToolError::new(
+        ToolErrorKind::ToolExecutionFailed,
+        "not run: the stored call is not the one that was checked",
+    ))
 }
 
 /// The error without the real lines of the file, and those lines as text: they are what makes the next try succeed, so

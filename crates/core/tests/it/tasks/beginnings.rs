@@ -11,6 +11,7 @@ use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::log::LogEntry;
 use holon_domain::message::Priority;
+use holon_domain::needs::Part;
 use holon_domain::task::{TaskRecoverySpec, TaskStatus, WaitPolicy};
 use holon_domain::{TaskId, limits};
 
@@ -25,7 +26,7 @@ fn two_commands() -> World {
 #[test]
 fn a_promotion_is_row_watch_and_result_in_one_decision_and_the_turn_goes_on() {
     let mut world = two_commands();
-    let (sent, more) = world.send_once(commands::promotion(&world));
+    let (sent, more) = world.send_once(&commands::promotion(&world));
     assert!(!more);
     let rows = written(&sent.facts);
     assert_eq!(rows.len(), 1);
@@ -52,7 +53,7 @@ fn a_promotion_is_row_watch_and_result_in_one_decision_and_the_turn_goes_on() {
 fn a_task_is_named_by_its_call_and_knows_how_it_is_found_again() {
     let mut world = two_commands();
     let (call, ..) = commands::running(&world).expect("a command runs");
-    let call = call.id.clone();
+    let call = call.id;
     world.send(commands::promotion(&world));
     let task = &world.tasks[0];
     assert_eq!(task.id, TaskId::of_call(&call));
@@ -84,11 +85,12 @@ fn a_task_says_on_whose_word_it_runs() {
 fn a_command_that_goes_on_is_followed_also_when_its_round_is_missing_from_the_log() {
     let mut world = two_commands();
     let input = commands::promotion(&world);
-    let mut view = world.view();
-    view.round = None;
     let mut dice = crate::world::Dice::new();
-    let step = holon_core::step(view, input, &world.host, world.now, &mut dice).expect("a step");
-    world.write(step.decision.agent, &step.decision.facts, &[]);
+    let step = world.decide_on(&input, &mut dice, &|loaded| {
+        loaded.round = Part::Loaded(None)
+    });
+    let step = step.expect("a step");
+    world.write(step.decision.agent, &step.decision.facts);
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(followed(&world, &world.tasks[0]), "watched");
 }

@@ -21,7 +21,7 @@ fn the_end_of_a_task_is_row_and_result_in_one_decision_and_opens_a_turn_at_once(
     let mut world = states::with_task();
     let from = world.events.len();
     let input = commands::reported(&world, &world.tasks[0], commands::exited(0));
-    let (sent, more) = world.send_once(input);
+    let (sent, more) = world.send_once(&input);
     assert!(!more, "the turn is open in the same decision");
     let rows = written(&sent.facts);
     assert_eq!(rows.len(), 1);

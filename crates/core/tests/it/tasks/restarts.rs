@@ -97,8 +97,7 @@ fn a_removal_goes_on_waiting_for_its_tasks_after_a_restart() {
 }
 
 fn in_hand(world: &World) -> (ToolCall, HostAction, WorkspaceEntry) {
-    let (call, action, workspace) = commands::running(world).expect("a call runs");
-    (call.clone(), action.clone(), workspace.clone())
+    commands::running(world).expect("a call runs")
 }
 
 /// A turn that runs this call for a task of its.

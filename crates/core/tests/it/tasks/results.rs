@@ -374,10 +374,11 @@ fn whoever_speaks_goes_before_results_that_are_paced_and_takes_them_along() {
 fn a_result_is_queued_however_full_the_queue_is() {
     let world = states::with_task();
     let input = commands::reported(&world, &world.tasks[0], commands::exited(0));
-    let mut view = world.view();
-    view.queue.pending = limits::QUEUE_ENTRIES;
     let mut dice = crate::world::Dice::new();
-    let step = holon_core::step(view, input, &world.host, world.now, &mut dice).expect("a step");
+    let step = world.decide_on(&input, &mut dice, &|loaded| {
+        loaded.queue.pending = limits::QUEUE_ENTRIES;
+    });
+    let step = step.expect("a step");
     let admitted = step.decision.facts.iter().filter(|fact| {
         matches!(fact, Fact::MessageAdmitted(entry)
             if entry.envelope.kind == MessageKind::TaskResult)

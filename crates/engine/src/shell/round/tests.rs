@@ -85,7 +85,8 @@ impl Desk {
         let made = desk
             .db
             .write(|tx| kernel.create(tx, new.clone(), NOW, numbers));
-        let stamp = stamp_of(&made.unwrap().effects[0]);
+        let made = made.unwrap().effects;
+        let stamp = Stamp::of(made.values().next().unwrap());
         desk.handle(&Input::HomePrepared {
             stamp,
             result: Ok(()),
@@ -97,7 +98,7 @@ impl Desk {
         let (kernel, id, numbers) = (&self.kernel, &self.id, &mut self.numbers);
         let handled = self
             .db
-            .write(|tx| kernel.handle(tx, id, input.clone(), NOW, numbers));
+            .write(|tx| kernel.handle(tx, id, input, NOW, numbers));
         handled.unwrap().unwrap()
     }
 
@@ -109,7 +110,7 @@ impl Desk {
             AdmissionContext::ControlAuthenticated,
         );
         let handled = self.handle(&Input::Admit(Box::new(ingress)));
-        handled.work.effects[0].clone()
+        handled.work.effects.into_values().next().unwrap()
     }
 
     /// Builds the request as a round does, from the store.
@@ -135,13 +136,13 @@ impl Desk {
             completed_at: NOW,
             provider_ms: 0,
         };
-        self.answer = Some(prepared.answer(&context, reply, timing));
+        self.answer = Some(prepared.answer(&context, reply, timing, &mut self.numbers));
     }
 
     fn finish(&mut self, effect: &EffectRecord) {
         let answer = self.answer.clone().expect("a request was built");
         self.handle(&Input::RoundAnswered {
-            stamp: stamp_of(effect),
+            stamp: Stamp::of(effect),
             answer: Box::new(answer),
         });
     }
@@ -162,13 +163,6 @@ impl Desk {
             least = least.min(self.steps.load(Ordering::Relaxed) - before);
         }
         least
-    }
-}
-
-fn stamp_of(effect: &EffectRecord) -> Stamp {
-    Stamp {
-        effect: effect.id,
-        generation: effect.generation,
     }
 }
 

@@ -15,9 +15,10 @@ use holon_core::{HostFacts, Input, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::command::{CapturedStream, CommandFailure, CommandRunning, TaskPrinted};
+use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::file_change::PatchApplied;
-use holon_domain::intent::{ApplyPatch, HostAction, TaskInput, TaskOutput};
+use holon_domain::intent::{HostAction, TaskInput, TaskOutput};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{
     ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
@@ -28,7 +29,7 @@ use holon_domain::task::{CommandTaskSpec, TaskReport};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, Entropy, Timestamp};
-use holon_store::{Db, Readers, Writer};
+use holon_store::{Db, Readers, SqliteStore, commit};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -187,7 +188,7 @@ impl FileHost for Quiet {
         &self,
         _: CommandContext,
         _: CallId,
-        _: ApplyPatch,
+        _: String,
     ) -> Result<PatchApplied, ToolError> {
         Ok(PatchApplied::default())
     }
@@ -195,7 +196,7 @@ impl FileHost for Quiet {
         &self,
         _: &str,
         _: &CallId,
-        _: &ApplyPatch,
+        _: &str,
     ) -> Option<Result<PatchApplied, ToolError>> {
         None
     }
@@ -265,7 +266,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
     };
     let readers = Readers::open(&path).unwrap();
     Shell::new(
-        Writer::start(db),
+        Arc::new(SqliteStore::start(db, readers.clone())),
         readers,
         Kernel::new(SharedFacts::new(facts)),
         ports,
@@ -293,12 +294,12 @@ fn new_agent(id: &AgentId) -> NewAgent {
 /// Commits an input as one whose work nobody hears of.
 async fn commit_unheard(shell: &Shell, id: &AgentId, input: Input) {
     let (inner, id) = (shell.clone(), id.clone());
-    let handled = shell.writer.write(0, move |tx| {
+    let handled = commit(shell.store.as_ref(), 0, move |ledger| {
         let mut entropy = inner.ports.entropy.source();
         let now = inner.ports.clock.now();
         inner
             .kernel
-            .handle(tx, &id, input.clone(), now, entropy.as_mut())
+            .handle(ledger, &id, &input, now, entropy.as_mut())
     });
     handled.await.unwrap().unwrap();
 }
@@ -328,7 +329,8 @@ fn calls(commands: &[serde_json::Value]) -> ModelReply {
 }
 
 async fn open_effects(shell: &Shell) -> Vec<EffectRecord> {
-    shell.writer.write(0, |tx| tx.open_effects()).await.unwrap()
+    let id = AgentId::parse("main").unwrap();
+    shell.store.open_effects(&id, 0, 9).await.unwrap()
 }
 
 #[tokio::test]
@@ -342,9 +344,9 @@ async fn what_a_doubtful_commit_asked_for_is_done_and_what_is_in_hand_is_left_al
     shell.clear_up(&id).await;
     let (request, _) = requests.recv().await.expect("the model is asked");
     assert_eq!(request.round, 1);
-    let commits = shell.writer.commits();
+    let commits = shell.store.commits();
     shell.clear_up(&id).await;
-    assert_eq!(shell.writer.commits(), commits, "it is in hand");
+    assert_eq!(shell.store.commits(), commits, "it is in hand");
     assert!(requests.is_empty());
 }
 
@@ -363,24 +365,17 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
             json!({ "cmd": "two" }),
         ]))
         .unwrap();
-    let (stamp, call, command) = loop {
+    let (stamp, run) = loop {
         // The first has become a task, the second is waited for.
         let open = open_effects(&shell).await;
-        if let [
-            _,
-            EffectRecord {
-                effect: Effect::RunTool { call, action, .. },
-                ..
-            },
-        ] = &open[..]
-            && let HostAction::ExecCommand(command) = action
+        if let [_, second] = &open[..]
+            && let Some(run) = shell.tool_run(second).await
         {
-            let stamp = Stamp {
-                effect: open[1].id,
-                generation: open[1].generation,
-            };
-            break (stamp, call.clone(), command.clone());
+            break (Stamp::of(second), run);
         }
+    };
+    let (call, HostAction::ExecCommand(command)) = (run.call, run.action) else {
+        panic!("the second call is a command");
     };
     let one = match &open_effects(&shell).await[0].effect {
         Effect::WatchTask { task_id } => task_id.to_string(),
@@ -393,9 +388,11 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
     let goes_on = CommandTaskSpec::of(&call.id, &command, &workspace);
     let finished = Input::ToolFinished {
         stamp,
-        envelope: ToolEnvelope::success("ExecCommand", "goes on", json!({})),
+        consequence: Consequence::Task {
+            result: ToolEnvelope::success("ExecCommand", "goes on", json!({})),
+            spec: Box::new(goes_on),
+        },
         duration_ms: 0,
-        goes_on: Some(Box::new(goes_on)),
     };
     commit_unheard(&shell, &id, finished).await;
     let held: Vec<u64> = shell.lock_running().keys().map(|(_, id)| *id).collect();
@@ -410,8 +407,8 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
     assert_eq!(names.len(), 3);
     let held: Vec<u64> = shell.lock_running().keys().map(|(_, id)| *id).collect();
     assert!(names.iter().all(|effect| held.contains(&effect.id)));
-    let commits = shell.writer.commits();
+    let commits = shell.store.commits();
     shell.clear_up(&id).await;
-    assert_eq!(shell.writer.commits(), commits, "all is in hand");
+    assert_eq!(shell.store.commits(), commits, "all is in hand");
     assert!(requests.is_empty());
 }

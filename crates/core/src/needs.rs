@@ -1,0 +1,75 @@
+//! What an input needs to know beside the agent's row, said before anything is loaded.
+//!
+//! Only a forecast: a decision that turns out to need more says so and is made again with it. Kept tight, because
+//! what is asked for here is read from the database for every input.
+
+use crate::input::Input;
+use holon_domain::agent::AgentRecord;
+use holon_domain::intent::Intent;
+use holon_domain::needs::Needs;
+use holon_domain::sent::Sent;
+
+/// The rows a decision about this input will read.
+#[must_use]
+pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
+    let mut needs = Needs::default();
+    let call = agent.open_turn.as_ref().and_then(|turn| turn.phase.call());
+    match input {
+        // Adds to the queue; what runs is not looked at.
+        Input::Admit(_) | Input::Configure { .. } | Input::Deliver { .. } | Input::Defer { .. } => {
+        }
+        Input::HomePrepared { .. }
+        | Input::HomeRemoved { .. }
+        | Input::RoundFailed { .. }
+        | Input::DueCame { .. }
+        | Input::Start => {}
+        Input::Continue => needs.queue_head = true,
+        Input::RoundAnswered { answer, .. } => {
+            for intent in answer.intents.iter().flatten() {
+                name_tasks(intent, &mut needs);
+            }
+            // Without a call the turn ends here, unless an operator has more to say.
+            needs.operators = answer.intents.is_empty();
+        }
+        Input::ToolFinished { .. } => needs.round = call.map(|call| call.round_entry),
+        Input::Received(sent) => match sent {
+            Sent::Message { .. } => {}
+            Sent::ChildEnded { task_id, .. } => drop(needs.tasks.insert(task_id.clone())),
+            Sent::Stop => all_open(agent, &mut needs),
+            Sent::Verdict { .. } => needs.round = call.map(|call| call.round_entry),
+        },
+        Input::TaskEnded { task_id, .. } => drop(needs.tasks.insert(task_id.clone())),
+        Input::Stop
+        | Input::Delete
+        | Input::Recover { .. }
+        | Input::TakeUp
+        | Input::GiveUp { .. } => all_open(agent, &mut needs),
+    }
+    needs
+}
+
+/// Everything that is under way: for inputs that let go of it.
+fn all_open(agent: &AgentRecord, needs: &mut Needs) {
+    needs.round = agent
+        .open_turn
+        .as_ref()
+        .and_then(|turn| turn.phase.call())
+        .map(|call| call.round_entry);
+    needs.active_tasks = agent.active_tasks > 0;
+    needs.effects.extend(&agent.deliveries);
+}
+
+fn name_tasks(intent: &Intent, needs: &mut Needs) {
+    match intent {
+        Intent::TaskStatus { task_id } | Intent::TaskStop { task_id } => {
+            needs.tasks.insert(task_id.clone());
+        }
+        Intent::AgentGet | Intent::TaskList => needs.active_tasks = true,
+        Intent::Sleep { .. }
+        | Intent::Enqueue { .. }
+        | Intent::TaskInput { .. }
+        | Intent::TaskOutput(_)
+        | Intent::Message { .. }
+        | Intent::Host(_) => {}
+    }
+}

@@ -1,0 +1,182 @@
+//! What an agent does with what another agent's decision sends it, and with the verdicts on its own sends.
+
+use crate::commands;
+use crate::make::{self, Said};
+use crate::states;
+use crate::world::World;
+use holon_core::{Input, Rejection, Reply};
+use holon_domain::agent::Lifecycle;
+use holon_domain::authority::AuthorityClass;
+use holon_domain::intent::Intent;
+use holon_domain::message::Priority;
+use holon_domain::queue::QueueStatus;
+use holon_domain::sent::{ChildEnd, SendId, Sent, Verdict};
+use holon_domain::task::{TaskKind, TaskStatus};
+use holon_domain::turn::Phase;
+use holon_domain::{AgentId, TaskId};
+
+fn bob() -> AgentId {
+    AgentId::parse("bob").expect("a good name")
+}
+
+/// An agent whose first call sends a message; a command follows it in the round.
+fn sending() -> (World, SendId) {
+    let mut world = states::calling_model();
+    let intent = Intent::Message {
+        agent_id: bob(),
+        text: "hello".to_owned(),
+        priority: Priority::Next,
+    };
+    world.send(Said::calls(vec![("Message", Ok(intent)), make::exec()]).to(&world));
+    let [(to, Sent::Message { send, .. })] = world.sends.as_slice() else {
+        panic!("one message: {:?}", world.sends);
+    };
+    assert_eq!(*to, bob());
+    let send = *send;
+    (world, send)
+}
+
+fn accepted(send: SendId) -> Input {
+    let verdict = Verdict::Accepted { message_id: None };
+    Input::Received(Sent::Verdict { send, verdict })
+}
+
+fn message(priority: Priority, authority: AuthorityClass) -> Input {
+    Input::Received(Sent::Message {
+        send: 7,
+        from: bob(),
+        text: "look at the build".to_owned(),
+        priority,
+        authority,
+    })
+}
+
+#[test]
+fn a_call_that_sends_stays_open_until_the_verdict_and_then_the_round_goes_on() {
+    let (mut world, send) = sending();
+    assert_eq!(world.results(), [""; 0]);
+    assert_eq!(world.violations(), []);
+    assert_eq!(world.send(accepted(send)).reply, Ok(Reply::Done));
+    assert_eq!(world.results(), ["ok"]);
+    assert!(commands::running(&world).is_some(), "the command behind it");
+}
+
+#[test]
+fn a_refused_send_is_a_failed_call() {
+    let (mut world, send) = sending();
+    let verdict = Verdict::Refused {
+        code: "agent_stopped".to_owned(),
+        reason: "the agent is stopped".to_owned(),
+    };
+    world.send(Input::Received(Sent::Verdict { send, verdict }));
+    assert_eq!(world.results(), ["tool_execution_failed"]);
+}
+
+#[test]
+fn a_verdict_nobody_waits_for_changes_nothing() {
+    let (mut world, send) = sending();
+    assert_eq!(world.send(accepted(send + 1)).reply, Ok(Reply::Unchanged));
+    world.send(Input::Stop);
+    assert_eq!(world.results(), ["run_aborted", "not_started"]);
+    assert_eq!(world.send(accepted(send)).reply, Ok(Reply::Unchanged));
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_restart_leaves_a_call_that_waits_for_its_verdict_as_it_is() {
+    let (mut world, send) = sending();
+    world.recover(false);
+    let phase = world.agent.open_turn.as_ref().map(|turn| &turn.phase);
+    assert!(matches!(phase, Some(Phase::Sending { .. })), "{phase:?}");
+    world.send(accepted(send));
+    assert_eq!(world.results(), ["ok"]);
+}
+
+#[test]
+fn another_agents_message_has_no_more_authority_than_its_turn_and_never_jumps_the_queue() {
+    let mut world = states::calling_model();
+    let sent = message(Priority::Interject, AuthorityClass::OperatorInstruction);
+    world.send(sent);
+    world.send(message(Priority::Normal, AuthorityClass::ExternalEvidence));
+    let queued = world.in_status(QueueStatus::Queued);
+    let told: Vec<_> = queued
+        .iter()
+        .map(|entry| (entry.envelope.priority, entry.envelope.authority_class))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Priority::Next, AuthorityClass::RuntimeInstruction),
+            (Priority::Normal, AuthorityClass::ExternalEvidence)
+        ]
+    );
+}
+
+#[test]
+fn a_stopped_agent_takes_no_message_and_a_second_stop_is_no_news() {
+    let mut world = states::stopped();
+    let sent = message(Priority::Next, AuthorityClass::OperatorInstruction);
+    assert_eq!(world.send(sent).reply, Err(Rejection::Stopped));
+    let stop = world.send(Input::Received(Sent::Stop));
+    assert_eq!(stop.reply, Ok(Reply::Unchanged));
+}
+
+/// A parent with a task that stands for a child.
+fn with_child() -> (World, TaskId) {
+    let mut world = states::with_task();
+    let task = &mut world.tasks[0];
+    task.kind = TaskKind::ChildAgentTask;
+    let id = task.id.clone();
+    (world, id)
+}
+
+fn child_ended(task_id: &TaskId, completed: bool) -> Input {
+    Input::Received(Sent::ChildEnded {
+        task_id: task_id.clone(),
+        end: ChildEnd {
+            completed,
+            summary: "the docs are written".to_owned(),
+        },
+    })
+}
+
+#[test]
+fn the_end_of_a_child_ends_its_task_and_wakes_the_parent() {
+    for (completed, status) in [(true, TaskStatus::Completed), (false, TaskStatus::Failed)] {
+        let (mut world, id) = with_child();
+        let reply = world.send(child_ended(&id, completed)).reply;
+        assert_eq!(reply, Ok(Reply::Done));
+        assert_eq!(world.tasks[0].status, status);
+        assert_eq!(world.agent.active_tasks, 0);
+        let turn = world.agent.open_turn.as_ref().expect("a turn");
+        let told = world.messages[&turn.message_seq]
+            .entry
+            .envelope
+            .body
+            .render();
+        assert!(told.contains("the docs are written"), "{told}");
+        assert_eq!(world.violations(), []);
+        let again = world.send(child_ended(&id, completed)).reply;
+        assert_eq!(again, Err(Rejection::NoSuchTask));
+    }
+}
+
+#[test]
+fn a_stopped_parent_hears_of_its_child_in_its_next_turn() {
+    let (mut world, id) = with_child();
+    world.agent.lifecycle = Lifecycle::Stopped;
+    assert_eq!(world.send(child_ended(&id, true)).reply, Ok(Reply::Done));
+    assert_eq!(world.agent.open_turn, None);
+    assert_eq!(world.in_status(QueueStatus::Held).len(), 1);
+}
+
+#[test]
+fn the_end_of_a_child_nobody_knows_is_refused() {
+    let mut world = states::with_task();
+    let command = world.tasks[0].id.clone();
+    for id in [command, commands::nobody()] {
+        let reply = world.send(child_ended(&id, true)).reply;
+        assert_eq!(reply, Err(Rejection::NoSuchTask));
+    }
+    assert_eq!(world.agent.active_tasks, 1);
+}

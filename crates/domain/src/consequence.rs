@@ -1,0 +1,21 @@
+//! What a tool call comes to: its result, and the row that goes with it, written in one commit.
+//!
+//! The shell reports one of these for a call it performed; `core` makes one for a call it answers itself. Either way
+//! `core` alone turns it into facts.
+
+use crate::task::CommandTaskSpec;
+use crate::tool::ToolEnvelope;
+
+/// What a call comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Consequence {
+    /// A result and nothing else.
+    Result(ToolEnvelope),
+    /// The command of the call goes on without it: the result says so, and a task follows the command.
+    Task {
+        /// The result of the call.
+        result: ToolEnvelope,
+        /// How the command was started and where it is found.
+        spec: Box<CommandTaskSpec>,
+    },
+}

@@ -1,0 +1,83 @@
+//! What a decision has to know beside the agent's row: asked for by `core`, loaded by the store.
+//!
+//! A part that was not loaded is [`Part::Missing`] and never looks empty. A decision that reads one is abandoned and
+//! made again with it.
+
+use crate::effect::{Effect, EffectId};
+use crate::id::TaskId;
+use crate::log::LogEntry;
+use crate::queue::QueueView;
+use crate::task::TaskRecord;
+use crate::turn::LogSeq;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rows a decision asks for. The lengths of the queue are always loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// The message that is next.
+    pub queue_head: bool,
+    /// How many operator messages may enter the running turn.
+    pub operators: bool,
+    /// The round whose calls run.
+    pub round: Option<LogSeq>,
+    /// Every task that is not over.
+    pub active_tasks: bool,
+    /// These tasks, over or not.
+    pub tasks: BTreeSet<TaskId>,
+    /// The content of these open effects.
+    pub effects: BTreeSet<EffectId>,
+}
+
+impl Needs {
+    /// Adds what another look asks for.
+    pub fn extend(&mut self, more: Self) {
+        self.queue_head |= more.queue_head;
+        self.operators |= more.operators;
+        self.round = self.round.or(more.round);
+        self.active_tasks |= more.active_tasks;
+        self.tasks.extend(more.tasks);
+        self.effects.extend(more.effects);
+    }
+
+    /// Whether nothing is asked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A part of what is known: loaded, or not asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Part<T> {
+    /// Not loaded. Says nothing about what is stored.
+    #[default]
+    Missing,
+    /// As it is stored.
+    Loaded(T),
+}
+
+impl<T> Part<T> {
+    /// The part, if it was loaded.
+    #[must_use]
+    pub const fn loaded(&self) -> Option<&T> {
+        match self {
+            Self::Missing => None,
+            Self::Loaded(value) => Some(value),
+        }
+    }
+}
+
+/// What was loaded for a decision.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// The queue's lengths, and the parts of it that were asked for.
+    pub queue: QueueView,
+    /// The entry of the round whose calls run; none when the log has no such entry.
+    pub round: Part<Option<LogEntry>>,
+    /// Every task that is not over.
+    pub active_tasks: Part<Vec<TaskRecord>>,
+    /// The tasks that were asked for by name; none where there is no such row.
+    pub tasks: BTreeMap<TaskId, Option<TaskRecord>>,
+    /// The effects that were asked for; none where one is not open.
+    pub effects: BTreeMap<EffectId, Option<Effect>>,
+}

@@ -1,0 +1,5 @@
+//! The kernel alone, on a store in memory: what one commit loads, writes and sends.
+
+mod desk;
+mod sends;
+mod views;

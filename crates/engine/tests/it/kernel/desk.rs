@@ -1,0 +1,291 @@
+//! A kernel, a store in memory and agents whose model and tools are played by the test.
+
+use holon_core::input::{ContextSize, NewAgent, RoundTiming, blocks};
+use holon_core::{HostFacts, Ingress, Input, RoundAnswer, Stamp};
+use holon_domain::agent::{
+    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
+};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::decision::Decision;
+use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::intent::Intent;
+use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
+use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
+use holon_domain::model::{ModelChain, ModelRef, ReplyBlock, RequestedCall, StopReason};
+use holon_domain::needs::{Loaded, Needs};
+use holon_domain::tool::ToolError;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_engine::SharedFacts;
+use holon_engine::kernel::{HandleResult, Handled, Kernel, Work};
+use holon_store::{AgentNo, Db, Error, Hook, Ledger, WriteError};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+pub(super) fn id(name: &str) -> AgentId {
+    AgentId::parse(name).unwrap()
+}
+
+#[derive(Default)]
+struct Numbers(u128);
+
+impl Entropy for Numbers {
+    fn next(&mut self) -> u128 {
+        self.0 += 1;
+        self.0
+    }
+}
+
+/// A call as the simulated model makes it: name, arguments, and what they mean.
+pub(super) type Call = (&'static str, Value, Result<Intent, ToolError>);
+
+pub(super) struct Desk {
+    pub(super) db: Db,
+    kernel: Kernel,
+    numbers: Numbers,
+    /// Effects nobody has performed yet.
+    pub(super) open: BTreeMap<(AgentId, EffectId), EffectRecord>,
+    /// What each decision since the last look asked the store for.
+    pub(super) loads: Vec<Needs>,
+    /// An agent whose decisions panic when they are written.
+    pub(super) panics: Option<AgentId>,
+}
+
+impl Desk {
+    pub(super) fn with(agents: &[&str]) -> Self {
+        let models = ModelChain::only(ModelRef::parse("test/model").unwrap());
+        let mut desk = Self {
+            db: Db::in_memory().unwrap(),
+            kernel: Kernel::new(SharedFacts::new(HostFacts { models })),
+            numbers: Numbers::default(),
+            open: BTreeMap::new(),
+            loads: Vec::new(),
+            panics: None,
+        };
+        agents.iter().for_each(|name| desk.create(name));
+        desk
+    }
+
+    fn create(&mut self, name: &str) {
+        let new = NewAgent {
+            identity: AgentIdentity {
+                agent_id: id(name),
+                kind: AgentKind::Named,
+                visibility: Visibility::Public,
+                ownership: Ownership::SelfOwned,
+                profile_preset: ProfilePreset::PublicNamed,
+                lineage_parent_agent_id: None,
+                temporary: false,
+            },
+            agent_home: format!("/agents/{name}"),
+            workspace: WorkspaceEntry::agent_home(&format!("/agents/{name}")),
+            model: None,
+        };
+        let (kernel, numbers) = (&self.kernel, &mut self.numbers);
+        let made = self
+            .db
+            .write(|tx| kernel.create(tx, new.clone(), NOW, numbers));
+        self.take(made.unwrap());
+        let stamp = self.stamp(name);
+        self.handle(
+            name,
+            &Input::HomePrepared {
+                stamp,
+                result: Ok(()),
+            },
+        );
+    }
+
+    pub(super) fn try_handle(
+        &mut self,
+        name: &str,
+        input: &Input,
+    ) -> Result<Result<Handled, holon_engine::kernel::Refusal>, WriteError> {
+        let (kernel, numbers, loads) = (&self.kernel, &mut self.numbers, &mut self.loads);
+        let panics = self.panics.clone();
+        self.db.write(|tx| -> HandleResult {
+            let mut watched = Watched {
+                inner: tx,
+                loads,
+                panics: &panics,
+            };
+            kernel.handle(&mut watched, &id(name), input, NOW, numbers)
+        })
+    }
+
+    pub(super) fn handle(&mut self, name: &str, input: &Input) -> Handled {
+        let handled = self.try_handle(name, input).unwrap().unwrap();
+        self.take(handled.work.clone());
+        handled
+    }
+
+    fn take(&mut self, work: Work) {
+        self.open.extend(work.effects);
+        for closed in work.closed {
+            self.open.remove(&closed);
+        }
+    }
+
+    /// The stamp of an agent's one open effect.
+    pub(super) fn stamp(&self, name: &str) -> Stamp {
+        let mut mine = self.open.values().filter(|open| open.agent_id == id(name));
+        let stamp = Stamp::of(mine.next().expect("an open effect"));
+        assert!(mine.next().is_none(), "one open effect");
+        stamp
+    }
+
+    pub(super) fn prompt(&mut self, name: &str) -> Handled {
+        let ingress = Ingress::operator_prompt(
+            "do this".to_owned(),
+            Priority::Normal,
+            DeliverySurface::HttpControlPrompt,
+            AdmissionContext::ControlAuthenticated,
+        );
+        self.handle(name, &Input::Admit(Box::new(ingress)))
+    }
+
+    /// The model of an agent makes these calls.
+    pub(super) fn calls(&mut self, name: &str, calls: &[Call]) -> Handled {
+        let answer = self.answer(name, calls);
+        self.handle(name, &answer)
+    }
+
+    pub(super) fn answer(&mut self, name: &str, calls: &[Call]) -> Input {
+        let reply = calls.iter().map(|(name, input, _)| {
+            ReplyBlock::Call(RequestedCall {
+                provider_id: None,
+                name: (*name).to_owned(),
+                input: input.clone(),
+            })
+        });
+        let model = ModelRef::parse("test/model").unwrap();
+        let answer = RoundAnswer {
+            blocks: blocks(&model, reply.collect(), &mut self.numbers),
+            intents: Arc::new(calls.iter().map(|(_, _, intent)| intent.clone()).collect()),
+            stop_reason: StopReason::ToolUse,
+            usage: TokenUsage::new(10, 2),
+            interjected: Vec::new(),
+            boundary: InterjectionBoundary::AfterProviderRound,
+            frame: FrameRecord {
+                prompt_cache_key: "key".to_owned(),
+                context_fingerprint: "print".to_owned(),
+                stable: "s".to_owned(),
+                agent_scoped: "a".to_owned(),
+            },
+            kept: Vec::new(),
+            context: ContextSize::default(),
+            learned: None,
+            timing: RoundTiming {
+                context_build_ms: 0,
+                started_at: NOW,
+                completed_at: NOW,
+                provider_ms: 0,
+            },
+        };
+        Input::RoundAnswered {
+            stamp: self.stamp(name),
+            answer: Box::new(answer),
+        }
+    }
+
+    pub(super) fn agent(&self, name: &str) -> (AgentNo, AgentRecord) {
+        self.db.reader().agent(&id(name)).unwrap().unwrap()
+    }
+
+    /// How many messages wait for an agent.
+    pub(super) fn queued(&self, name: &str) -> u64 {
+        let (no, _) = self.agent(name);
+        self.db.reader().queue(no).unwrap().pending
+    }
+
+    /// The results of an agent's calls: the summary or the error.
+    pub(super) fn results(&self, name: &str) -> Vec<String> {
+        let (no, _) = self.agent(name);
+        let entries = self.db.reader().turn_entries(no, 1).unwrap();
+        let results = entries.into_iter().filter_map(|(_, entry)| match entry {
+            LogEntry::ToolResult { envelope, .. } => Some(envelope.error().map_or_else(
+                || envelope.summary_text.clone(),
+                |error| error.message.clone(),
+            )),
+            _ => None,
+        });
+        results.collect()
+    }
+
+    /// The kinds of effects an agent waits for.
+    pub(super) fn waits_for(&self, name: &str) -> Vec<&'static str> {
+        let mine = self.open.values().filter(|open| open.agent_id == id(name));
+        mine.map(|open| open.effect.name()).collect()
+    }
+
+    /// Hands over what earlier commits had no room for, until nothing is left.
+    pub(super) fn deliver_all(&mut self) -> usize {
+        let mut commits = 0;
+        loop {
+            let next = self.open.values().find_map(|open| match &open.effect {
+                Effect::Deliver { sends } => Some((open.clone(), sends.clone())),
+                _ => None,
+            });
+            let Some((record, sends)) = next else {
+                return commits;
+            };
+            let stamp = Stamp::of(&record);
+            self.handle(record.agent_id.as_str(), &Input::Deliver { stamp, sends });
+            commits += 1;
+        }
+    }
+}
+
+/// A ledger that notes what is loaded, and panics where the test wants a defect.
+struct Watched<'a> {
+    inner: &'a mut dyn Ledger,
+    loads: &'a mut Vec<Needs>,
+    panics: &'a Option<AgentId>,
+}
+
+impl Ledger for Watched<'_> {
+    fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
+        self.inner.agent(id)
+    }
+
+    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error> {
+        self.loads.push(needs.clone());
+        self.inner.load(no, needs)
+    }
+
+    fn create(&mut self, record: &AgentRecord) -> Result<AgentNo, Error> {
+        self.inner.create(record)
+    }
+
+    fn apply(&mut self, no: AgentNo, decision: &Decision) -> Result<(), Error> {
+        let written = self.inner.apply(no, decision);
+        let agent_id = &decision.agent.identity.agent_id;
+        assert_ne!(Some(agent_id), self.panics.as_ref(), "the test wants this");
+        written
+    }
+
+    fn nested(
+        &mut self,
+        part: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (loads, panics) = (&mut *self.loads, self.panics);
+        self.inner.nested(&mut |inner| {
+            part(&mut Watched {
+                inner,
+                loads: &mut *loads,
+                panics,
+            })
+        })
+    }
+
+    fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error> {
+        self.inner.open_effects(no)
+    }
+
+    fn after_commit(&mut self, hook: Hook) {
+        self.inner.after_commit(hook);
+    }
+}

@@ -1,0 +1,105 @@
+//! Messages between agents as the simulation makes them: a tool of its own, and a token in every text, by which each
+//! message is found again wherever it went.
+
+use crate::calls::call;
+use crate::rng::Rng;
+use holon_domain::AgentId;
+use holon_domain::authority::AuthorityClass;
+use holon_domain::block::ToolCall;
+use holon_domain::intent::Intent;
+use holon_domain::message::{Body, MessageEnvelope, MessageKind, Origin, Priority};
+use holon_domain::model::ReplyBlock;
+use holon_domain::sent::Sent;
+use serde_json::json;
+
+/// The tool that messages another agent.
+pub(crate) const TOOL: &str = "SimMessage";
+
+/// What the subsystem of a message from another agent begins with; the name of that agent follows.
+const FROM_AGENT: &str = "agent:";
+
+/// A call that messages one of these agents, the first of which makes the call, or an agent that does not exist.
+pub(crate) fn any(agents: &[AgentId], dice: &mut Rng) -> ReplyBlock {
+    let to = match dice.below(10) {
+        0 => "nobody",
+        1 => agents.first().map_or("nobody", AgentId::as_str),
+        _ => {
+            let others = agents.len().saturating_sub(1);
+            let found = agents.get(1 + dice.index(others)).or(agents.first());
+            found.map_or("nobody", AgentId::as_str)
+        }
+    };
+    let band = dice.pick(&["interject", "next", "normal", "background"]);
+    call(
+        TOOL,
+        json!({ "to": to, "text": token(dice), "priority": band }),
+    )
+}
+
+/// A text that no other message has.
+fn token(dice: &mut Rng) -> String {
+    format!("note {:016x}", dice.bits())
+}
+
+/// What a call of the tool asks for; none for any other call.
+pub(crate) fn intent(call: &ToolCall) -> Option<Intent> {
+    let (agent_id, text) = addressed(call)?;
+    let priority = match call.input.get("priority").and_then(|band| band.as_str()) {
+        Some("interject") => Priority::Interject,
+        Some("next") => Priority::Next,
+        Some("background") => Priority::Background,
+        Some(_) | None => Priority::Normal,
+    };
+    Some(Intent::Message {
+        agent_id,
+        text,
+        priority,
+    })
+}
+
+/// The receiver and the token of a call that messages an agent; none for any other call.
+pub(crate) fn addressed(call: &ToolCall) -> Option<(AgentId, String)> {
+    let word = |field: &str| call.input.get(field)?.as_str();
+    if call.name != TOOL {
+        return None;
+    }
+    let to = AgentId::parse_stored(word("to")?).ok()?;
+    Some((to, word("text")?.to_owned()))
+}
+
+/// A message that no call waits for.
+pub(crate) fn sent(from: &AgentId, dice: &mut Rng) -> Sent {
+    let bands = [Priority::Interject, Priority::Normal, Priority::Background];
+    let classes = [
+        AuthorityClass::OperatorInstruction,
+        AuthorityClass::ExternalEvidence,
+    ];
+    Sent::Message {
+        // Numbers begin at 1, so no call ever waits for this one.
+        send: 0,
+        from: from.clone(),
+        text: token(dice),
+        priority: dice.pick(&bands).unwrap_or_default(),
+        authority: dice
+            .pick(&classes)
+            .unwrap_or(AuthorityClass::ExternalEvidence),
+    }
+}
+
+/// The token of a message on its way.
+pub(crate) fn token_of(sent: &Sent) -> Option<&str> {
+    match sent {
+        Sent::Message { text, .. } => Some(text),
+        Sent::ChildEnded { .. } | Sent::Stop | Sent::Verdict { .. } => None,
+    }
+}
+
+/// The agent that sent a message, and the token in it; none for a message that no agent sent.
+pub(crate) fn sender(envelope: &MessageEnvelope) -> Option<(&str, &str)> {
+    match (&envelope.origin, envelope.kind, &envelope.body) {
+        (Origin::System { subsystem }, MessageKind::InternalFollowup, Body::Text { text }) => {
+            Some((subsystem.strip_prefix(FROM_AGENT)?, text))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,273 @@
+//! The oracle's record of messages between agents. Each carries a token that no other message has.
+//!
+//! Written from the contract: a call that sends gets one result, in the commit that made the send. An accepted message
+//! is in its receiver's queue exactly once, a refused one in no queue. A receiver refuses what may not enter, and
+//! nothing else unless its decision fails. What a commit kept for later is delivered exactly once.
+
+use crate::coverage::Coverage;
+use crate::letter;
+use crate::violation::{Verdict, ensure, violation};
+use holon_domain::agent::Lifecycle;
+use holon_domain::authority::AuthorityClass;
+use holon_domain::block::ToolCall;
+use holon_domain::message::MessageEnvelope;
+use holon_domain::sent::Sent;
+use holon_domain::tool::{ToolEnvelope, ToolOutcome};
+use holon_domain::{AgentId, MessageId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A message of an agent that was found in a queue.
+#[derive(Debug, Clone)]
+struct Receipt {
+    token: String,
+    from: String,
+    by: AgentId,
+    id: MessageId,
+    authority: AuthorityClass,
+}
+
+/// What a call that sends was told.
+#[derive(Debug, Clone)]
+struct SendResult {
+    token: String,
+    from: AgentId,
+    to: AgentId,
+    /// Authority of the turn that made the call.
+    authority: AuthorityClass,
+    told: Told,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Told {
+    /// It is in the receiver's queue as this message.
+    Accepted(String),
+    /// The receiver did not take it, for this reason.
+    Refused(String),
+    /// The call was never run.
+    NotRun,
+    /// The turn ended while the call waited for the receiver: it may still arrive.
+    Unknown,
+}
+
+/// What one look at an agent found of messages between agents.
+#[derive(Debug, Default)]
+pub(crate) struct Mail {
+    receipts: Vec<Receipt>,
+    results: Vec<SendResult>,
+}
+
+impl Mail {
+    /// Takes in a message that is new in an agent's queue.
+    pub(crate) fn hear_message(&mut self, envelope: &MessageEnvelope) {
+        if let Some((from, token)) = letter::sender(envelope) {
+            self.receipts.push(Receipt {
+                token: token.to_owned(),
+                from: from.to_owned(),
+                by: envelope.agent_id.clone(),
+                id: envelope.id.clone(),
+                authority: envelope.authority_class,
+            });
+        }
+    }
+
+    /// Takes in the result of an agent's call. `waited` says that the call waited for its receiver before this commit.
+    pub(crate) fn hear_result(
+        &mut self,
+        from: (&AgentId, AuthorityClass),
+        call: &ToolCall,
+        envelope: &ToolEnvelope,
+        waited: bool,
+    ) {
+        let Some((to, token)) = letter::addressed(call) else {
+            return;
+        };
+        let told = match &envelope.outcome {
+            ToolOutcome::Success { result } => Told::Accepted(word(result, "message_id")),
+            ToolOutcome::Error { error } => match &error.details {
+                Some(details) if details.get("code").is_some() => {
+                    Told::Refused(word(details, "code"))
+                }
+                Some(_) | None if waited => Told::Unknown,
+                Some(_) | None => Told::NotRun,
+            },
+        };
+        self.results.push(SendResult {
+            token,
+            from: from.0.clone(),
+            to,
+            authority: from.1,
+            told,
+        });
+    }
+}
+
+fn word(value: &serde_json::Value, field: &str) -> String {
+    let found = value.get(field).and_then(|word| word.as_str());
+    found.unwrap_or_default().to_owned()
+}
+
+/// What a commit is known to have done about messages between agents.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Delivery<'a> {
+    /// What it kept for later.
+    pub(crate) deferred: &'a [(AgentId, Sent)],
+    /// What it handed over of what was kept.
+    pub(crate) handed: &'a [(AgentId, Sent)],
+    /// The receiver whose decision was made to fail.
+    pub(crate) failed: Option<&'a AgentId>,
+}
+
+/// Every message between agents so far.
+#[derive(Debug, Default)]
+pub(crate) struct Post {
+    received: BTreeMap<String, Receipt>,
+    /// Messages that may arrive no more: they were refused, or their call was never run.
+    void: BTreeSet<String>,
+    /// Messages a commit kept for later, with their receivers.
+    deferred: BTreeMap<String, AgentId>,
+    fresh: Mail,
+}
+
+impl Post {
+    /// Takes in what was found at one agent.
+    pub(crate) fn add(&mut self, mail: Mail) {
+        self.fresh.receipts.extend(mail.receipts);
+        self.fresh.results.extend(mail.results);
+    }
+
+    /// Compares what a commit told senders with what it put into queues. Every agent it touched was looked at.
+    pub(crate) fn settle(
+        &mut self,
+        delivery: Delivery<'_>,
+        lifecycle: impl Fn(&AgentId) -> Option<Lifecycle>,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        let Mail { receipts, results } = std::mem::take(&mut self.fresh);
+        let mut unclaimed = BTreeSet::new();
+        for receipt in receipts {
+            let token = receipt.token.clone();
+            ensure(
+                !self.void.contains(&token),
+                "a refused message is in no queue",
+                || format!("{receipt:?}"),
+            )?;
+            unclaimed.insert(token.clone());
+            let before = self.received.insert(token, receipt);
+            ensure(before.is_none(), "a message is queued once", || {
+                format!("{before:?}")
+            })?;
+        }
+        for result in results {
+            let lives = lifecycle(&result.to);
+            self.judge(&result, lives, delivery.failed)?;
+            count(&result, lives, coverage);
+            unclaimed.remove(&result.token);
+        }
+        for (to, sent) in delivery.handed {
+            let Some(token) = letter::token_of(sent) else {
+                continue;
+            };
+            self.deferred.remove(token);
+            unclaimed.remove(token);
+            let arrived = self.received.get(token).is_some_and(|found| found.by == *to);
+            let lives = lifecycle(to);
+            let failed = delivery.failed == Some(to);
+            ensure(
+                arrived == may_enter(lives) || failed && !arrived,
+                "what was kept for later is delivered, or refused by who may not take it",
+                || format!("{token} to {to}, which is {lives:?}: {arrived}"),
+            )?;
+            coverage.count(match (arrived, failed) {
+                (true, _) => "delivered:accepted",
+                (false, true) => "delivered:receiver_failed",
+                (false, false) => "delivered:refused",
+            });
+        }
+        for (to, sent) in delivery.deferred {
+            let token = letter::token_of(sent).unwrap_or_default();
+            self.deferred.insert(token.to_owned(), to.clone());
+            coverage.count("delivery_kept");
+        }
+        ensure(
+            unclaimed.is_empty(),
+            "a message is queued in the commit that tells its sender, or that delivers it",
+            || format!("{unclaimed:?}"),
+        )
+    }
+
+    fn judge(
+        &mut self,
+        result: &SendResult,
+        lives: Option<Lifecycle>,
+        failed: Option<&AgentId>,
+    ) -> Verdict<()> {
+        let receipt = self.received.get(&result.token);
+        let fits = match &result.told {
+            Told::Accepted(id) => {
+                let allowed = result.authority.weaker(AuthorityClass::RuntimeInstruction);
+                receipt.is_some_and(|found| {
+                    found.by == result.to
+                        && found.from == result.from.as_str()
+                        && found.id.as_str() == id
+                        && found.authority >= allowed
+                }) && may_enter(lives)
+            }
+            Told::Refused(code) => {
+                let reason = match code.as_str() {
+                    "agent_not_found" => lives.is_none(),
+                    "rejected" => lives.is_some() && !may_enter(lives),
+                    "receiver_failed" => failed == Some(&result.to),
+                    _ => false,
+                };
+                receipt.is_none() && reason
+            }
+            Told::NotRun => receipt.is_none(),
+            Told::Unknown => true,
+        };
+        if !fits {
+            return violation(
+                "a call is told the truth about its message: accepted once, or refused for a reason",
+                format!("{result:?}, received {receipt:?}, receiver {lives:?}, failed {failed:?}"),
+            );
+        }
+        match result.told {
+            Told::Refused(_) | Told::NotRun => {
+                let first = self.void.insert(result.token.clone());
+                ensure(first, "a call that sends gets one result", || {
+                    format!("{result:?}")
+                })
+            }
+            Told::Accepted(_) | Told::Unknown => Ok(()),
+        }
+    }
+
+    /// When nothing is left to do, nothing is left to deliver.
+    pub(crate) fn at_rest(&self) -> Verdict<()> {
+        ensure(
+            self.deferred.is_empty(),
+            "what was kept for later is delivered in the end",
+            || format!("{:?}", self.deferred),
+        )
+    }
+}
+
+/// Whether an agent takes messages.
+const fn may_enter(lifecycle: Option<Lifecycle>) -> bool {
+    match lifecycle {
+        Some(Lifecycle::Booting | Lifecycle::Runnable) => true,
+        Some(Lifecycle::Stopped | Lifecycle::Deleting) | None => false,
+    }
+}
+
+fn count(result: &SendResult, lives: Option<Lifecycle>, coverage: &mut Coverage) {
+    match &result.told {
+        Told::Accepted(_) if result.from == result.to => coverage.count("sent:to_itself"),
+        Told::Accepted(_) => coverage.count("sent:accepted"),
+        Told::Refused(code) if code == "rejected" => {
+            coverage.count(format!("sent:refused:{lives:?}"));
+        }
+        Told::Refused(code) => coverage.count(format!("sent:refused:{code}")),
+        Told::NotRun => coverage.count("sent:not_run"),
+        Told::Unknown => coverage.count("sent:cut_off"),
+    }
+}

@@ -1,0 +1,252 @@
+//! Performing calls step by step: what each does to the world, and what it is told.
+//!
+//! As the shell does it, but with the simulated world: a step ends wherever the host could die.
+
+use crate::flight::{Flight, Stage, Step, ToolRun};
+use crate::keys::{home_of, key_of};
+use crate::plan::Fault;
+use crate::request::Mood;
+use crate::violation::{Verdict, ensure};
+use crate::world::World;
+use holon_core::{Input, Stamp};
+use holon_domain::block::calls_of;
+use holon_domain::consequence::Consequence;
+use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::intent::{HostAction, TaskInput, TaskOutput};
+use holon_domain::log::LogEntry;
+use holon_domain::task::TaskRecord;
+use holon_domain::tool::ToolEnvelope;
+use holon_domain::turn::{CallPlace, Phase};
+use holon_domain::{AgentId, TaskId};
+use holon_engine::ports::CommandKey;
+use holon_store::Reader;
+use holon_tools::exec_command_batch::ItemOutcome;
+use holon_tools::{task_input, task_output};
+
+/// How far a call came in one step.
+#[derive(Debug)]
+pub(crate) enum CallStep {
+    /// It waits for what it began; so many of several commands are over.
+    Waits(Vec<ItemOutcome>),
+    /// This is what it comes to.
+    Done(Consequence),
+    /// Somebody else saw to it that nothing comes of it.
+    Nothing,
+}
+
+impl CallStep {
+    /// A call that comes to a result and nothing else.
+    pub(crate) const fn result(envelope: ToolEnvelope) -> Self {
+        Self::Done(Consequence::Result(envelope))
+    }
+}
+
+impl World {
+    /// The call an agent's open turn runs, and the effect that runs it; none when it runs none.
+    pub(crate) fn call_in_hand(&self, id: &AgentId) -> Verdict<Option<(EffectId, ToolRun)>> {
+        self.read(|reader| load_call(reader, id))
+    }
+
+    /// Takes a call one step further.
+    pub(crate) fn run_call(
+        &mut self,
+        record: &EffectRecord,
+        run: &ToolRun,
+        done: Option<Vec<ItemOutcome>>,
+    ) -> Verdict<Step> {
+        let may = self
+            .model
+            .agent(&record.agent_id)
+            .is_none_or(|known| known.talk().may_run(&run.call.id));
+        ensure(may, "a call said not to have started is never run", || {
+            run.call.id.to_string()
+        })?;
+        let came = match &run.action {
+            HostAction::ExecCommand(command) => match done {
+                None => self.begin_command(&record.agent_id, run, command)?,
+                Some(_) => self.wait_for_command(run, command),
+            },
+            HostAction::ExecCommandBatch(batch) => {
+                self.run_next(run, batch, done.unwrap_or_default())?
+            }
+            HostAction::ApplyPatch(patch) => {
+                let text = holon_tools::apply_patch::text_of(&run.call, patch);
+                ensure(
+                    text.is_ok(),
+                    "the call in the log holds the patch that was checked",
+                    || format!("{text:?}"),
+                )?;
+                let fails = self.trouble(Fault::Tool, 25);
+                CallStep::result(self.bench.patch(&run.call.id, fails)?)
+            }
+            HostAction::TaskInput(input) => self.give(&record.agent_id, run, input)?,
+            HostAction::TaskOutput(query) => self.look(&record.agent_id, run, query)?,
+        };
+        Ok(match came {
+            CallStep::Waits(done) => Step::GoesOn(Stage::Waits(done)),
+            CallStep::Nothing => Step::Nothing,
+            CallStep::Done(consequence) => {
+                let (Consequence::Result(result) | Consequence::Task { result, .. }) = &consequence;
+                self.bench.offer(&run.call.id, result);
+                let input = Input::ToolFinished {
+                    stamp: Stamp::of(record),
+                    consequence,
+                    duration_ms: self.dice.below(1_000),
+                };
+                Step::GoesOn(Stage::Done(Box::new(input)))
+            }
+        })
+    }
+
+    fn give(
+        &mut self,
+        agent_id: &AgentId,
+        run: &ToolRun,
+        input: &TaskInput,
+    ) -> Verdict<CallStep> {
+        let Some(task) = self.task(agent_id, &input.task_id)? else {
+            return Ok(unknown(run, &input.task_id));
+        };
+        let listens = task.command().is_some_and(|spec| spec.accepts_input);
+        if task.status.is_terminal() || !listens {
+            let envelope = task_input::refused(&task, "it does not listen");
+            return Ok(CallStep::result(envelope));
+        }
+        let key = key_of(&run.key.agent_home, &task);
+        let taken = self.bench.commands.input(&key, &run.call.id, input)?;
+        let envelope = match taken {
+            Ok(bytes) => {
+                self.model.coverage.count("task:input_taken");
+                task_input::accepted(&task, input, bytes)
+            }
+            Err(reason) => task_input::refused(&task, &reason),
+        };
+        Ok(CallStep::result(envelope))
+    }
+
+    fn look(
+        &mut self,
+        agent_id: &AgentId,
+        run: &ToolRun,
+        query: &TaskOutput,
+    ) -> Verdict<CallStep> {
+        let Some(task) = self.task(agent_id, &query.task_id)? else {
+            return Ok(unknown(run, &query.task_id));
+        };
+        let waits = query.wait_ms.is_some() && !task.status.is_terminal();
+        let interrupted = self.is_interrupted(agent_id)?;
+        if waits && !interrupted && self.mood == Mood::Busy && self.dice.percent(60) {
+            self.wait(None);
+            return Ok(CallStep::Waits(Vec::new()));
+        }
+        let key = key_of(&run.key.agent_home, &task);
+        let printed = self.bench.commands.printed(&key);
+        let printed = printed.as_ref().map_err(|reason| *reason);
+        let envelope = task_output::envelope(&task, query, printed, self.now);
+        Ok(CallStep::result(envelope))
+    }
+
+    /// A row of a task, as the host reads it.
+    pub(crate) fn task(&self, agent_id: &AgentId, id: &TaskId) -> Verdict<Option<TaskRecord>> {
+        self.read(|reader| match reader.agent(agent_id)? {
+            Some((no, _)) => reader.task(no, id),
+            None => Ok(None),
+        })
+    }
+
+    fn is_interrupted(&self, agent_id: &AgentId) -> Verdict<bool> {
+        self.read(|reader| match reader.agent(agent_id)? {
+            Some((no, _)) => Ok(!reader.interjections(no, 1)?.is_empty()),
+            None => Ok(false),
+        })
+    }
+
+    /// Somebody waits for something that happens at this time of the world of commands, if it is known. While trouble
+    /// lasts, others get a word in between.
+    pub(crate) fn wait(&mut self, until: Option<u64>) {
+        let left = until.map(|until| until.saturating_sub(self.bench.commands.clock()));
+        let millis = match left {
+            Some(left) if self.mood == Mood::Calm || self.dice.percent(40) => left,
+            Some(left) => left.min(self.dice.below(2_000)),
+            None => self.dice.below(2_000),
+        };
+        self.pass(millis);
+    }
+
+    /// Time passes, for clocks and for commands.
+    pub(crate) fn pass(&mut self, millis: u64) {
+        self.now = self.now.plus_millis(millis);
+        self.bench.commands.pass(millis);
+    }
+}
+
+impl Flight {
+    /// Whether a host that goes down in order brings this to its end first.
+    pub(crate) fn ends_before_exit(&self) -> bool {
+        match &self.record.effect {
+            Effect::RunTool { .. } => match self.run.as_ref().map(|run| &run.action) {
+                Some(HostAction::ApplyPatch(_) | HostAction::TaskInput(_)) => true,
+                Some(
+                    HostAction::ExecCommand(_)
+                    | HostAction::ExecCommandBatch(_)
+                    | HostAction::TaskOutput(_),
+                )
+                | None => false,
+            },
+            Effect::Deliver { .. } => true,
+            Effect::PrepareHome
+            | Effect::CallModel { .. }
+            | Effect::WatchTask { .. }
+            | Effect::StopTask { .. }
+            | Effect::RemoveHome => false,
+        }
+    }
+}
+
+/// Reads the call an agent's open turn runs from its round's entry in the log.
+fn load_call(
+    reader: &Reader<'_>,
+    id: &AgentId,
+) -> Result<Option<(EffectId, ToolRun)>, holon_store::Error> {
+    let Some((no, agent)) = reader.agent(id)? else {
+        return Ok(None);
+    };
+    let Some(turn) = agent.open_turn else {
+        return Ok(None);
+    };
+    let Phase::RunningTool {
+        round_entry,
+        call_index,
+        effect,
+    } = turn.phase
+    else {
+        return Ok(None);
+    };
+    let Some(LogEntry::AssistantRound {
+        blocks, intents, ..
+    }) = reader.log_entry(no, round_entry)?
+    else {
+        return Ok(None);
+    };
+    let place = CallPlace {
+        round_entry,
+        call_index,
+    };
+    let call = calls_of(&blocks).nth(call_index).cloned();
+    let intent = intents.get(call_index).and_then(|found| found.as_ref().ok());
+    let action = intent.and_then(|intent| intent.action(place));
+    Ok(call.zip(action).map(|(call, action)| {
+        let key = CommandKey::of_call(&home_of(id), &call.id);
+        let run = ToolRun {
+            call,
+            action,
+            workspace: turn.workspace,
+            key,
+        };
+        (effect, run)
+    }))
+}
+
+fn unknown(run: &ToolRun, id: &TaskId) -> CallStep {
+    CallStep::result(holon_tools::task::unknown(&run.call.name, id))
+}

@@ -1,0 +1,136 @@
+//! `Ledger`: what the kernel may do inside a transaction. No type of the database is in it.
+//!
+//! The kernel, the shell and the simulation are written against this trait and [`Store`](crate::Store); SQLite is the
+//! one implementation today ([`Tx`]).
+
+use crate::error::Error;
+use crate::member::panic_message;
+use crate::row::AgentNo;
+use crate::tx::{Hook, Tx};
+use crate::{agents, effects, log, queue, tasks};
+use holon_domain::AgentId;
+use holon_domain::agent::AgentRecord;
+use holon_domain::decision::Decision;
+use holon_domain::effect::EffectId;
+use holon_domain::needs::{Loaded, Needs, Part};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// One transaction in the making. Everything done through it holds together or not at all.
+pub trait Ledger {
+    /// An agent by name.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error>;
+
+    /// Loads what a decision asked for, each part with a bounded number of rows.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error>;
+
+    /// Writes a new agent; its first events follow by [`Ledger::apply`].
+    ///
+    /// # Errors
+    /// `AgentExists` when the name is taken, or when the database fails.
+    fn create(&mut self, record: &AgentRecord) -> Result<AgentNo, Error>;
+
+    /// Writes a decision: every fact, then the agent's row.
+    ///
+    /// # Errors
+    /// `Contradiction` when a fact does not fit the stored rows, or when the database fails. The caller gives the
+    /// transaction, or the nested part of it, up then.
+    fn apply(&mut self, no: AgentNo, decision: &Decision) -> Result<(), Error>;
+
+    /// Runs a part that is undone on its own when it fails or panics, and leaves the rest of the transaction alone.
+    ///
+    /// # Errors
+    /// What the part failed with; `Panicked` when it panicked. When the transaction itself is gone, that error.
+    fn nested(
+        &mut self,
+        part: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Error>,
+    ) -> Result<(), Error>;
+
+    /// The numbers of an agent's open effects, in the order they were opened.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error>;
+
+    /// Runs `hook` once the commit holds, before anyone is answered; never if this transaction is given up.
+    fn after_commit(&mut self, hook: Hook);
+}
+
+impl Ledger for Tx<'_> {
+    fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
+        Tx::agent(self, id)
+    }
+
+    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error> {
+        let conn = self.conn();
+        let queue = queue::view(conn, no, &agents::tally(conn, no)?, needs)?;
+        let round = match needs.round {
+            Some(seq) => Part::Loaded(log::entry(conn, no, seq)?),
+            None => Part::Missing,
+        };
+        let active_tasks = if needs.active_tasks {
+            Part::Loaded(tasks::active(conn, no)?)
+        } else {
+            Part::Missing
+        };
+        let named = needs.tasks.iter();
+        let tasks = named.map(|id| Ok((id.clone(), tasks::one(conn, no, id)?)));
+        let open = needs.effects.iter();
+        let effects = open.map(|id| Ok((*id, effects::one(conn, no, *id)?)));
+        Ok(Loaded {
+            queue,
+            round,
+            active_tasks,
+            tasks: tasks.collect::<Result<_, Error>>()?,
+            effects: effects.collect::<Result<_, Error>>()?,
+        })
+    }
+
+    fn create(&mut self, record: &AgentRecord) -> Result<AgentNo, Error> {
+        self.create_agent(record)
+    }
+
+    fn apply(&mut self, no: AgentNo, decision: &Decision) -> Result<(), Error> {
+        Tx::apply(self, no, decision)
+    }
+
+    fn nested(
+        &mut self,
+        part: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let conn = self.conn();
+        crate::row::run(conn, "SAVEPOINT nested", [])?;
+        let mut inner = Tx::new(conn);
+        let outcome = catch_unwind(AssertUnwindSafe(|| part(&mut inner)));
+        let failed = match outcome {
+            Ok(Ok(())) => {
+                crate::row::run(conn, "RELEASE nested", [])?;
+                self.take_over(inner);
+                return Ok(());
+            }
+            Ok(Err(error)) => error,
+            Err(panic) => Error::Panicked {
+                message: panic_message(panic.as_ref()),
+            },
+        };
+        // A full disk or an I/O error can end the whole transaction; then there is nothing left to go back to.
+        if !conn.is_autocommit() {
+            crate::row::run(conn, "ROLLBACK TO nested", [])?;
+            crate::row::run(conn, "RELEASE nested", [])?;
+        }
+        Err(failed)
+    }
+
+    fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error> {
+        effects::ids(self.conn(), no)
+    }
+
+    fn after_commit(&mut self, hook: Hook) {
+        Tx::after_commit(self, hook);
+    }
+}

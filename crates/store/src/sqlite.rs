@@ -1,0 +1,97 @@
+//! The store of a host: the one writer thread for commits, the pool of readers for pages.
+
+use crate::db::Db;
+use crate::delete::Removal;
+use crate::effects::{DueCursor, DuePage};
+use crate::error::{Error, WriteError};
+use crate::readers::Readers;
+use crate::store::{Job, Store};
+use crate::writer::Writer;
+use async_trait::async_trait;
+use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::feed::FeedNotice;
+use holon_domain::{AgentId, Timestamp};
+use tokio::sync::broadcast;
+
+/// SQLite with one writer thread and a pool of read-only connections. Clones share both.
+#[derive(Debug, Clone)]
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+}
+
+impl SqliteStore {
+    /// Starts the writer of an open database.
+    #[must_use]
+    pub fn start(db: Db, readers: Readers) -> Self {
+        Self {
+            writer: Writer::start(db),
+            readers,
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn commit(&self, bytes: usize, mut job: Job) -> Result<(), WriteError> {
+        self.writer.write(bytes, move |tx| job(tx)).await
+    }
+
+    async fn due(
+        &self,
+        until: Timestamp,
+        after: Option<DueCursor>,
+        limit: usize,
+    ) -> Result<DuePage, Error> {
+        let page = move |reader: &crate::Reader<'_>| reader.due(until, after, limit);
+        self.readers.read(page).await
+    }
+
+    async fn agents_to_recover(
+        &self,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error> {
+        let page =
+            move |reader: &crate::Reader<'_>| reader.agents_to_recover(after.as_ref(), limit);
+        self.readers.read(page).await
+    }
+
+    async fn open_effects(
+        &self,
+        agent_id: &AgentId,
+        after: EffectId,
+        limit: usize,
+    ) -> Result<Vec<EffectRecord>, Error> {
+        let agent_id = agent_id.clone();
+        let page = move |reader: &crate::Reader<'_>| reader.open_effects(&agent_id, after, limit);
+        self.readers.read(page).await
+    }
+
+    async fn remove_agent_rows(
+        &self,
+        agent_id: &AgentId,
+        limit: u64,
+    ) -> Result<Removal, WriteError> {
+        let agent_id = agent_id.clone();
+        let remove = move |tx: &mut crate::Tx<'_>| tx.remove_rows_of(&agent_id, limit);
+        self.writer.write(0, remove).await
+    }
+
+    async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError> {
+        let trim = move |tx: &mut crate::Tx<'_>| tx.trim_to(budget_bytes);
+        self.writer.write(0, trim).await
+    }
+
+    fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
+        self.writer.subscribe()
+    }
+
+    fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        self.writer.close().await
+    }
+}

@@ -1,0 +1,173 @@
+//! `Store`: everything the shell asks of the database around a transaction. No type of the database is in it.
+//!
+//! Two implementations: [`SqliteStore`](crate::SqliteStore) with the writer thread and the pool of readers, for a host,
+//! and [`Inline`] without any thread, for the simulation.
+
+use crate::db::Db;
+use crate::delete::Removal;
+use crate::effects::{DueCursor, DuePage};
+use crate::error::{Error, WriteError};
+use crate::ledger::Ledger;
+use crate::reader::Reader;
+use async_trait::async_trait;
+use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::feed::FeedNotice;
+use holon_domain::{AgentId, Timestamp};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::broadcast;
+
+/// What is done inside one transaction. May be run again, so it has no side effect but through its ledger.
+pub type Job = Box<dyn FnMut(&mut dyn Ledger) -> Result<(), Error> + Send>;
+
+/// The database, as the shell sees it.
+#[async_trait]
+pub trait Store: std::fmt::Debug + Send + Sync {
+    /// Runs a job inside the next commit and answers once it holds. `bytes` is the size of its input, which bounds
+    /// a batch. See [`commit`] for a job with a value.
+    async fn commit(&self, bytes: usize, job: Job) -> Result<(), WriteError>;
+
+    /// A page of what is due by `until`, earliest first.
+    async fn due(
+        &self,
+        until: Timestamp,
+        after: Option<DueCursor>,
+        limit: usize,
+    ) -> Result<DuePage, Error>;
+
+    /// A page of the agents boot must look at, by name.
+    async fn agents_to_recover(
+        &self,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error>;
+
+    /// A page of an agent's open effects behind the one numbered `after`, in the order they were opened.
+    async fn open_effects(
+        &self,
+        agent_id: &AgentId,
+        after: EffectId,
+        limit: usize,
+    ) -> Result<Vec<EffectRecord>, Error>;
+
+    /// Removes at most `limit` rows of an agent, its own row last. Called again until `Done`.
+    async fn remove_agent_rows(
+        &self,
+        agent_id: &AgentId,
+        limit: u64,
+    ) -> Result<Removal, WriteError>;
+
+    /// Removes the oldest events of the largest holders while the host holds more than `budget_bytes`, a bounded
+    /// number; answers how many went.
+    async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError>;
+
+    /// News after each commit: one notice per agent with new events.
+    fn subscribe(&self) -> broadcast::Receiver<FeedNotice>;
+
+    /// How many commits changed something since the store was opened.
+    fn commits(&self) -> u64;
+
+    /// Accepts nothing more, writes what waits, notes a clean exit and closes. A second call does nothing.
+    async fn close(&self) -> Result<(), Error>;
+}
+
+/// Runs a job with a value inside the next commit.
+///
+/// # Errors
+/// What the commit came to; see [`WriteError`].
+pub async fn commit<T: Send + 'static>(
+    store: &dyn Store,
+    bytes: usize,
+    mut job: impl FnMut(&mut dyn Ledger) -> Result<T, Error> + Send + 'static,
+) -> Result<T, WriteError> {
+    let value = Arc::new(Mutex::new(None));
+    let kept = Arc::clone(&value);
+    let job: Job = Box::new(move |ledger| {
+        let done = job(ledger)?;
+        *lock(&kept) = Some(done);
+        Ok(())
+    });
+    store.commit(bytes, job).await?;
+    lock(&value).take().ok_or(WriteError::CommitUnknown)
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A store without a thread: a commit is made where it is asked for, and every call is done when it returns.
+#[derive(Debug)]
+pub struct Inline(Mutex<Db>);
+
+impl Inline {
+    /// A store on this database.
+    #[must_use]
+    pub const fn new(db: Db) -> Self {
+        Self(Mutex::new(db))
+    }
+
+    /// The database itself: to read, to take an image, to look at what is outstanding.
+    pub fn db(&self) -> MutexGuard<'_, Db> {
+        lock(&self.0)
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        read(&self.db().reader())
+    }
+}
+
+#[async_trait]
+impl Store for Inline {
+    async fn commit(&self, _bytes: usize, mut job: Job) -> Result<(), WriteError> {
+        self.db().write(|tx| job(tx))
+    }
+
+    async fn due(
+        &self,
+        until: Timestamp,
+        after: Option<DueCursor>,
+        limit: usize,
+    ) -> Result<DuePage, Error> {
+        self.read(|reader| reader.due(until, after, limit))
+    }
+
+    async fn agents_to_recover(
+        &self,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error> {
+        self.read(|reader| reader.agents_to_recover(after.as_ref(), limit))
+    }
+
+    async fn open_effects(
+        &self,
+        agent_id: &AgentId,
+        after: EffectId,
+        limit: usize,
+    ) -> Result<Vec<EffectRecord>, Error> {
+        self.read(|reader| reader.open_effects(agent_id, after, limit))
+    }
+
+    async fn remove_agent_rows(
+        &self,
+        agent_id: &AgentId,
+        limit: u64,
+    ) -> Result<Removal, WriteError> {
+        self.db().write(|tx| tx.remove_rows_of(agent_id, limit))
+    }
+
+    async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError> {
+        self.db().write(|tx| tx.trim_to(budget_bytes))
+    }
+
+    fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
+        self.db().subscribe()
+    }
+
+    fn commits(&self) -> u64 {
+        self.db().commits()
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
