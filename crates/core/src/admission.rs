@@ -5,14 +5,16 @@
 
 use crate::draft::Draft;
 use crate::ingress::Ingress;
+use crate::input::HostFacts;
 use crate::rejection::Rejection;
-use holon_domain::agent::Lifecycle;
+use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::BriefAttachment;
 use holon_domain::event::{Event, MessageAdmitted};
 use holon_domain::message::{
     AdmissionContext, Body, MessageEnvelope, MessageKind, Origin, Priority,
 };
+use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::{MessageId, TaskId, WorkItemId, limits};
 use serde_json::Value;
@@ -27,21 +29,82 @@ const SOURCE_REF_KEYS: [&str; 5] = [
     "task_result_id",
 ];
 
-/// What can be said of a message before its agent is known: its size, its words, its provenance.
+/// Refuses a message that no agent would admit, by its provenance and its size. Needs no agent.
 ///
 /// # Errors
 /// Why no agent would admit it.
 pub fn judge(ingress: &Ingress) -> Result<(), Rejection> {
-    check_shape(ingress)?;
-    check_provenance(ingress)
+    check_provenance(ingress)?;
+    check_shape(ingress)
+}
+
+/// Refuses work for an agent that is stopped or going.
+///
+/// # Errors
+/// Which of the two it is.
+pub fn judge_lifecycle(agent: &AgentRecord) -> Result<(), Rejection> {
+    match agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => Ok(()),
+        Lifecycle::Stopped => Err(Rejection::Stopped {
+            agent_id: agent.identity.agent_id.clone(),
+        }),
+        Lifecycle::Deleting => Err(Rejection::deleting(agent)),
+    }
+}
+
+/// The models that may be asked for a piece of work, in order of preference: the one its caller named and no other,
+/// or else the agent's own and the host's. Empty when nobody chose a model.
+#[must_use]
+pub fn models_for(
+    host: &HostFacts,
+    named: Option<&ModelRef>,
+    own: Option<&ModelRef>,
+) -> Vec<ModelRef> {
+    if let Some(named) = named {
+        return vec![named.clone()];
+    }
+    let first = host.models.first(own);
+    if first.is_none() {
+        return Vec::new();
+    }
+    let mut models = vec![first.clone()];
+    models.extend(host.models.after_first(own));
+    models
+}
+
+/// Refuses work that no model could do. `checks` holds what checking each of [`models_for`] gave, in that order; one
+/// that can be asked is enough, so checks after it may be left out.
+///
+/// # Errors
+/// When there is no model, or none that can be asked.
+pub fn judge_models(checks: &[Result<(), ModelFailure>]) -> Result<(), Rejection> {
+    let mut first_failure = None;
+    for check in checks {
+        match check {
+            Ok(()) => return Ok(()),
+            Err(failure) => first_failure = first_failure.or(Some(failure)),
+        }
+    }
+    Err(match first_failure {
+        Some(failure) => Rejection::ModelUnavailable {
+            reason: failure.message.clone(),
+        },
+        None => Rejection::NoModel,
+    })
 }
 
 /// Judges a message and, if it may enter, puts it into the queue.
 pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntry, Rejection> {
-    check_lifecycle(draft)?;
+    judge_lifecycle(&draft.agent)?;
     judge(&ingress)?;
+    let own = draft.agent.model_override.as_ref();
+    if draft.host.models.first(own).is_none() {
+        return Err(Rejection::NoModel);
+    }
     if draft.queue.pending >= limits::QUEUE_ENTRIES {
-        return Err(Rejection::QueueFull);
+        return Err(Rejection::QueueFull {
+            agent_id: draft.agent.identity.agent_id.clone(),
+        });
     }
     let authority = authority_of(&ingress);
     Ok(enqueue(draft, ingress, authority))
@@ -87,17 +150,12 @@ fn entry(
     entry
 }
 
-fn check_lifecycle(draft: &Draft<'_>) -> Result<(), Rejection> {
-    match draft.agent.lifecycle {
-        Lifecycle::Booting | Lifecycle::Runnable => Ok(()),
-        Lifecycle::Stopped => Err(Rejection::Stopped),
-        Lifecycle::Deleting => Err(Rejection::Deleting),
-    }
-}
-
 fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
     if !ingress.body.is_contentful() && ingress.kind == MessageKind::OperatorPrompt {
         return Err(Rejection::EmptyBody);
+    }
+    if ingress.max_rounds == Some(0) {
+        return Err(Rejection::NoRounds);
     }
     let body_bytes = match &ingress.body {
         Body::Text { text } => text.len(),
@@ -142,26 +200,55 @@ fn attachment_bytes(attachment: &BriefAttachment) -> usize {
 }
 
 /// Public ingress may not claim to be the operator or the runtime; only an operator's own prompt jumps the queue.
+///
+/// What the door refuses comes first: a caller that claims too much is told that, also when the claim contradicts
+/// itself.
 fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
+    let door = ingress.admission_context;
+    if !door_takes_origin(door, &ingress.origin) {
+        return Err(Rejection::OriginNotPublic);
+    }
+    if !door_takes(door, ingress.kind) {
+        return Err(Rejection::KindNotPublic);
+    }
     if !kind_fits_origin(ingress.kind, &ingress.origin) {
         return Err(Rejection::KindOriginMismatch);
-    }
-    if !door_takes(ingress.admission_context, ingress.kind) {
-        return Err(Rejection::KindNotPublic);
     }
     let trusted_prompt = ingress.kind == MessageKind::OperatorPrompt
         && authority_of(ingress) == AuthorityClass::OperatorInstruction;
     if ingress.priority == Priority::Interject && !trusted_prompt {
         return Err(Rejection::PriorityNotPublic);
     }
+    if is_public(door) && matches!(ingress.body, Body::Brief { .. }) {
+        return Err(Rejection::BodyNotPublic);
+    }
     Ok(())
+}
+
+/// Whether a door knows nothing about its callers.
+const fn is_public(door: AdmissionContext) -> bool {
+    matches!(door, AdmissionContext::PublicUnauthenticated)
+}
+
+/// Which origins a door lets its callers name. A public door takes only those that claim no authority.
+#[must_use]
+pub const fn door_takes_origin(door: AdmissionContext, origin: &Origin) -> bool {
+    match origin {
+        Origin::Channel { .. } | Origin::Webhook { .. } => true,
+        Origin::Operator { .. }
+        | Origin::Callback { .. }
+        | Origin::Timer { .. }
+        | Origin::System { .. }
+        | Origin::Task { .. } => !is_public(door),
+    }
 }
 
 /// Which kinds a door takes: the runtime's own come from the runtime alone, the operator's from doors that know it.
 #[must_use]
 pub const fn door_takes(door: AdmissionContext, kind: MessageKind) -> bool {
     match kind {
-        MessageKind::ChannelEvent | MessageKind::WebhookEvent | MessageKind::CallbackEvent => true,
+        MessageKind::ChannelEvent | MessageKind::WebhookEvent => true,
+        MessageKind::CallbackEvent => !is_public(door),
         MessageKind::OperatorPrompt | MessageKind::Control => match door {
             AdmissionContext::ControlAuthenticated
             | AdmissionContext::LocalProcess

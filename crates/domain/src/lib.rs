@@ -26,6 +26,7 @@ pub mod message;
 pub mod model;
 pub mod provider;
 pub mod queue;
+pub mod refusal;
 pub mod run;
 mod skip;
 pub mod summary;

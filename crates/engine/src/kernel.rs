@@ -51,8 +51,6 @@ pub struct Handled {
 pub enum Refusal {
     /// There is no such agent.
     NotFound,
-    /// The agent has no model to ask and the host has no default.
-    NoModel,
     /// A rule of the agent forbids it.
     Rejected(Rejection),
 }
@@ -108,10 +106,6 @@ impl Kernel {
             return Ok(Err(Refusal::NotFound));
         };
         let facts = self.facts.now();
-        let asks = facts.models.first(agent.model_override.as_ref());
-        if matches!(input, Input::Admit(_)) && asks.is_none() {
-            return Ok(Err(Refusal::NoModel));
-        }
         let mut view = view(tx, no, agent)?;
         add_named_tasks(tx, no, &mut view, &input)?;
         let first = match step(view, input, &facts, now, entropy) {

@@ -28,7 +28,9 @@ impl World {
         match self.send(id, input)? {
             Sent::Handled(_) | Sent::Died | Sent::Panicked => Ok(()),
             Sent::Unknown => self.clear_up(id),
-            Sent::Refused(Refusal::Rejected(Rejection::Deleting) | Refusal::NotFound) => Ok(()),
+            Sent::Refused(Refusal::Rejected(Rejection::Deleting { .. }) | Refusal::NotFound) => {
+                Ok(())
+            }
             Sent::Refused(refusal) => {
                 ensure(false, "controls are not refused", || format!("{refusal:?}"))
             }

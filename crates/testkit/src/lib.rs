@@ -9,6 +9,8 @@
 )]
 
 pub mod checker;
+#[cfg(feature = "engine")]
+pub mod engine;
 mod log;
 mod meeting;
 pub mod provider;
