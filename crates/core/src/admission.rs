@@ -3,6 +3,10 @@
 //! Authority follows from the ingress alone. Only runtime-owned ingress binds a work item or a task out of metadata;
 //! what anyone else writes there stays data. A stopped agent admits nothing.
 
+mod provenance;
+
+pub use provenance::{authority_of, door_takes, door_takes_origin, kind_fits_origin};
+
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::HostFacts;
@@ -11,9 +15,7 @@ use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::BriefAttachment;
 use holon_domain::event::{Event, MessageAdmitted};
-use holon_domain::message::{
-    AdmissionContext, Body, MessageEnvelope, MessageKind, Origin, Priority,
-};
+use holon_domain::message::{AdmissionContext, Body, MessageEnvelope, MessageKind, Origin};
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::{MessageId, TaskId, WorkItemId, limits};
@@ -34,7 +36,7 @@ const SOURCE_REF_KEYS: [&str; 5] = [
 /// # Errors
 /// Why no agent would admit it.
 pub fn judge(ingress: &Ingress) -> Result<(), Rejection> {
-    check_provenance(ingress)?;
+    provenance::check(ingress)?;
     check_shape(ingress)
 }
 
@@ -197,109 +199,6 @@ fn attachment_bytes(attachment: &BriefAttachment) -> usize {
         .as_ref()
         .map_or(0, |value| value.to_string().len());
     attachment.name.len() + attachment.uri.as_ref().map_or(0, String::len) + value
-}
-
-/// Public ingress may not claim to be the operator or the runtime; only an operator's own prompt jumps the queue.
-///
-/// What the door refuses comes first: a caller that claims too much is told that, also when the claim contradicts
-/// itself.
-fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
-    let door = ingress.admission_context;
-    if !door_takes_origin(door, &ingress.origin) {
-        return Err(Rejection::OriginNotPublic);
-    }
-    if !door_takes(door, ingress.kind) {
-        return Err(Rejection::KindNotPublic);
-    }
-    if !kind_fits_origin(ingress.kind, &ingress.origin) {
-        return Err(Rejection::KindOriginMismatch);
-    }
-    let trusted_prompt = ingress.kind == MessageKind::OperatorPrompt
-        && authority_of(ingress) == AuthorityClass::OperatorInstruction;
-    if ingress.priority == Priority::Interject && !trusted_prompt {
-        return Err(Rejection::PriorityNotPublic);
-    }
-    if is_public(door) && matches!(ingress.body, Body::Brief { .. }) {
-        return Err(Rejection::BodyNotPublic);
-    }
-    Ok(())
-}
-
-/// Whether a door knows nothing about its callers.
-const fn is_public(door: AdmissionContext) -> bool {
-    matches!(door, AdmissionContext::PublicUnauthenticated)
-}
-
-/// Which origins a door lets its callers name. A public door takes only those that claim no authority.
-#[must_use]
-pub const fn door_takes_origin(door: AdmissionContext, origin: &Origin) -> bool {
-    match origin {
-        Origin::Channel { .. } | Origin::Webhook { .. } => true,
-        Origin::Operator { .. }
-        | Origin::Callback { .. }
-        | Origin::Timer { .. }
-        | Origin::System { .. }
-        | Origin::Task { .. } => !is_public(door),
-    }
-}
-
-/// Which kinds a door takes: the runtime's own come from the runtime alone, the operator's from doors that know it.
-#[must_use]
-pub const fn door_takes(door: AdmissionContext, kind: MessageKind) -> bool {
-    match kind {
-        MessageKind::ChannelEvent | MessageKind::WebhookEvent => true,
-        MessageKind::CallbackEvent => !is_public(door),
-        MessageKind::OperatorPrompt | MessageKind::Control => match door {
-            AdmissionContext::ControlAuthenticated
-            | AdmissionContext::LocalProcess
-            | AdmissionContext::RuntimeOwned
-            | AdmissionContext::OperatorTransportAuthenticated => true,
-            AdmissionContext::PublicUnauthenticated
-            | AdmissionContext::ExternalTriggerCapability
-            | AdmissionContext::SignedIntegration => false,
-        },
-        MessageKind::TimerTick
-        | MessageKind::SystemTick
-        | MessageKind::TaskResult
-        | MessageKind::TaskStatus
-        | MessageKind::BriefAck
-        | MessageKind::BriefResult
-        | MessageKind::InternalFollowup => matches!(door, AdmissionContext::RuntimeOwned),
-    }
-}
-
-/// Which origins a kind may have.
-#[must_use]
-pub const fn kind_fits_origin(kind: MessageKind, origin: &Origin) -> bool {
-    match kind {
-        MessageKind::OperatorPrompt => matches!(origin, Origin::Operator { .. }),
-        MessageKind::ChannelEvent => matches!(origin, Origin::Channel { .. }),
-        MessageKind::WebhookEvent => matches!(origin, Origin::Webhook { .. }),
-        MessageKind::CallbackEvent => matches!(origin, Origin::Callback { .. }),
-        MessageKind::TimerTick => matches!(origin, Origin::Timer { .. }),
-        MessageKind::TaskResult | MessageKind::TaskStatus => matches!(origin, Origin::Task { .. }),
-        MessageKind::Control => matches!(origin, Origin::Operator { .. } | Origin::System { .. }),
-        MessageKind::SystemTick
-        | MessageKind::InternalFollowup
-        | MessageKind::BriefAck
-        | MessageKind::BriefResult => matches!(origin, Origin::System { .. }),
-    }
-}
-
-/// What the ingress is worth: the weaker of what the origin could be and what the door vouches for.
-#[must_use]
-pub fn authority_of(ingress: &Ingress) -> AuthorityClass {
-    let door = match ingress.admission_context {
-        AdmissionContext::ControlAuthenticated
-        | AdmissionContext::LocalProcess
-        | AdmissionContext::OperatorTransportAuthenticated => AuthorityClass::OperatorInstruction,
-        AdmissionContext::RuntimeOwned => AuthorityClass::RuntimeInstruction,
-        AdmissionContext::ExternalTriggerCapability | AdmissionContext::SignedIntegration => {
-            AuthorityClass::IntegrationSignal
-        }
-        AdmissionContext::PublicUnauthenticated => AuthorityClass::ExternalEvidence,
-    };
-    ingress.origin.ceiling().weaker(door)
 }
 
 fn normalise(

@@ -70,6 +70,72 @@ pub enum Rejection {
     BodyNotPublic,
 }
 
+const STOPPED: RefusalText = RefusalText::with_hint(
+    "agent_stopped",
+    "the agent is stopped: it starts nothing and admits nothing; what was queued before stays",
+    "start it with: holon agent start {agent_id}",
+);
+const DELETING: RefusalText = RefusalText::without_hint(
+    "agent_deleting",
+    "the agent is being removed and takes nothing more",
+    "wait until it is gone, then create it afresh",
+);
+const QUEUE_FULL: RefusalText = RefusalText::with_hint(
+    "queue_full",
+    "the agent's queue is at its limit",
+    "wait until the agent has worked some of it off, then try again",
+);
+const NO_MODEL: RefusalText = RefusalText::with_hint(
+    "no_model",
+    "neither the request, the agent nor the settings say which model to ask",
+    "choose one with --model PROVIDER/MODEL or HOLON_MODEL; without a key try: holon demo",
+);
+const MODEL_UNAVAILABLE: RefusalText = RefusalText::without_hint(
+    "model_unavailable",
+    "the model cannot be asked: unknown provider, no credential, or an unreadable script",
+    "the message says what is missing; `holon config doctor` shows all of it",
+);
+const EMPTY_BODY: RefusalText = RefusalText::without_hint(
+    "empty_message",
+    "an operator's prompt without words",
+    "say what the agent should do",
+);
+const TOO_LARGE: RefusalText = RefusalText::with_hint(
+    "too_large",
+    "the request body, the message body or its metadata is over its size limit",
+    "put large content into a file the agent can read and send its path",
+);
+const NO_ROUNDS: RefusalText = RefusalText::without_hint(
+    "invalid_max_turns",
+    "`max_turns` is 0, so the turn could not ask a model even once",
+    "give at least 1, or leave it out",
+);
+const KIND_ORIGIN_MISMATCH: RefusalText = RefusalText::with_hint(
+    "kind_origin_mismatch",
+    "the message names a kind that its origin cannot have",
+    "send channel_event with a channel origin, webhook_event with a webhook origin, or only one of the two",
+);
+const KIND_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
+    "kind_not_allowed",
+    "a kind of message that only the operator or the runtime may send",
+    "use channel_event or webhook_event; operators send to /control/agents/{id}/prompt",
+);
+const ORIGIN_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
+    "origin_not_accepted",
+    "the message claims an origin that this route does not vouch for",
+    "use a channel or a webhook origin; operators send to /control/agents/{id}/prompt",
+);
+const PRIORITY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
+    "priority_not_allowed",
+    "priority `interject` enters a running turn and belongs to operators",
+    "use next, normal or background here, or send it to /control/agents/{id}/prompt",
+);
+const BODY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
+    "body_not_allowed",
+    "a body of type `brief`, which only the runtime writes",
+    "send text or json",
+);
+
 impl Rejection {
     /// The refusal of an agent that is being removed.
     pub(crate) fn deleting(agent: &AgentRecord) -> Self {
@@ -82,71 +148,19 @@ impl Rejection {
     #[must_use]
     pub const fn text(&self) -> RefusalText {
         match self {
-            Self::Stopped { .. } => RefusalText::with_hint(
-                "agent_stopped",
-                "the agent is stopped: it starts nothing and admits nothing; what was queued before stays",
-                "start it with: holon agent start {agent_id}",
-            ),
-            Self::Deleting { .. } => RefusalText::without_hint(
-                "agent_deleting",
-                "the agent is being removed and takes nothing more",
-                "wait until it is gone, then create it afresh",
-            ),
-            Self::QueueFull { .. } => RefusalText::with_hint(
-                "queue_full",
-                "the agent's queue is at its limit",
-                "wait until the agent has worked some of it off, then try again",
-            ),
-            Self::NoModel => RefusalText::with_hint(
-                "no_model",
-                "neither the request, the agent nor the settings say which model to ask",
-                "choose one with --model PROVIDER/MODEL or HOLON_MODEL; without a key try: holon demo",
-            ),
-            Self::ModelUnavailable { .. } => RefusalText::without_hint(
-                "model_unavailable",
-                "the model cannot be asked: unknown provider, no credential, or an unreadable script",
-                "the message says what is missing; `holon config doctor` shows all of it",
-            ),
-            Self::EmptyBody => RefusalText::without_hint(
-                "empty_message",
-                "an operator's prompt without words",
-                "say what the agent should do",
-            ),
-            Self::TooLarge { .. } => RefusalText::with_hint(
-                "too_large",
-                "the request body, the message body or its metadata is over its size limit",
-                "put large content into a file the agent can read and send its path",
-            ),
-            Self::NoRounds => RefusalText::without_hint(
-                "invalid_max_turns",
-                "`max_turns` is 0, so the turn could not ask a model even once",
-                "give at least 1, or leave it out",
-            ),
-            Self::KindOriginMismatch => RefusalText::with_hint(
-                "kind_origin_mismatch",
-                "the message names a kind that its origin cannot have",
-                "send channel_event with a channel origin, webhook_event with a webhook origin, or only one of the two",
-            ),
-            Self::KindNotPublic => RefusalText::with_hint(
-                "kind_not_allowed",
-                "a kind of message that only the operator or the runtime may send",
-                "use channel_event or webhook_event; operators send to /control/agents/{id}/prompt",
-            ),
-            Self::OriginNotPublic => RefusalText::with_hint(
-                "origin_not_accepted",
-                "the message claims an origin that this route does not vouch for",
-                "use a channel or a webhook origin; operators send to /control/agents/{id}/prompt",
-            ),
-            Self::PriorityNotPublic => RefusalText::with_hint(
-                "priority_not_allowed",
-                "priority `interject` enters a running turn and belongs to operators",
-                "use next, normal or background here, or send it to /control/agents/{id}/prompt",
-            ),
-            Self::BodyNotPublic => RefusalText::with_hint(
-                "body_not_allowed",
-                "a body of type `brief`, which only the runtime writes",
-                "send text or json",
-            ),
+            Self::Stopped { .. } => STOPPED,
+            Self::Deleting { .. } => DELETING,
+            Self::QueueFull { .. } => QUEUE_FULL,
+            Self::NoModel => NO_MODEL,
+            Self::ModelUnavailable { .. } => MODEL_UNAVAILABLE,
+            Self::EmptyBody => EMPTY_BODY,
+            Self::TooLarge { .. } => TOO_LARGE,
+            Self::NoRounds => NO_ROUNDS,
+            Self::KindOriginMismatch => KIND_ORIGIN_MISMATCH,
+            Self::KindNotPublic => KIND_NOT_PUBLIC,
+            Self::OriginNotPublic => ORIGIN_NOT_PUBLIC,
+            Self::PriorityNotPublic => PRIORITY_NOT_PUBLIC,
+            Self::BodyNotPublic => BODY_NOT_PUBLIC,
         }
     }
 

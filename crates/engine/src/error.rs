@@ -106,7 +106,7 @@ impl Error {
             ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",
-                "events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
+                "some of the events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
                 "read /status afresh, then continue with after_seq={after_seq}",
             ),
             Self::Overloaded => RefusalText::with_hint(
@@ -132,12 +132,12 @@ impl Error {
             Self::Storage { .. } => RefusalText::without_hint(
                 "storage_failed",
                 "the database gave an error",
-                "check the disk; `run/daemon.log` under the home has the details",
+                "check the disk; the host's log on its standard error has the details",
             ),
             Self::Internal { .. } => RefusalText::without_hint(
                 "internal",
                 "the runtime broke one of its own rules; the other agents go on",
-                "look at the agent's status before you try again, and report it with `run/daemon.log`",
+                "look at the agent's status before you try again, and report it with the host's log",
             ),
         }
     }

@@ -28,7 +28,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     async fn from_request(request: Request, _state: &S) -> Result<Self, Refusal> {
         let bytes = read(request).await?;
         if bytes.is_empty() {
-            return Err(RequestFault::MissingBody.refuse("this request needs a JSON body"));
+            return Err(RequestFault::MISSING_BODY.refuse("this request needs a JSON body"));
         }
         parse(&bytes).map(Self)
     }
@@ -50,8 +50,8 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJ
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| {
         let fault = match error.classify() {
-            Category::Data => RequestFault::Request,
-            Category::Io | Category::Syntax | Category::Eof => RequestFault::Json,
+            Category::Data => RequestFault::REQUEST,
+            Category::Io | Category::Syntax | Category::Eof => RequestFault::JSON,
         };
         fault
             .refuse(format!("the body cannot be read: {error}"))
@@ -82,7 +82,7 @@ async fn collect(body: Body) -> Result<BytesMut, Refusal> {
     let mut seen: usize = 0;
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| {
-            RequestFault::BodyBroken.refuse(format!("the body broke off: {error}"))
+            RequestFault::BODY_BROKEN.refuse(format!("the body broke off: {error}"))
         })?;
         seen = seen.saturating_add(chunk.len());
         if seen > DISCARDED_BYTES {
@@ -112,5 +112,5 @@ fn too_large(bytes: usize) -> Refusal {
 }
 
 fn too_slow() -> Refusal {
-    RequestFault::BodyTimeout.refuse("the body did not arrive in time")
+    RequestFault::BODY_TIMEOUT.refuse("the body did not arrive in time")
 }

@@ -37,7 +37,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Refusal> {
         Query::try_from_uri(&parts.uri)
             .map(|Query(params)| Self(params))
-            .map_err(|error| RequestFault::Query.refuse(error.body_text()))
+            .map_err(|error| RequestFault::QUERY.refuse(error.body_text()))
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn limit(asked: Option<u64>, default: u64, max: u64) -> Result<u64, R
         Some(limit) if (1..=max).contains(&limit) => Ok(limit),
         Some(limit) => {
             let message = format!("limit {limit} is not between 1 and {max}");
-            Err(RequestFault::Limit.refuse(message))
+            Err(RequestFault::LIMIT.refuse(message))
         }
     }
 }

@@ -60,7 +60,7 @@ impl Gate {
             }
         };
         if caller == Caller::Stranger && !PUBLIC.contains(&request.uri().path()) {
-            return Err(RequestFault::Unauthorized.refuse("this needs the control token"));
+            return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
         }
         check_content_type(request.method(), headers, payload_of(request))?;
         Ok(caller)
@@ -77,7 +77,7 @@ impl Gate {
         if allowed {
             return Ok(());
         }
-        Err(RequestFault::HostNotAllowed.refuse("this host name is not served here"))
+        Err(RequestFault::HOST_NOT_ALLOWED.refuse("this host name is not served here"))
     }
 
     fn recognise(&self, headers: &HeaderMap) -> Caller {
@@ -121,7 +121,7 @@ fn refuse_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     if !headers.contains_key(ORIGIN) {
         return Ok(());
     }
-    Err(RequestFault::OriginNotAllowed.refuse("requests from web pages are not served"))
+    Err(RequestFault::ORIGIN_NOT_ALLOWED.refuse("requests from web pages are not served"))
 }
 
 fn payload_of(request: &Request) -> Payload {
@@ -151,7 +151,7 @@ fn check_content_type(
     if acceptable {
         return Ok(());
     }
-    Err(RequestFault::MediaType.refuse("the body must be JSON"))
+    Err(RequestFault::MEDIA_TYPE.refuse("the body must be JSON"))
 }
 
 fn is_json(content_type: &str) -> bool {

@@ -110,11 +110,11 @@ fn mount<S: Clone + Send + Sync + 'static>(routes: Vec<Route<S>>) -> Router<S> {
 }
 
 async fn not_found() -> Refusal {
-    RequestFault::UnknownRoute.refuse("there is no such route")
+    RequestFault::UNKNOWN_ROUTE.refuse("there is no such route")
 }
 
 async fn wrong_method(method: Method) -> Refusal {
-    RequestFault::Method.refuse(format!("{method} is not possible here"))
+    RequestFault::METHOD.refuse(format!("{method} is not possible here"))
 }
 
 /// The outermost layer: a fault in one handler is one bad answer, and no answer is kept by a cache.

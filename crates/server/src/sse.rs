@@ -93,13 +93,13 @@ async fn start(reads: &Reads, request: &StreamRequest) -> Result<u64, Refusal> {
 }
 
 fn too_many() -> Refusal {
-    RequestFault::TooManyStreams.refuse("too many event streams are open")
+    RequestFault::TOO_MANY_STREAMS.refuse("too many event streams are open")
 }
 
 /// A cursor nobody was given here: waiting for it would be waiting in silence.
 fn ahead(cursor: u64, newest: u64) -> Refusal {
     let message = format!("there is no event {cursor} yet; the newest is {newest}");
-    RequestFault::CursorAhead
+    RequestFault::CURSOR_AHEAD
         .refuse(message)
         .with("newest_seq", newest)
 }

@@ -23,8 +23,8 @@ pub struct RefusalEntry {
 pub fn refusals() -> Vec<RefusalEntry> {
     let agent_id = AgentId::parse("main").expect("it keeps every rule of a name");
     let faults = RequestFault::ALL.into_iter().map(|fault| RefusalEntry {
-        status: fault.status().as_u16(),
-        text: fault.text(),
+        status: fault.status.as_u16(),
+        text: fault.text,
     });
     let errors = Error::examples(&agent_id)
         .into_iter()

@@ -21,7 +21,7 @@ pub(crate) async fn create(
     OptionalJson(request): OptionalJson<CreateAgentRequest>,
 ) -> Result<Json<AgentIdentity>, Refusal> {
     if request.template.is_some() {
-        return Err(RequestFault::Template.refuse("templates are not available yet"));
+        return Err(RequestFault::TEMPLATE.refuse("templates are not available yet"));
     }
     let request = CreateAgent {
         agent_id: chosen(&agent_id)?,
@@ -52,7 +52,7 @@ pub(super) fn chosen(agent_id: &AgentId) -> Result<AgentId, Refusal> {
 
 /// A model as it was named.
 pub(super) fn model(text: &str) -> Result<ModelRef, Refusal> {
-    ModelRef::parse(text).map_err(|error| RequestFault::ModelRef.refuse(error.to_string()))
+    ModelRef::parse(text).map_err(|error| RequestFault::MODEL_REF.refuse(error.to_string()))
 }
 
 /// A workspace as it was named. Whether it can be used is for the engine to say.

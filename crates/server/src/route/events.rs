@@ -95,5 +95,5 @@ fn cursor(after_seq: Option<u64>, headers: &HeaderMap) -> Result<Option<u64>, Re
         .ok()
         .and_then(|text| text.trim().parse().ok());
     seq.map(Some)
-        .ok_or_else(|| RequestFault::Cursor.refuse("Last-Event-ID is not a number"))
+        .ok_or_else(|| RequestFault::CURSOR.refuse("Last-Event-ID is not a number"))
 }

@@ -76,7 +76,7 @@ fn prompt_ingress(request: PromptRequest) -> Ingress {
 fn public_ingress(request: EnqueueRequest) -> Result<Ingress, Refusal> {
     if let Some(field) = request.claimed_authority() {
         let message = format!("the field {field:?} is not accepted");
-        return Err(RequestFault::ClaimedAuthority.refuse(message));
+        return Err(RequestFault::CLAIMED_AUTHORITY.refuse(message));
     }
     let (kind, origin) = source(request.kind, request.origin);
     Ok(Ingress {
@@ -127,10 +127,10 @@ fn body(
         (None, Some(text), None) => Ok(Body::Text { text }),
         (None, None, Some(value)) => Ok(Body::Json { value }),
         (None, None, None) => {
-            Err(RequestFault::NoContent.refuse("there is nothing in the message"))
+            Err(RequestFault::NO_CONTENT.refuse("there is nothing in the message"))
         }
         (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
-            Err(RequestFault::SeveralContents.refuse("the message has more than one content"))
+            Err(RequestFault::SEVERAL_CONTENTS.refuse("the message has more than one content"))
         }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) async fn run(
 fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
     let agent_id = match (request.agent_id, request.create_agent) {
         (None, true) => {
-            return Err(RequestFault::Request
+            return Err(RequestFault::REQUEST
                 .refuse("create_agent needs an agent_id")
                 .hint("name the agent, or leave create_agent out for a temporary one"));
         }

@@ -89,7 +89,7 @@ pub(crate) async fn reload(
 ) -> Result<Json<ReloadResponse>, Refusal> {
     match state.manage.reload().await {
         Ok(done) => Ok(Json(done)),
-        Err(reason) => Err(RequestFault::Settings.refuse(reason)),
+        Err(reason) => Err(RequestFault::SETTINGS.refuse(reason)),
     }
 }
 

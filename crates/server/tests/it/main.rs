@@ -5,6 +5,7 @@
 mod gate;
 mod host;
 mod limits;
+mod reference;
 mod refusals;
 mod routes;
 mod streams;
