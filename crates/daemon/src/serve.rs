@@ -54,7 +54,8 @@ pub async fn serve(
     let setup = Arc::new(HostSetup::new(
         settings.clone(),
         reread,
-        (Arc::clone(&host), live),
+        Arc::clone(&host),
+        live,
     ));
     let server = holon_server::serve(
         ServerConfig {

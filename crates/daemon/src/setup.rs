@@ -75,11 +75,7 @@ fn changes(before: &Settings, now: &Settings) -> (Vec<String>, Vec<String>) {
 
 impl HostSetup {
     /// The setup of a host that runs with these settings.
-    pub(crate) fn new(
-        settings: Settings,
-        reread: Reread,
-        (host, live): (Arc<Host>, Live),
-    ) -> Self {
+    pub(crate) fn new(settings: Settings, reread: Reread, host: Arc<Host>, live: Live) -> Self {
         Self {
             settings: RwLock::new(Arc::new(settings)),
             reread,
