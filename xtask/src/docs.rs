@@ -1,11 +1,12 @@
 //! The reference pages, made from code so that they cannot be wrong about it.
 //!
-//! Each page has one generator; `cargo xtask docs` writes them all. `cargo xtask tidy` refuses stale ones,
-//! except the page of commands, which needs the built program and is checked after the tests.
+//! Each page has one generator; `cargo xtask docs` writes them all. `cargo xtask tidy` refuses stale ones, except the
+//! pages of commands and of refusals: they need a build, so they are checked after the tests.
 
 mod cli;
 mod events;
 mod limits;
+mod refusals;
 mod rust;
 mod settings;
 mod tools;
@@ -13,9 +14,11 @@ mod tools;
 use crate::Failure;
 use crate::repo::{Generated, Repo};
 
-/// The page of commands, if the program has any.
-pub(crate) fn commands(repo: &Repo) -> Result<Option<Generated>, Failure> {
-    cli::generate(repo)
+/// The pages that need a build: refusals, and commands if the program has any.
+pub(crate) fn built_pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
+    let mut pages = vec![refusals::generate(repo)?];
+    pages.extend(cli::generate(repo)?);
+    Ok(pages)
 }
 
 /// Every page that can be made from the sources.

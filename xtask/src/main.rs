@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 /// What people read when they ask, or when they ask for something else.
 const USAGE: &str = "\
-cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, commands page, simulation
+cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, simulation
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
 cargo xtask bench   what the runtime costs, as JSON; name rows to measure only those
 cargo xtask docs    write docs/reference afresh
@@ -68,8 +68,7 @@ fn report(findings: &[Finding]) -> ExitCode {
 /// The pages made from sources first, so that they are written even while the program does not build.
 fn write_pages(repo: &Repo) -> Result<ExitCode, Failure> {
     write_all(repo, &docs::pages(repo)?)?;
-    let commands: Vec<Generated> = docs::commands(repo)?.into_iter().collect();
-    write_all(repo, &commands)
+    write_all(repo, &docs::built_pages(repo)?)
 }
 
 /// Writes generated files, those that differ.

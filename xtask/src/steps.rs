@@ -40,7 +40,7 @@ pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
         timed("tests", || tests(repo)),
         timed("doctests", || doctests(repo)),
         timed("rustdoc", || rustdoc(repo)),
-        timed("commands page", || commands_page(repo)),
+        timed("built pages", || built_pages(repo)),
         timed("simulation", || simulation(repo)),
     ];
     println!("\n{:<14} {:<8} seconds", "step", "outcome");
@@ -190,11 +190,8 @@ fn rustdoc(repo: &Repo) -> Result<Outcome, Failure> {
     run(repo, command)
 }
 
-fn commands_page(repo: &Repo) -> Result<Outcome, Failure> {
-    let Some(page) = docs::commands(repo)? else {
-        return Ok(Outcome::Absent);
-    };
-    let findings = tidy::stale(repo, vec![page], "cargo xtask docs");
+fn built_pages(repo: &Repo) -> Result<Outcome, Failure> {
+    let findings = tidy::stale(repo, docs::built_pages(repo)?, "cargo xtask docs");
     Ok(passed(report(&findings) == ExitCode::SUCCESS))
 }
 

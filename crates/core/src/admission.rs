@@ -3,16 +3,20 @@
 //! Authority follows from the ingress alone. Only runtime-owned ingress binds a work item or a task out of metadata;
 //! what anyone else writes there stays data. A stopped agent admits nothing.
 
+mod provenance;
+
+pub use provenance::{authority_of, door_takes, door_takes_origin, kind_fits_origin};
+
 use crate::draft::Draft;
 use crate::ingress::Ingress;
+use crate::input::HostFacts;
 use crate::rejection::Rejection;
-use holon_domain::agent::Lifecycle;
+use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::BriefAttachment;
 use holon_domain::event::{Event, MessageAdmitted};
-use holon_domain::message::{
-    AdmissionContext, Body, Cause, MessageEnvelope, MessageKind, Origin, Priority,
-};
+use holon_domain::message::{AdmissionContext, Body, Cause, MessageEnvelope, MessageKind, Origin};
+use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::{MessageId, TaskId, WorkItemId, limits};
 use serde_json::Value;
@@ -44,13 +48,68 @@ impl Provenance {
     }
 }
 
-/// What can be said of a message before its agent is known: its size, its words, its provenance.
+/// Refuses a message that no agent would admit, by its provenance and its size. Needs no agent.
 ///
 /// # Errors
 /// Why no agent would admit it.
 pub fn judge(ingress: &Ingress) -> Result<(), Rejection> {
-    check_shape(ingress)?;
-    check_provenance(ingress)
+    provenance::check(ingress)?;
+    check_shape(ingress)
+}
+
+/// Refuses work for an agent that is stopped or going.
+///
+/// # Errors
+/// Which of the two it is.
+pub fn judge_lifecycle(agent: &AgentRecord) -> Result<(), Rejection> {
+    match agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => Ok(()),
+        Lifecycle::Stopped => Err(Rejection::Stopped {
+            agent_id: agent.identity.agent_id.clone(),
+        }),
+        Lifecycle::Deleting => Err(Rejection::deleting(agent)),
+    }
+}
+
+/// The models that may be asked for a piece of work, in order of preference: the one its caller named and no other,
+/// or else the agent's own and the host's. Empty when nobody chose a model.
+#[must_use]
+pub fn models_for(
+    host: &HostFacts,
+    named: Option<&ModelRef>,
+    own: Option<&ModelRef>,
+) -> Vec<ModelRef> {
+    if let Some(named) = named {
+        return vec![named.clone()];
+    }
+    let first = host.models.first(own);
+    if first.is_none() {
+        return Vec::new();
+    }
+    let mut models = vec![first.clone()];
+    models.extend(host.models.after_first(own));
+    models
+}
+
+/// Refuses work that no model could do. `checks` holds what checking each of [`models_for`] gave, in that order; one
+/// that can be asked is enough, so checks after it may be left out.
+///
+/// # Errors
+/// When there is no model, or none that can be asked.
+pub fn judge_models(checks: &[Result<(), ModelFailure>]) -> Result<(), Rejection> {
+    let mut first_failure = None;
+    for check in checks {
+        match check {
+            Ok(()) => return Ok(()),
+            Err(failure) => first_failure = first_failure.or(Some(failure)),
+        }
+    }
+    Err(match first_failure {
+        Some(failure) => Rejection::ModelUnavailable {
+            reason: failure.message.clone(),
+        },
+        None => Rejection::NoModel,
+    })
 }
 
 /// Judges a message and, if it may enter, puts it into the queue.
@@ -62,9 +121,20 @@ pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntr
     admit_as(draft, ingress, provenance)
 }
 
+/// An agent that has nobody to ask could never answer.
+fn check_model(draft: &Draft<'_>) -> Result<(), Rejection> {
+    let own = draft.agent.model_override.as_ref();
+    if draft.host.models.first(own).is_none() {
+        return Err(Rejection::NoModel);
+    }
+    Ok(())
+}
+
 fn check_room(draft: &Draft<'_>) -> Result<(), Rejection> {
     if draft.queue.pending >= limits::QUEUE_ENTRIES {
-        return Err(Rejection::QueueFull);
+        return Err(Rejection::QueueFull {
+            agent_id: draft.agent.identity.agent_id.clone(),
+        });
     }
     Ok(())
 }
@@ -75,8 +145,9 @@ pub(crate) fn admit_as(
     ingress: Ingress,
     provenance: Provenance,
 ) -> Result<QueueEntry, Rejection> {
-    check_lifecycle(draft)?;
+    judge_lifecycle(&draft.agent)?;
     judge(&ingress)?;
+    check_model(draft)?;
     check_room(draft)?;
     Ok(enqueue(draft, ingress, provenance))
 }
@@ -117,17 +188,12 @@ fn entry(
     entry
 }
 
-fn check_lifecycle(draft: &Draft<'_>) -> Result<(), Rejection> {
-    match draft.agent.lifecycle {
-        Lifecycle::Booting | Lifecycle::Runnable => Ok(()),
-        Lifecycle::Stopped => Err(Rejection::Stopped),
-        Lifecycle::Deleting => Err(Rejection::Deleting),
-    }
-}
-
 fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
     if !ingress.body.is_contentful() && ingress.kind == MessageKind::OperatorPrompt {
         return Err(Rejection::EmptyBody);
+    }
+    if ingress.max_rounds == Some(0) {
+        return Err(Rejection::NoRounds);
     }
     let body_bytes = match &ingress.body {
         Body::Text { text } => text.len(),
@@ -169,80 +235,6 @@ fn attachment_bytes(attachment: &BriefAttachment) -> usize {
         .as_ref()
         .map_or(0, |value| value.to_string().len());
     attachment.name.len() + attachment.uri.as_ref().map_or(0, String::len) + value
-}
-
-/// Public ingress may not claim to be the operator or the runtime; only an operator's own prompt jumps the queue.
-fn check_provenance(ingress: &Ingress) -> Result<(), Rejection> {
-    if !kind_fits_origin(ingress.kind, &ingress.origin) {
-        return Err(Rejection::KindOriginMismatch);
-    }
-    if !door_takes(ingress.admission_context, ingress.kind) {
-        return Err(Rejection::KindNotPublic);
-    }
-    let trusted_prompt = ingress.kind == MessageKind::OperatorPrompt
-        && authority_of(ingress) == AuthorityClass::OperatorInstruction;
-    if ingress.priority == Priority::Interject && !trusted_prompt {
-        return Err(Rejection::PriorityNotPublic);
-    }
-    Ok(())
-}
-
-/// Which kinds a door takes: the runtime's own come from the runtime alone, the operator's from doors that know it.
-#[must_use]
-pub const fn door_takes(door: AdmissionContext, kind: MessageKind) -> bool {
-    match kind {
-        MessageKind::ChannelEvent | MessageKind::WebhookEvent | MessageKind::CallbackEvent => true,
-        MessageKind::OperatorPrompt | MessageKind::Control => match door {
-            AdmissionContext::ControlAuthenticated
-            | AdmissionContext::LocalProcess
-            | AdmissionContext::RuntimeOwned
-            | AdmissionContext::OperatorTransportAuthenticated => true,
-            AdmissionContext::PublicUnauthenticated
-            | AdmissionContext::ExternalTriggerCapability
-            | AdmissionContext::SignedIntegration => false,
-        },
-        MessageKind::TimerTick
-        | MessageKind::SystemTick
-        | MessageKind::TaskResult
-        | MessageKind::TaskStatus
-        | MessageKind::BriefAck
-        | MessageKind::BriefResult
-        | MessageKind::InternalFollowup => matches!(door, AdmissionContext::RuntimeOwned),
-    }
-}
-
-/// Which origins a kind may have.
-#[must_use]
-pub const fn kind_fits_origin(kind: MessageKind, origin: &Origin) -> bool {
-    match kind {
-        MessageKind::OperatorPrompt => matches!(origin, Origin::Operator { .. }),
-        MessageKind::ChannelEvent => matches!(origin, Origin::Channel { .. }),
-        MessageKind::WebhookEvent => matches!(origin, Origin::Webhook { .. }),
-        MessageKind::CallbackEvent => matches!(origin, Origin::Callback { .. }),
-        MessageKind::TimerTick => matches!(origin, Origin::Timer { .. }),
-        MessageKind::TaskResult | MessageKind::TaskStatus => matches!(origin, Origin::Task { .. }),
-        MessageKind::Control => matches!(origin, Origin::Operator { .. } | Origin::System { .. }),
-        MessageKind::SystemTick
-        | MessageKind::InternalFollowup
-        | MessageKind::BriefAck
-        | MessageKind::BriefResult => matches!(origin, Origin::System { .. }),
-    }
-}
-
-/// What the ingress is worth: the weaker of what the origin could be and what the door vouches for.
-#[must_use]
-pub fn authority_of(ingress: &Ingress) -> AuthorityClass {
-    let door = match ingress.admission_context {
-        AdmissionContext::ControlAuthenticated
-        | AdmissionContext::LocalProcess
-        | AdmissionContext::OperatorTransportAuthenticated => AuthorityClass::OperatorInstruction,
-        AdmissionContext::RuntimeOwned => AuthorityClass::RuntimeInstruction,
-        AdmissionContext::ExternalTriggerCapability | AdmissionContext::SignedIntegration => {
-            AuthorityClass::IntegrationSignal
-        }
-        AdmissionContext::PublicUnauthenticated => AuthorityClass::ExternalEvidence,
-    };
-    ingress.origin.ceiling().weaker(door)
 }
 
 fn normalise(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) -> MessageEnvelope {

@@ -1,37 +1,39 @@
-//! A message at the door, as whoever brings it describes it. What becomes of it is `admission`'s to say.
+//! A message as its route or subsystem hands it in. Whether it is admitted, and with what authority, `admission` decides.
 
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
 use serde_json::Value;
 
-/// A message at the door, before admission has judged it.
+/// A message before admission. Kind, origin and priority are claims; surface and context are facts about the route it
+/// came in by, and the route sets them.
 #[derive(Debug, Clone)]
 pub struct Ingress {
-    /// What it represents.
+    /// What the sender says it is.
     pub kind: MessageKind,
-    /// Where it came from.
+    /// Where the sender says it comes from; must fit the kind.
     pub origin: Origin,
-    /// Its band.
+    /// Its band in the queue; `interject` is refused for anything but an operator's prompt.
     pub priority: Priority,
-    /// The payload.
+    /// The payload, at most `limits::MESSAGE_BODY_BYTES`.
     pub body: Body,
-    /// Whatever else came with it.
+    /// Data of the sender's own, at most `limits::MESSAGE_METADATA_BYTES`. Binds work items and tasks only for ingress of
+    /// the runtime.
     pub metadata: Option<Value>,
-    /// Through which door.
+    /// The route or subsystem it came in by.
     pub delivery_surface: DeliverySurface,
-    /// With which credentials.
+    /// How far that route vouches for its caller; the ceiling of the message's authority.
     pub admission_context: AdmissionContext,
-    /// Correlation.
+    /// Caller-supplied id that links related messages; copied unchanged, never interpreted.
     pub correlation_id: Option<String>,
-    /// Causation.
+    /// Caller-supplied id of what caused it; copied unchanged, never interpreted.
     pub causation_id: Option<String>,
-    /// The most rounds its turn may take.
+    /// The most model rounds its turn may take, at least 1; none leaves it to the limits.
     pub max_rounds: Option<u32>,
 }
 
 impl Ingress {
-    /// An operator's prompt through the given door.
+    /// An operator's prompt by the given route.
     #[must_use]
     pub fn operator_prompt(
         text: String,

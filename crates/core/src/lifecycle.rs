@@ -89,7 +89,7 @@ pub(crate) fn configure(
     model: Option<ModelChoice>,
 ) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
-        Lifecycle::Deleting => return Err(Rejection::Deleting),
+        Lifecycle::Deleting => return Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(workspace) = workspace.filter(|workspace| *workspace != draft.agent.workspace) {
@@ -140,7 +140,7 @@ fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
 pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => Ok(Reply::Unchanged),
-        Lifecycle::Deleting => Err(Rejection::Deleting),
+        Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Stopped => {
             // Making a home that exists is harmless, and one that could not be made is tried again.
             draft.apply_control("start", Lifecycle::Booting, None);
@@ -153,7 +153,7 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
         Lifecycle::Stopped => Ok(Reply::Unchanged),
-        Lifecycle::Deleting => Err(Rejection::Deleting),
+        Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Booting | Lifecycle::Runnable => {
             let aborted = release_all(
                 draft,

@@ -1,44 +1,259 @@
-//! Refusals: why nothing follows from an input, each cause by name.
+//! Refusals of an input: each variant with its message, its stable code, its meaning and the next step.
+//!
+//! This is the only place that words a refusal of the core. The engine and the server pass it on as it is; the server
+//! adds the HTTP status.
 
-/// Why an input was refused. Nothing follows from a refused input.
+use holon_domain::AgentId;
+use holon_domain::agent::AgentRecord;
+use holon_domain::refusal::RefusalText;
+
+/// Why an input was refused. A refused input changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// The agent is stopped.
-    #[error("the agent is stopped")]
-    Stopped,
-    /// The agent is being removed.
-    #[error("the agent is being removed")]
-    Deleting,
-    /// The end of a task that the agent does not have, or that is over.
+    /// The agent is stopped, and only a start ends that.
+    #[error("agent {agent_id} is stopped")]
+    Stopped {
+        /// The stopped agent.
+        agent_id: AgentId,
+    },
+    /// The agent's removal has begun and cannot be taken back.
+    #[error("agent {agent_id} is being removed")]
+    Deleting {
+        /// The agent that goes.
+        agent_id: AgentId,
+    },
+    /// As many messages wait as `limits::QUEUE_ENTRIES` allows.
+    #[error("the queue of agent {agent_id} is full")]
+    QueueFull {
+        /// The agent whose queue it is.
+        agent_id: AgentId,
+    },
+    /// Neither the agent nor the host has a model to ask.
+    #[error("no model is configured")]
+    NoModel,
+    /// Every model that may be asked failed its check.
+    #[error("{reason}")]
+    ModelUnavailable {
+        /// Why the first of them cannot be asked, with the next step.
+        reason: String,
+    },
+    /// The end of a task that the agent does not have, or that is over. Only another agent's decision can send one.
     #[error("the agent has no such task that is not over")]
     NoSuchTask,
-    /// The queue is at its limit.
-    #[error("the agent's queue is full")]
-    QueueFull,
-    /// A prompt without words.
+    /// An operator's prompt of nothing but white space. Events may be empty.
     #[error("the prompt is empty; say what the agent should do")]
     EmptyBody,
-    /// Over a size limit.
-    #[error(
-        "the {what} has {bytes} bytes and the limit is {max}; put large content into a file and name its path"
-    )]
+    /// A part of the input is over its size limit.
+    #[error("the {what} has {bytes} bytes and the limit is {max}")]
     TooLarge {
-        /// What.
+        /// The part: message body, message metadata, request body.
         what: &'static str,
-        /// How large.
+        /// Its size, as far as it was read.
         bytes: usize,
-        /// The limit.
+        /// The most it may have.
         max: usize,
     },
-    /// A kind its origin cannot have.
-    #[error("this kind of message cannot have this origin")]
+    /// A prompt whose turn may take no model round at all.
+    #[error("max_turns must be at least 1")]
+    NoRounds,
+    /// For example a `channel_event` from a webhook.
+    #[error("kind and origin of the message do not belong together")]
     KindOriginMismatch,
-    /// A kind only the runtime or the operator may send.
-    #[error(
-        "this kind of message is not accepted here; from outside use channel_event or webhook_event"
-    )]
+    /// A kind that only the operator or the runtime may send, at a door that does not know them.
+    #[error("this kind of message cannot be enqueued from outside")]
     KindNotPublic,
-    /// A priority only the operator may use.
-    #[error("priority interject is for operator prompts; use next, normal or background")]
+    /// An origin that a caller without credentials cannot prove.
+    #[error("this origin cannot be claimed here")]
+    OriginNotPublic,
+    /// Priority `interject` on anything but a prompt of a known operator.
+    #[error("only an operator may interject")]
     PriorityNotPublic,
+    /// A delivery record, which only the runtime writes.
+    #[error("a delivery record cannot be enqueued from outside")]
+    BodyNotPublic,
+}
+
+const STOPPED: RefusalText = RefusalText::with_hint(
+    "agent_stopped",
+    "the agent is stopped: it starts nothing and admits nothing; what was queued before stays",
+    "start it with: holon agent start {agent_id}",
+);
+const DELETING: RefusalText = RefusalText::without_hint(
+    "agent_deleting",
+    "the agent is being removed and takes nothing more",
+    "wait until it is gone, then create it afresh",
+);
+const QUEUE_FULL: RefusalText = RefusalText::with_hint(
+    "queue_full",
+    "the agent's queue is at its limit",
+    "wait until the agent has worked some of it off, then try again",
+);
+const NO_MODEL: RefusalText = RefusalText::with_hint(
+    "no_model",
+    "neither the request, the agent nor the settings say which model to ask",
+    "choose one with --model PROVIDER/MODEL or HOLON_MODEL; without a key try: holon demo",
+);
+const MODEL_UNAVAILABLE: RefusalText = RefusalText::without_hint(
+    "model_unavailable",
+    "the model cannot be asked: unknown provider, no credential, or an unreadable script",
+    "the message says what is missing; `holon config doctor` shows all of it",
+);
+const NO_SUCH_TASK: RefusalText = RefusalText::without_hint(
+    "task_not_found",
+    "the agent has no such task, or it is over",
+    "look at the agent's tasks",
+);
+const EMPTY_BODY: RefusalText = RefusalText::without_hint(
+    "empty_message",
+    "an operator's prompt without words",
+    "say what the agent should do",
+);
+const TOO_LARGE: RefusalText = RefusalText::with_hint(
+    "too_large",
+    "the request body, the message body or its metadata is over its size limit",
+    "put large content into a file the agent can read and send its path",
+);
+const NO_ROUNDS: RefusalText = RefusalText::without_hint(
+    "invalid_max_turns",
+    "`max_turns` is 0, so the turn could not ask a model even once",
+    "give at least 1, or leave it out",
+);
+const KIND_ORIGIN_MISMATCH: RefusalText = RefusalText::with_hint(
+    "kind_origin_mismatch",
+    "the message names a kind that its origin cannot have",
+    "send channel_event with a channel origin, webhook_event with a webhook origin, or only one of the two",
+);
+const KIND_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
+    "kind_not_allowed",
+    "a kind of message that only the operator or the runtime may send",
+    "use channel_event or webhook_event; operators send to /control/agents/{id}/prompt",
+);
+const ORIGIN_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
+    "origin_not_accepted",
+    "the message claims an origin that this route does not vouch for",
+    "use a channel or a webhook origin; operators send to /control/agents/{id}/prompt",
+);
+const PRIORITY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
+    "priority_not_allowed",
+    "priority `interject` enters a running turn and belongs to operators",
+    "use next, normal or background here, or send it to /control/agents/{id}/prompt",
+);
+const BODY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
+    "body_not_allowed",
+    "a body of type `brief`, which only the runtime writes",
+    "send text or json",
+);
+
+impl Rejection {
+    /// The refusal of an agent that is being removed.
+    pub(crate) fn deleting(agent: &AgentRecord) -> Self {
+        Self::Deleting {
+            agent_id: agent.identity.agent_id.clone(),
+        }
+    }
+
+    /// Code, meaning and next step of this kind of refusal.
+    #[must_use]
+    pub const fn text(&self) -> RefusalText {
+        match self {
+            Self::Stopped { .. } => STOPPED,
+            Self::Deleting { .. } => DELETING,
+            Self::QueueFull { .. } => QUEUE_FULL,
+            Self::NoModel => NO_MODEL,
+            Self::ModelUnavailable { .. } => MODEL_UNAVAILABLE,
+            Self::NoSuchTask => NO_SUCH_TASK,
+            Self::EmptyBody => EMPTY_BODY,
+            Self::TooLarge { .. } => TOO_LARGE,
+            Self::NoRounds => NO_ROUNDS,
+            Self::KindOriginMismatch => KIND_ORIGIN_MISMATCH,
+            Self::KindNotPublic => KIND_NOT_PUBLIC,
+            Self::OriginNotPublic => ORIGIN_NOT_PUBLIC,
+            Self::PriorityNotPublic => PRIORITY_NOT_PUBLIC,
+            Self::BodyNotPublic => BODY_NOT_PUBLIC,
+        }
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.text().code
+    }
+
+    /// What the caller does next, unless the message says it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let step = self.text().next_step;
+        match self.agent_id() {
+            Some(agent_id) => step.hint_with("{agent_id}", agent_id.as_str()),
+            None => step.hint().map(str::to_owned),
+        }
+    }
+
+    /// The agent whose state is the reason; none when the input itself or the host is.
+    #[must_use]
+    pub const fn agent_id(&self) -> Option<&AgentId> {
+        match self {
+            Self::Stopped { agent_id }
+            | Self::Deleting { agent_id }
+            | Self::QueueFull { agent_id } => Some(agent_id),
+            Self::NoModel
+            | Self::ModelUnavailable { .. }
+            | Self::NoSuchTask
+            | Self::EmptyBody
+            | Self::TooLarge { .. }
+            | Self::NoRounds
+            | Self::KindOriginMismatch
+            | Self::KindNotPublic
+            | Self::OriginNotPublic
+            | Self::PriorityNotPublic
+            | Self::BodyNotPublic => None,
+        }
+    }
+
+    /// One refusal of every kind, for the reference and for tests over all of them.
+    #[must_use]
+    pub fn examples(agent_id: &AgentId) -> Vec<Self> {
+        let agent_id = || agent_id.clone();
+        vec![
+            Self::Stopped {
+                agent_id: agent_id(),
+            },
+            Self::Deleting {
+                agent_id: agent_id(),
+            },
+            Self::QueueFull {
+                agent_id: agent_id(),
+            },
+            Self::NoModel,
+            Self::ModelUnavailable {
+                reason: "provider \"elsewhere\" is not known here".to_owned(),
+            },
+            Self::NoSuchTask,
+            Self::EmptyBody,
+            Self::TooLarge {
+                what: "message body",
+                bytes: 2,
+                max: 1,
+            },
+            Self::NoRounds,
+            Self::KindOriginMismatch,
+            Self::KindNotPublic,
+            Self::OriginNotPublic,
+            Self::PriorityNotPublic,
+            Self::BodyNotPublic,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_an_example_of_every_variant() {
+        let agent_id = AgentId::parse("main").expect("a name");
+        let variants = include_str!("rejection.rs").matches("    #[error(").count();
+        // This line is one match more.
+        assert_eq!(Rejection::examples(&agent_id).len(), variants - 1);
+    }
 }

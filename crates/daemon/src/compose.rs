@@ -6,7 +6,7 @@ use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
 use holon_engine::ports::{ModelClient as _, Ports};
-use holon_engine::{Conduct, Host, HostConfig, Scope};
+use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
 use std::sync::Arc;
 
@@ -45,7 +45,12 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
     };
     match (models.check(&model.value).await, model.source) {
         (Ok(()), _) => Ok(()),
-        (Err(failure), Source::Flag) => Err(holon_engine::Error::Model(failure).into()),
+        (Err(failure), Source::Flag) => {
+            let rejection = Rejection::ModelUnavailable {
+                reason: failure.message,
+            };
+            Err(holon_engine::Error::from(rejection).into())
+        }
         (
             Err(failure),
             Source::Environment | Source::File | Source::Credentials | Source::Builtin,

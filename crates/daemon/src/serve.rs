@@ -54,8 +54,8 @@ pub async fn serve(
     let setup = Arc::new(HostSetup::new(
         settings.clone(),
         reread,
-        (Arc::clone(&host), live),
-        shutdown.clone(),
+        Arc::clone(&host),
+        live,
     ));
     let server = holon_server::serve(
         ServerConfig {
@@ -68,8 +68,8 @@ pub async fn serve(
             allowed_hosts: Vec::new(),
         },
         Doors {
-            look: Arc::new(host.reads()),
-            act: Arc::new(host.acts()),
+            reads: host.reads(),
+            acts: host.acts(),
             setup: Arc::clone(&setup) as Arc<dyn Setup>,
             manage: Arc::clone(&setup) as Arc<dyn Manage>,
         },

@@ -5,7 +5,7 @@
 
 use crate::port::{Bound, Live, limits, wall_clock};
 use async_trait::async_trait;
-use holon_api::{ErrorBody, ModelsResponse, ReloadResponse};
+use holon_api::{ModelsResponse, ReloadResponse};
 use holon_config::{Env, Settings};
 use holon_domain::model::{ModelChain, ModelRef};
 use holon_engine::Host;
@@ -14,7 +14,6 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Mutex;
-use tokio_util::sync::CancellationToken;
 
 /// Reads the settings again as this process read them at its start: the same flags, the same environment.
 pub type Reread = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
@@ -34,7 +33,6 @@ pub(crate) struct HostSetup {
     reread: Reread,
     host: Arc<Host>,
     live: Live,
-    shutdown: CancellationToken,
     /// One reload at a time.
     reloading: Mutex<()>,
 }
@@ -77,18 +75,12 @@ fn changes(before: &Settings, now: &Settings) -> (Vec<String>, Vec<String>) {
 
 impl HostSetup {
     /// The setup of a host that runs with these settings.
-    pub(crate) fn new(
-        settings: Settings,
-        reread: Reread,
-        (host, live): (Arc<Host>, Live),
-        shutdown: CancellationToken,
-    ) -> Self {
+    pub(crate) fn new(settings: Settings, reread: Reread, host: Arc<Host>, live: Live) -> Self {
         Self {
             settings: RwLock::new(Arc::new(settings)),
             reread,
             host,
             live,
-            shutdown,
             reloading: Mutex::new(()),
         }
     }
@@ -101,7 +93,7 @@ impl HostSetup {
     ///
     /// # Errors
     /// Why they cannot be used; the old ones stay.
-    pub(crate) async fn read_again(&self) -> Result<ReloadResponse, ErrorBody> {
+    pub(crate) async fn read_again(&self) -> Result<ReloadResponse, String> {
         let _one = self.reloading.lock().await;
         let reread = Arc::clone(&self.reread);
         // Reads files, so it happens off the async threads.
@@ -111,7 +103,9 @@ impl HostSetup {
             Ok((settings, bound.map_err(|error| error.to_string())?))
         });
         let read = read.await.unwrap_or_else(|ended| Err(ended.to_string()));
-        let (settings, bound) = read.map_err(refused)?;
+        let (settings, bound) = read.inspect_err(|reason| {
+            tracing::warn!(%reason, "settings were read again and cannot be used; the old ones stay");
+        })?;
         let (changed, restart_needed) = changes(&self.settings(), &settings);
         let now = chain(&settings);
         self.live.swap(&settings, bound);
@@ -129,12 +123,6 @@ impl HostSetup {
             fallback_models: now.fallbacks.iter().map(ToString::to_string).collect(),
         })
     }
-}
-
-fn refused(reason: String) -> ErrorBody {
-    tracing::warn!(%reason, "settings were read again and cannot be used; the old ones stay");
-    ErrorBody::new("invalid_settings", reason)
-        .hint("the host goes on with the settings it has; correct this and reload again")
 }
 
 /// A row as it is sent. Both sides have the same names; a row that did not fit would be left out and noted.
@@ -164,12 +152,8 @@ impl holon_server::Setup for HostSetup {
 
 #[async_trait]
 impl holon_server::Manage for HostSetup {
-    async fn reload(&self) -> Result<ReloadResponse, ErrorBody> {
+    async fn reload(&self) -> Result<ReloadResponse, String> {
         self.read_again().await
-    }
-
-    fn go_down(&self) {
-        self.shutdown.cancel();
     }
 }
 

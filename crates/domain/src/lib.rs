@@ -28,6 +28,7 @@ pub mod model;
 pub mod needs;
 pub mod provider;
 pub mod queue;
+pub mod refusal;
 pub mod run;
 pub mod sent;
 mod skip;

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::request::{Admitted, CreateAgent, Ingress, WorkspaceChoice};
 use crate::shell::Shell;
 use holon_core::input::NewAgent;
-use holon_core::{Input, Reply};
+use holon_core::{Input, Reply, admission};
 use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
@@ -170,10 +170,23 @@ impl Acts {
         self.shell.submit(agent_id, input).await.map(|_| ())
     }
 
-    /// Whether a model could be asked at all.
+    /// Refuses a model that cannot be asked.
     pub(crate) async fn check(&self, model: &ModelRef) -> Result<(), Error> {
-        let client = &self.shell.ports.model;
-        client.check(model).await.map_err(Error::Model)
+        self.check_any(std::slice::from_ref(model)).await
+    }
+
+    /// Refuses work that none of these models could do. The first that can be asked is enough.
+    pub(crate) async fn check_any(&self, models: &[ModelRef]) -> Result<(), Error> {
+        let mut checks = Vec::new();
+        for model in models {
+            let check = self.shell.ports.model.check(model).await;
+            let is_usable = check.is_ok();
+            checks.push(check);
+            if is_usable {
+                break;
+            }
+        }
+        Ok(admission::judge_models(&checks)?)
     }
 }
 

@@ -1,79 +1,47 @@
-//! What can go wrong when something is asked of the host: each cause by name, each with a code and a next step.
+//! Why a request to the host was not carried out: each cause with its code, its meaning and the next step.
+//!
+//! A refusal of the core passes through as [`Rejection`]; this file adds only what no decision is asked about.
 
+use holon_core::Rejection;
 use holon_domain::AgentId;
 use holon_domain::id::AgentIdError;
-use holon_domain::model::ModelFailure;
+use holon_domain::refusal::RefusalText;
 
 /// Why a request was not carried out. Nothing was written unless a variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// The core refused the input.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
     /// No such agent, or one the caller may not see.
     #[error("there is no agent {agent_id}")]
     AgentNotFound {
         /// The name asked for.
         agent_id: AgentId,
     },
-    /// It may not run.
-    #[error("agent {agent_id} is stopped")]
-    AgentStopped {
-        /// Which.
-        agent_id: AgentId,
-    },
-    /// It is being removed.
-    #[error("agent {agent_id} is being removed")]
-    AgentDeleting {
-        /// Which.
-        agent_id: AgentId,
-    },
-    /// The name is taken by an agent that was made differently.
+    /// The name is taken by an agent with another workspace or model.
     #[error("agent {agent_id} exists already: {reason}")]
     AgentConflict {
-        /// Which.
+        /// The name that is taken.
         agent_id: AgentId,
-        /// How it differs.
+        /// How the existing agent differs.
         reason: String,
     },
     /// The name is no agent id.
     #[error(transparent)]
     AgentId(#[from] AgentIdError),
-    /// Admission refused the message.
-    #[error("{message}")]
-    Rejected {
-        /// Stable and machine-readable.
-        code: &'static str,
-        /// Why.
-        message: String,
-    },
-    /// The message is over the size limit.
-    #[error("{message}")]
-    TooLarge {
-        /// What, and the limit.
-        message: String,
-    },
-    /// The agent's queue is at its limit.
-    #[error("the queue of agent {agent_id} is full")]
-    QueueFull {
-        /// Which.
-        agent_id: AgentId,
-    },
-    /// The workspace cannot be used.
+    /// The directory cannot be used as a workspace.
     #[error("{message}")]
     Workspace {
-        /// Why.
+        /// Which directory, why not, and what would do.
         message: String,
     },
-    /// The model cannot be asked.
-    #[error("{0}")]
-    Model(ModelFailure),
-    /// No model was chosen anywhere.
-    #[error("no model is configured")]
-    NoModel,
     /// The cursor is older than the oldest event kept.
     #[error("events before {oldest_seq} are no longer kept")]
     CursorTooOld {
-        /// The oldest kept.
+        /// Sequence of the oldest event that is kept.
         oldest_seq: u64,
-        /// The newest.
+        /// Sequence of the newest event.
         newest_seq: u64,
     },
     /// Too much is waiting to be written.
@@ -82,22 +50,22 @@ pub enum Error {
     /// The disk is full. Work goes on by itself when there is space again.
     #[error("the disk is full")]
     DiskFull,
-    /// Whether the commit holds could not be found out.
+    /// The store cannot tell whether the commit holds; the input may have taken effect.
     #[error("the commit could not be confirmed")]
     CommitUnknown,
     /// The host is going down.
     #[error("the host is shutting down")]
     ShuttingDown,
-    /// Storage failed.
+    /// The store failed.
     #[error("storage failed: {message}")]
     Storage {
-        /// How.
+        /// The store's own words.
         message: String,
     },
     /// The runtime broke one of its own rules; the agent's turn was given up, the others go on.
     #[error("internal fault: {message}")]
     Internal {
-        /// Which.
+        /// The rule, or the panic's words.
         message: String,
     },
 }
@@ -111,63 +79,165 @@ impl From<holon_store::Error> for Error {
 }
 
 impl Error {
-    /// Stable code for callers.
+    /// Code, meaning and next step of this kind of error.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub const fn text(&self) -> RefusalText {
         match self {
-            Self::AgentNotFound { .. } => "agent_not_found",
-            Self::AgentStopped { .. } => "agent_stopped",
-            Self::AgentDeleting { .. } => "agent_deleting",
-            Self::AgentConflict { .. } => "agent_conflict",
-            Self::AgentId(_) => "invalid_agent_id",
-            Self::Rejected { code, .. } => code,
-            Self::TooLarge { .. } => "too_large",
-            Self::QueueFull { .. } => "queue_full",
-            Self::Workspace { .. } => "invalid_workspace",
-            Self::Model(_) => "model_unavailable",
-            Self::NoModel => "no_model",
-            Self::CursorTooOld { .. } => "cursor_too_old",
-            Self::Overloaded => "overloaded",
-            Self::DiskFull => "disk_full",
-            Self::CommitUnknown => "commit_unknown",
-            Self::ShuttingDown => "shutting_down",
-            Self::Storage { .. } => "storage_failed",
-            Self::Internal { .. } => "internal",
+            Self::Rejected(rejection) => rejection.text(),
+            Self::AgentNotFound { .. } => RefusalText::with_hint(
+                "agent_not_found",
+                "there is no agent with this name",
+                "create it with: holon agent create {agent_id}; list agents with: holon agent list",
+            ),
+            Self::AgentConflict { .. } => RefusalText::with_hint(
+                "agent_conflict",
+                "an agent with this name exists and differs from what was asked for",
+                "choose another name, or ask for the same workspace and model",
+            ),
+            Self::AgentId(_) => RefusalText::without_hint(
+                "invalid_agent_id",
+                "the name is no agent id",
+                "use 1 to 64 letters, digits, `.`, `-` and `_`, no leading `.`, and no leading `tmp_` for a new agent",
+            ),
+            Self::Workspace { .. } => RefusalText::without_hint(
+                "invalid_workspace",
+                "the directory cannot be used as a workspace",
+                "give an existing directory by its absolute path; the working directory must lie inside it",
+            ),
+            Self::CursorTooOld { .. } => RefusalText::with_hint(
+                "cursor_too_old",
+                "some of the events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
+                "read /status afresh, then continue with after_seq={after_seq}",
+            ),
+            Self::Overloaded => RefusalText::with_hint(
+                "overloaded",
+                "more is waiting to be written than the host takes on",
+                "try again in a moment",
+            ),
+            Self::DiskFull => RefusalText::with_hint(
+                "disk_full",
+                "there is no space left on the disk that holds the home",
+                "free some space; the host goes on by itself",
+            ),
+            Self::CommitUnknown => RefusalText::with_hint(
+                "commit_unknown",
+                "the disk did not say whether the write holds",
+                "it may have been taken: look at the transcript before you send it again",
+            ),
+            Self::ShuttingDown => RefusalText::with_hint(
+                "shutting_down",
+                "the host is going down",
+                "try again when the host is back",
+            ),
+            Self::Storage { .. } => RefusalText::without_hint(
+                "storage_failed",
+                "the database gave an error",
+                "check the disk; the host's log on its standard error has the details",
+            ),
+            Self::Internal { .. } => RefusalText::without_hint(
+                "internal",
+                "the runtime broke one of its own rules; the other agents go on",
+                "look at the agent's status before you try again, and report it with the host's log",
+            ),
         }
     }
 
-    /// What to do next, where there is something.
+    /// Stable code for callers.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.text().code
+    }
+
+    /// What the caller does next, unless the message says it or there is nothing to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
+        let step = self.text().next_step;
         match self {
-            Self::AgentNotFound { agent_id } => {
-                Some(format!("create it with: holon agent create {agent_id}; list agents with: holon agent list"))
-            }
-            Self::AgentStopped { agent_id } => Some(format!("start it with: holon agent start {agent_id}")),
-            Self::QueueFull { .. } => Some("wait until the agent has worked some of it off, then try again".into()),
-            Self::NoModel => Some(
-                "choose one with --model PROVIDER/MODEL or HOLON_MODEL; without a key try: holon demo".into(),
-            ),
+            Self::Rejected(rejection) => rejection.hint(),
+            Self::AgentNotFound { agent_id } => step.hint_with("{agent_id}", agent_id.as_str()),
             Self::CursorTooOld { oldest_seq, .. } => {
-                Some(format!("read /status afresh, then continue with after_seq={}", oldest_seq.saturating_sub(1)))
+                let after_seq = oldest_seq.saturating_sub(1).to_string();
+                step.hint_with("{after_seq}", &after_seq)
             }
-            Self::Overloaded => Some("try again in a moment".into()),
-            Self::CommitUnknown => {
-                Some("it may have been taken: look at the transcript before you send it again".into())
-            }
-            Self::DiskFull => Some("free some space; the host goes on by itself".into()),
-            Self::AgentConflict { .. } => {
-                Some("choose another name, or ask for the same workspace and model".into())
-            }
-            Self::AgentDeleting { .. }
+            Self::AgentConflict { .. }
             | Self::AgentId(_)
-            | Self::Rejected { .. }
-            | Self::TooLarge { .. }
             | Self::Workspace { .. }
-            | Self::Model(_)
+            | Self::Overloaded
+            | Self::DiskFull
+            | Self::CommitUnknown
+            | Self::ShuttingDown
+            | Self::Storage { .. }
+            | Self::Internal { .. } => step.hint().map(str::to_owned),
+        }
+    }
+
+    /// The agent the error is about, if it is about one.
+    #[must_use]
+    pub const fn agent_id(&self) -> Option<&AgentId> {
+        match self {
+            Self::Rejected(rejection) => rejection.agent_id(),
+            Self::AgentNotFound { agent_id } | Self::AgentConflict { agent_id, .. } => {
+                Some(agent_id)
+            }
+            Self::AgentId(_)
+            | Self::Workspace { .. }
+            | Self::CursorTooOld { .. }
+            | Self::Overloaded
+            | Self::DiskFull
+            | Self::CommitUnknown
             | Self::ShuttingDown
             | Self::Storage { .. }
             | Self::Internal { .. } => None,
         }
+    }
+
+    /// One error of every kind, refusals of the core included, for the reference and for tests over all of them.
+    #[must_use]
+    pub fn examples(agent_id: &AgentId) -> Vec<Self> {
+        let own = [
+            Self::AgentNotFound {
+                agent_id: agent_id.clone(),
+            },
+            Self::AgentConflict {
+                agent_id: agent_id.clone(),
+                reason: "it works in /srv/other".to_owned(),
+            },
+            Self::AgentId(AgentIdError::LeadingDot),
+            Self::Workspace {
+                message: "/srv/missing does not exist".to_owned(),
+            },
+            Self::CursorTooOld {
+                oldest_seq: 5,
+                newest_seq: 9,
+            },
+            Self::Overloaded,
+            Self::DiskFull,
+            Self::CommitUnknown,
+            Self::ShuttingDown,
+            Self::Storage {
+                message: "disk I/O error".to_owned(),
+            },
+            Self::Internal {
+                message: "a turn without a message".to_owned(),
+            },
+        ];
+        let rejected = Rejection::examples(agent_id)
+            .into_iter()
+            .map(Self::Rejected);
+        rejected.chain(own).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_an_example_of_every_variant() {
+        let agent_id = AgentId::parse("main").expect("a name");
+        let variants = include_str!("error.rs").matches("    #[error(").count();
+        let of_core = Rejection::examples(&agent_id).len();
+        // Without the variant that holds those of the core, and without the line above.
+        assert_eq!(Error::examples(&agent_id).len() - of_core, variants - 2);
     }
 }

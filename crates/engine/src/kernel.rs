@@ -47,8 +47,6 @@ pub struct Handled {
 pub enum Refusal {
     /// There is no such agent.
     NotFound,
-    /// The agent has no model to ask and the host has no default.
-    NoModel,
     /// A rule of the agent forbids it.
     Rejected(Rejection),
 }
@@ -143,10 +141,6 @@ impl Run<'_> {
         let Some((no, agent)) = ledger.agent(agent_id)? else {
             return Ok(Err(Refusal::NotFound));
         };
-        let asks = self.facts.models.first(agent.model_override.as_ref());
-        if matches!(input, Input::Admit(_)) && asks.is_none() {
-            return Ok(Err(Refusal::NoModel));
-        }
         self.work.touched.insert(agent_id.clone());
         let first = match self.step(ledger, no, &agent, input)? {
             Ok(first) => first,
@@ -296,8 +290,7 @@ fn accepted(reply: Reply) -> Verdict {
 fn refused(refusal: &Refusal) -> Verdict {
     let (code, reason) = match refusal {
         Refusal::NotFound => ("agent_not_found", "there is no such agent".to_owned()),
-        Refusal::NoModel => ("no_model", "no model is configured".to_owned()),
-        Refusal::Rejected(rejection) => ("rejected", rejection.to_string()),
+        Refusal::Rejected(rejection) => (rejection.text().code, rejection.to_string()),
     };
     Verdict::Refused {
         code: code.to_owned(),

@@ -24,6 +24,8 @@ pub use acts::Acts;
 pub use conduct::{Conduct, Scope};
 pub use error::Error;
 pub use facts::SharedFacts;
+/// Why the core refuses an input; see [`Error::Rejected`].
+pub use holon_core::Rejection;
 /// The rules by which failed attempts are tried again, for those who explain them.
 pub use holon_core::attempt;
 pub use host::{Host, HostConfig};

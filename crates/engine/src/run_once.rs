@@ -9,10 +9,10 @@ use crate::conduct::Scope;
 use crate::error::Error;
 use crate::news::hear_of;
 use crate::request::{Admitted, Ingress, RunRequest};
-use holon_core::{Input, Reply, admission, assess};
+use holon_core::{Input, Rejection, Reply, admission, assess};
 use holon_domain::AgentId;
 use holon_domain::agent::{
-    AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, Visibility,
+    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
@@ -53,7 +53,7 @@ async fn run(
 ) -> Result<RunOnceResponse, Error> {
     let ingress = ingress_of(&request);
     // Judged before anything is made or changed for it: a run that is refused leaves nothing.
-    admission::judge(&ingress).map_err(crate::shell::rejected)?;
+    admission::judge(&ingress)?;
     let agent_id = prepare_agent(acts, &request).await?;
     let waits = Waits {
         for_tasks: request.wait_for_tasks && request.agent_id.is_none(),
@@ -142,38 +142,14 @@ async fn check_model(
     request: &RunRequest,
     found: Option<&AgentRecord>,
 ) -> Result<(), Error> {
-    // A model that was named must be the one; of a list, one that can be asked is enough.
-    if let Some(model) = &request.model {
-        return acts.check(model).await;
-    }
     let facts = acts.shell().kernel.facts().now();
     let own = found.and_then(|agent| agent.model_override.as_ref());
-    let first = facts.models.first(own);
-    if first.is_none() {
-        return Err(Error::NoModel);
-    }
-    let refused = match acts.check(first).await {
-        Ok(()) => return Ok(()),
-        Err(refused) => refused,
-    };
-    for model in facts.models.after_first(own) {
-        if acts.check(&model).await.is_ok() {
-            return Ok(());
-        }
-    }
-    Err(refused)
+    let models = admission::models_for(&facts, request.model.as_ref(), own);
+    acts.check_any(&models).await
 }
 
 async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Result<(), Error> {
-    match found.lifecycle {
-        Lifecycle::Booting | Lifecycle::Runnable => {}
-        Lifecycle::Stopped => return Err(held(found)),
-        Lifecycle::Deleting => {
-            return Err(Error::AgentDeleting {
-                agent_id: found.identity.agent_id.clone(),
-            });
-        }
-    }
+    admission::judge_lifecycle(found).map_err(|rejection| held(found, rejection))?;
     check_model(acts, request, Some(found)).await?;
     let workspace = if request.workspace.is_empty() {
         None
@@ -213,9 +189,12 @@ async fn answer(
         .map_or(0, |agent| agent.counters.log);
     let admitted = match acts.admit(agent_id, ingress).await {
         Ok(admitted) => admitted,
-        Err(error @ Error::AgentStopped { .. }) => {
+        Err(Error::Rejected(rejection)) => {
             let found = acts.find(agent_id).await?;
-            return Err(found.map_or(error, |agent| held(&agent)));
+            return Err(match found {
+                Some(agent) => held(&agent, rejection),
+                None => rejection.into(),
+            });
         }
         Err(error) => return Err(error),
     };
@@ -270,8 +249,8 @@ async fn gather(
             agent_id: agent_id(),
         });
     };
-    match (standing, agent.lifecycle) {
-        (Standing::Over(settled, course, entries), _) => Ok(Some(Over {
+    match standing {
+        Standing::Over(settled, course, entries) => Ok(Some(Over {
             admitted: admitted.clone(),
             agent,
             settled: *settled,
@@ -279,25 +258,24 @@ async fn gather(
             entries,
             stopped: BTreeSet::new(),
         })),
-        (Standing::GoesOn, _) | (Standing::Open, Lifecycle::Booting | Lifecycle::Runnable) => {
-            Ok(None)
-        }
+        Standing::GoesOn => Ok(None),
         // Only a start by somebody else would bring the answer; the message stays in the queue for it.
-        (Standing::Open, Lifecycle::Stopped) => Err(held(&agent)),
-        (Standing::Open, Lifecycle::Deleting) => Err(Error::AgentDeleting {
-            agent_id: agent_id(),
-        }),
+        Standing::Open => match admission::judge_lifecycle(&agent) {
+            Ok(()) => Ok(None),
+            Err(rejection) => Err(held(&agent, rejection)),
+        },
     }
 }
 
-/// Why a stopped agent will not answer: its home could not be made, or somebody stopped it.
-fn held(agent: &AgentRecord) -> Error {
+/// Why a run comes to nothing. An agent that was stopped because its home could not be made says so: starting it
+/// would only fail again.
+fn held(agent: &AgentRecord, rejection: Rejection) -> Error {
+    let has_no_home =
+        matches!(rejection, Rejection::Stopped { .. }) && assess::home_is_missing(agent);
     match &agent.last_failure {
-        Some(failure) if assess::home_is_missing(agent) => Error::Storage {
+        Some(failure) if has_no_home => Error::Storage {
             message: failure.failure_artifact.summary.clone(),
         },
-        Some(_) | None => Error::AgentStopped {
-            agent_id: agent.identity.agent_id.clone(),
-        },
+        Some(_) | None => rejection.into(),
     }
 }

@@ -1,13 +1,13 @@
 //! Request bodies: bounded in size and in time, JSON only, with errors that say where.
 
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_LENGTH;
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
 use holon_domain::limits::{REQUEST_BODY_BYTES, REQUEST_READ_MS};
+use holon_engine::{Error, Rejection};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use std::time::Duration;
@@ -28,10 +28,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     async fn from_request(request: Request, _state: &S) -> Result<Self, Refusal> {
         let bytes = read(request).await?;
         if bytes.is_empty() {
-            return Err(Refusal::bad_request(
-                "missing_body",
-                "this request needs a JSON body",
-            ));
+            return Err(RequestFault::MISSING_BODY.refuse("this request needs a JSON body"));
         }
         parse(&bytes).map(Self)
     }
@@ -52,14 +49,14 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJ
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| {
-        let code = match error.classify() {
-            Category::Data => "invalid_request",
-            Category::Io | Category::Syntax | Category::Eof => "invalid_json",
+        let fault = match error.classify() {
+            Category::Data => RequestFault::REQUEST,
+            Category::Io | Category::Syntax | Category::Eof => RequestFault::JSON,
         };
-        Refusal::bad_request(code, format!("the body cannot be read: {error}"))
+        fault
+            .refuse(format!("the body cannot be read: {error}"))
             .with("line", error.line())
             .with("column", error.column())
-            .hint("correct the body at the given line and column")
     })
 }
 
@@ -68,8 +65,8 @@ async fn read(request: Request) -> Result<BytesMut, Refusal> {
         .headers()
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > DISCARDED_BYTES) {
-        return Err(too_large());
+    if let Some(bytes) = announced.filter(|bytes| *bytes > DISCARDED_BYTES) {
+        return Err(too_large(bytes));
     }
     tokio::time::timeout(
         Duration::from_millis(REQUEST_READ_MS),
@@ -85,11 +82,11 @@ async fn collect(body: Body) -> Result<BytesMut, Refusal> {
     let mut seen: usize = 0;
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| {
-            Refusal::bad_request("body_unreadable", format!("the body broke off: {error}"))
+            RequestFault::BODY_BROKEN.refuse(format!("the body broke off: {error}"))
         })?;
         seen = seen.saturating_add(chunk.len());
         if seen > DISCARDED_BYTES {
-            return Err(too_large());
+            return Err(too_large(seen));
         }
         if seen > REQUEST_BODY_BYTES {
             kept = BytesMut::new();
@@ -98,26 +95,22 @@ async fn collect(body: Body) -> Result<BytesMut, Refusal> {
         }
     }
     if seen > REQUEST_BODY_BYTES {
-        Err(too_large())
+        Err(too_large(seen))
     } else {
         Ok(kept)
     }
 }
 
-fn too_large() -> Refusal {
-    Refusal::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "too_large",
-        format!("the body is larger than {REQUEST_BODY_BYTES} bytes"),
-    )
-    .hint("put large content into a file the agent can read and send its path")
+/// The same refusal as for a message that is too large, only for all of its request.
+fn too_large(bytes: usize) -> Refusal {
+    let rejection = Rejection::TooLarge {
+        what: "request body",
+        bytes,
+        max: REQUEST_BODY_BYTES,
+    };
+    Refusal::from(Error::from(rejection))
 }
 
 fn too_slow() -> Refusal {
-    Refusal::new(
-        StatusCode::REQUEST_TIMEOUT,
-        "body_timeout",
-        "the body did not arrive in time",
-    )
-    .hint("send it again")
+    RequestFault::BODY_TIMEOUT.refuse("the body did not arrive in time")
 }

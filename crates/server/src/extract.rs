@@ -1,11 +1,18 @@
 //! What handlers take from the path and the query. Both refuse what they do not know.
 
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use holon_domain::AgentId;
+use holon_domain::id::AgentIdError;
+use holon_engine::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+/// What is wrong with a name that is not even text once its percent signs are decoded.
+const NOT_TEXT: AgentIdError = AgentIdError::Character {
+    found: char::REPLACEMENT_CHARACTER,
+};
 
 /// The agent a path names.
 pub(crate) struct AgentPath(pub(crate) AgentId);
@@ -16,10 +23,8 @@ impl<S: Send + Sync> FromRequestParts<S> for AgentPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
         let Path(text) = Path::<String>::from_request_parts(parts, state)
             .await
-            .map_err(|error| Refusal::bad_request("invalid_agent_id", error.body_text()))?;
-        Ok(Self(
-            AgentId::parse_stored(&text).map_err(holon_engine::Error::from)?,
-        ))
+            .map_err(|_| Error::from(NOT_TEXT))?;
+        Ok(Self(AgentId::parse_stored(&text).map_err(Error::from)?))
     }
 }
 
@@ -32,7 +37,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Refusal> {
         Query::try_from_uri(&parts.uri)
             .map(|Query(params)| Self(params))
-            .map_err(|error| Refusal::bad_request("invalid_query", error.body_text()))
+            .map_err(|error| RequestFault::QUERY.refuse(error.body_text()))
     }
 }
 
@@ -53,10 +58,10 @@ pub(crate) fn limit(asked: Option<u64>, default: u64, max: u64) -> Result<u64, R
     match asked {
         None => Ok(default),
         Some(limit) if (1..=max).contains(&limit) => Ok(limit),
-        Some(limit) => Err(Refusal::bad_request(
-            "invalid_limit",
-            format!("limit {limit} is not between 1 and {max}"),
-        )),
+        Some(limit) => {
+            let message = format!("limit {limit} is not between 1 and {max}");
+            Err(RequestFault::LIMIT.refuse(message))
+        }
     }
 }
 

@@ -4,13 +4,13 @@
 //! What it does not: commands an agent runs as the same user.
 
 use crate::hosts::AllowedHosts;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::state::Transport;
 use crate::token::Token;
 use axum::body::HttpBody as _;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Gate {
             }
         };
         if caller == Caller::Stranger && !PUBLIC.contains(&request.uri().path()) {
-            return Err(Refusal::unauthorized());
+            return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
         }
         check_content_type(request.method(), headers, payload_of(request))?;
         Ok(caller)
@@ -77,8 +77,7 @@ impl Gate {
         if allowed {
             return Ok(());
         }
-        Err(Refusal::forbidden("host_not_allowed", "this host name is not served here")
-            .hint("use localhost or the address the host listens on; other names must be advertised when it is started"))
+        Err(RequestFault::HOST_NOT_ALLOWED.refuse("this host name is not served here"))
     }
 
     fn recognise(&self, headers: &HeaderMap) -> Caller {
@@ -122,11 +121,7 @@ fn refuse_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     if !headers.contains_key(ORIGIN) {
         return Ok(());
     }
-    Err(Refusal::forbidden(
-        "origin_not_allowed",
-        "requests from web pages are not served",
-    )
-    .hint("call the control plane from a program; it sends no Origin header"))
+    Err(RequestFault::ORIGIN_NOT_ALLOWED.refuse("requests from web pages are not served"))
 }
 
 fn payload_of(request: &Request) -> Payload {
@@ -156,12 +151,7 @@ fn check_content_type(
     if acceptable {
         return Ok(());
     }
-    Err(Refusal::new(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "unsupported_media_type",
-        "the body must be JSON",
-    )
-    .hint("send \"Content-Type: application/json\""))
+    Err(RequestFault::MEDIA_TYPE.refuse("the body must be JSON"))
 }
 
 fn is_json(content_type: &str) -> bool {

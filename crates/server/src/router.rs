@@ -2,17 +2,18 @@
 //! and tests go through the same table.
 
 use crate::gate::{Gate, guard};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::route::{agent, events, message, model, read, run, runtime};
 use crate::state::{ActState, ReadState};
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
+use axum::http::Method;
 use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
-use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
 use futures_util::FutureExt as _;
+use holon_engine::Error;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -109,20 +110,11 @@ fn mount<S: Clone + Send + Sync + 'static>(routes: Vec<Route<S>>) -> Router<S> {
 }
 
 async fn not_found() -> Refusal {
-    Refusal::new(
-        StatusCode::NOT_FOUND,
-        "route_not_found",
-        "there is no such route",
-    )
+    RequestFault::UNKNOWN_ROUTE.refuse("there is no such route")
 }
 
 async fn wrong_method(method: Method) -> Refusal {
-    Refusal::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
-        format!("{method} is not possible here"),
-    )
-    .hint("see the Allow header")
+    RequestFault::METHOD.refuse(format!("{method} is not possible here"))
 }
 
 /// The outermost layer: a fault in one handler is one bad answer, and no answer is kept by a cache.
@@ -131,9 +123,13 @@ async fn envelop(request: Request, next: Next) -> Response {
     // The pattern, not the path: paths may come to hold capabilities, and logs must not.
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("(none)", MatchedPath::as_str);
-    let mut response = AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|_| {
         tracing::error!(%method, path, "a handler panicked");
-        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal fault; the request was given up")
+        let fault = Error::Internal {
+            message: "the request was given up".to_owned(),
+        };
+        Refusal::from(fault)
             .hint("whether it took effect is not known; look at the agent's status before trying again")
             .into_response()
     });

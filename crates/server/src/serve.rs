@@ -82,14 +82,14 @@ pub async fn serve(
         };
         let read_state = ReadState {
             host: Arc::clone(&host),
-            reads: Arc::clone(&doors.look),
+            reads: doors.reads.clone(),
             setup: Arc::clone(&doors.setup),
             transport,
         };
         let act_state = ActState {
             host: Arc::clone(&host),
-            acts: Arc::clone(&doors.act),
-            reads: Arc::clone(&doors.look),
+            acts: doors.acts.clone(),
+            reads: doors.reads.clone(),
             manage: Arc::clone(&doors.manage),
         };
         let router = router(gate, read_state, act_state);

@@ -4,12 +4,10 @@
 //! and no event is skipped or sent twice. Memory per stream is a few chunks: a reader that is slow holds its own task
 //! back and nobody else. Not here: which events exist (the engine) and how they look (`api`).
 
-use crate::door::Look;
 use crate::frame;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::state::{Connection, Host, ReadState};
 use axum::body::Body;
-use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
@@ -18,6 +16,7 @@ use holon_api::{EventEnvelope, Gap, Projection};
 use holon_domain::AgentId;
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, FeedNotice};
 use holon_domain::limits::{STREAM_HEARTBEAT_MS, STREAM_LAG, STREAM_STALL_MS};
+use holon_engine::{Error, Reads};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc};
@@ -48,10 +47,10 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
         .map_err(|_| too_many())?;
     // News first, position second: whatever is committed after the position was read is news.
     let news = state.reads.subscribe();
-    let cursor = start(state.reads.as_ref(), &request).await?;
+    let cursor = start(&state.reads, &request).await?;
     let (chunks, received) = mpsc::channel(CHUNKS);
     let pump = Pump {
-        reads: Arc::clone(&state.reads),
+        reads: state.reads.clone(),
         host: Arc::clone(&state.host),
         request,
         cursor,
@@ -70,7 +69,7 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
 }
 
 /// Where the stream begins: after the cursor, which must be one this store can continue; without one, at the newest.
-async fn start(reads: &dyn Look, request: &StreamRequest) -> Result<u64, Refusal> {
+async fn start(reads: &Reads, request: &StreamRequest) -> Result<u64, Refusal> {
     let order = match request.cursor {
         None => EventOrder::Descending,
         Some(_) => EventOrder::Ascending,
@@ -94,19 +93,14 @@ async fn start(reads: &dyn Look, request: &StreamRequest) -> Result<u64, Refusal
 }
 
 fn too_many() -> Refusal {
-    Refusal::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "too_many_streams",
-        "too many event streams are open",
-    )
-    .hint("close one, or read pages from /events instead")
-    .retry_after(5)
+    RequestFault::TOO_MANY_STREAMS.refuse("too many event streams are open")
 }
 
 /// A cursor nobody was given here: waiting for it would be waiting in silence.
 fn ahead(cursor: u64, newest: u64) -> Refusal {
-    Refusal::new(StatusCode::GONE, "cursor_ahead", format!("there is no event {cursor} yet; the newest is {newest}"))
-        .hint("the cursor belongs to another store; read the status afresh and continue from its newest_seq")
+    let message = format!("there is no event {cursor} yet; the newest is {newest}");
+    RequestFault::CURSOR_AHEAD
+        .refuse(message)
         .with("newest_seq", newest)
 }
 
@@ -119,7 +113,7 @@ enum End {
 }
 
 struct Pump {
-    reads: Arc<dyn Look>,
+    reads: Reads,
     host: Arc<Host>,
     request: StreamRequest,
     cursor: u64,
@@ -188,7 +182,7 @@ impl Pump {
             .events(&self.request.agent_id, query)
             .await
             .map_err(|error| match error {
-                holon_engine::Error::CursorTooOld {
+                Error::CursorTooOld {
                     oldest_seq,
                     newest_seq,
                 } => gap(Gap {
@@ -208,11 +202,9 @@ impl Pump {
                 EventEnvelope::new(&self.request.agent_id, record, self.request.projection)
                     .and_then(|envelope| serde_json::to_string(&envelope))
                     .map_err(|error| {
-                        failed(Refusal::new(
-                            StatusCode::INTERNAL_SERVER_ERROR,
-                            "internal",
-                            error.to_string(),
-                        ))
+                        failed(Refusal::from(Error::Internal {
+                            message: error.to_string(),
+                        }))
                     })?;
             frame::event(&mut chunk, record.event_seq, record.event.kind(), &envelope);
             self.cursor = record.event_seq;

@@ -1,7 +1,8 @@
 //! What handlers are given: facts about the host, and one door each.
 
-use crate::door::{Act, Look, Manage, Setup};
+use crate::door::{Manage, Setup};
 use holon_domain::AgentId;
+use holon_engine::{Acts, Reads};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -30,11 +31,11 @@ pub(crate) struct Host {
     pub(crate) tasks: TaskTracker,
 }
 
-/// What a route that reads is given.
+/// What a route that reads is given. Nothing in it can change an agent.
 #[derive(Clone)]
 pub(crate) struct ReadState {
     pub(crate) host: Arc<Host>,
-    pub(crate) reads: Arc<dyn Look>,
+    pub(crate) reads: Reads,
     pub(crate) setup: Arc<dyn Setup>,
     pub(crate) transport: Transport,
 }
@@ -43,8 +44,8 @@ pub(crate) struct ReadState {
 #[derive(Clone)]
 pub(crate) struct ActState {
     pub(crate) host: Arc<Host>,
-    pub(crate) acts: Arc<dyn Act>,
-    pub(crate) reads: Arc<dyn Look>,
+    pub(crate) acts: Acts,
+    pub(crate) reads: Reads,
     pub(crate) manage: Arc<dyn Manage>,
 }
 

@@ -113,7 +113,11 @@ impl World {
 
     /// What is in hand for nothing, because nobody was told of the commit that closed it, ends by itself.
     fn let_go_of_stale(&mut self, id: &AgentId) -> Verdict<()> {
-        let open: Vec<EffectId> = self.read_effects(id)?.iter().map(|found| found.id).collect();
+        let open: Vec<EffectId> = self
+            .read_effects(id)?
+            .iter()
+            .map(|found| found.id)
+            .collect();
         let stale =
             |flight: &Flight| flight.record.agent_id == *id && !open.contains(&flight.record.id);
         while let Some(at) = self.flights.iter().position(stale) {
@@ -162,9 +166,8 @@ impl World {
             open.is_empty() && agent.lifecycle == Lifecycle::Deleting && !self.going.contains(id);
         self.let_go_of_stale(id)?;
         let held = open.iter().all(|record| {
-            let held = |flight: &Flight| {
-                flight.record.agent_id == *id && flight.record.id == record.id
-            };
+            let held =
+                |flight: &Flight| flight.record.agent_id == *id && flight.record.id == record.id;
             self.flights.iter().any(held)
         });
         if held && !gone_home {

@@ -30,7 +30,9 @@ impl World {
         match self.send(id, input)? {
             Sent::Handled(_) | Sent::Died | Sent::Panicked | Sent::Failed => Ok(()),
             Sent::Unknown(touched) => self.clear_up_all(touched),
-            Sent::Refused(Refusal::Rejected(Rejection::Deleting) | Refusal::NotFound) => Ok(()),
+            Sent::Refused(Refusal::Rejected(Rejection::Deleting { .. }) | Refusal::NotFound) => {
+                Ok(())
+            }
             Sent::Refused(refusal) => {
                 ensure(false, "controls are not refused", || format!("{refusal:?}"))
             }

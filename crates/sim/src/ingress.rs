@@ -54,14 +54,16 @@ impl World {
             ),
             Sent::Refused(refusal) => {
                 let fits = match &refusal {
-                    Refusal::Rejected(Rejection::Stopped) => lifecycle == Some(Lifecycle::Stopped),
-                    Refusal::Rejected(Rejection::Deleting) => {
+                    Refusal::Rejected(Rejection::Stopped { .. }) => {
+                        lifecycle == Some(Lifecycle::Stopped)
+                    }
+                    Refusal::Rejected(Rejection::Deleting { .. }) => {
                         lifecycle == Some(Lifecycle::Deleting)
                     }
                     Refusal::NotFound => {
                         lifecycle.is_none() || lifecycle == Some(Lifecycle::Deleting)
                     }
-                    Refusal::NoModel => false,
+                    Refusal::Rejected(Rejection::NoModel) => false,
                     Refusal::Rejected(_) => fate == Fate::Refused,
                 };
                 ensure(fits, "what may enter is not refused", || {

@@ -74,8 +74,9 @@ fn is_self_caused(envelope: &MessageEnvelope) -> bool {
 pub(crate) fn is_made_by_turn(envelope: &MessageEnvelope) -> bool {
     let own = matches!(&envelope.origin, Origin::System { subsystem } if subsystem != SIM);
     // A message between agents is worth what its sender's turn was, which is checked where it was sent.
-    own && letter::sender(envelope).is_none() && matches!(
-        envelope.kind,
-        MessageKind::SystemTick | MessageKind::InternalFollowup
-    )
+    own && letter::sender(envelope).is_none()
+        && matches!(
+            envelope.kind,
+            MessageKind::SystemTick | MessageKind::InternalFollowup
+        )
 }

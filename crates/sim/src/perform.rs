@@ -120,7 +120,9 @@ impl World {
                 Ok(queued.map_or(Step::Nothing, |queued| Step::GoesOn(Stage::Asked(queued))))
             }
             Effect::RunTool { .. } => {
-                let exists = self.read(|reader| reader.agent(&record.agent_id))?.is_some();
+                let exists = self
+                    .read(|reader| reader.agent(&record.agent_id))?
+                    .is_some();
                 match run {
                     Some(run) if exists => self.run_call(record, run, done),
                     Some(_) | None => Ok(Step::Nothing),

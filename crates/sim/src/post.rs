@@ -169,7 +169,10 @@ impl Post {
             };
             self.deferred.remove(token);
             unclaimed.remove(token);
-            let arrived = self.received.get(token).is_some_and(|found| found.by == *to);
+            let arrived = self
+                .received
+                .get(token)
+                .is_some_and(|found| found.by == *to);
             let lives = lifecycle(to);
             let failed = delivery.failed == Some(to);
             ensure(
@@ -215,9 +218,9 @@ impl Post {
             Told::Refused(code) => {
                 let reason = match code.as_str() {
                     "agent_not_found" => lives.is_none(),
-                    "rejected" => lives.is_some() && !may_enter(lives),
                     "receiver_failed" => failed == Some(&result.to),
-                    _ => false,
+                    // Every other refusal is the receiver's own, because of the state it is in.
+                    _ => lives.is_some() && !may_enter(lives),
                 };
                 receipt.is_none() && reason
             }
@@ -263,8 +266,11 @@ fn count(result: &SendResult, lives: Option<Lifecycle>, coverage: &mut Coverage)
     match &result.told {
         Told::Accepted(_) if result.from == result.to => coverage.count("sent:to_itself"),
         Told::Accepted(_) => coverage.count("sent:accepted"),
-        Told::Refused(code) if code == "rejected" => {
-            coverage.count(format!("sent:refused:{lives:?}"));
+        Told::Refused(_) if lives == Some(Lifecycle::Stopped) => {
+            coverage.count("sent:refused:stopped");
+        }
+        Told::Refused(_) if lives == Some(Lifecycle::Deleting) => {
+            coverage.count("sent:refused:deleting");
         }
         Told::Refused(code) => coverage.count(format!("sent:refused:{code}")),
         Told::NotRun => coverage.count("sent:not_run"),

@@ -60,7 +60,11 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
 
 /// Messages other agents, now and then with more calls than a round may make.
 fn letters(asked: Asked<'_>, dice: &mut Rng) -> ModelReply {
-    let count = if dice.percent(2) { 70 } else { 1 + dice.below(4) };
+    let count = if dice.percent(2) {
+        70
+    } else {
+        1 + dice.below(4)
+    };
     let some = (0..count).map(|_| letter::any(asked.agents, dice));
     let mut blocks: Vec<ReplyBlock> = some.collect();
     // What stands behind a message is run after it.

@@ -29,10 +29,7 @@ pub(crate) fn refused_by_store(error: &WriteError) -> Violation {
 
 impl World {
     /// Reads what was committed.
-    pub(crate) fn read<T>(
-        &self,
-        read: impl FnOnce(&Reader<'_>) -> Result<T, Error>,
-    ) -> Verdict<T> {
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, Error>) -> Verdict<T> {
         stored(read(&self.store.db().reader()))
     }
 

@@ -98,12 +98,7 @@ impl World {
         })
     }
 
-    fn give(
-        &mut self,
-        agent_id: &AgentId,
-        run: &ToolRun,
-        input: &TaskInput,
-    ) -> Verdict<CallStep> {
+    fn give(&mut self, agent_id: &AgentId, run: &ToolRun, input: &TaskInput) -> Verdict<CallStep> {
         let Some(task) = self.task(agent_id, &input.task_id)? else {
             return Ok(unknown(run, &input.task_id));
         };
@@ -124,12 +119,7 @@ impl World {
         Ok(CallStep::result(envelope))
     }
 
-    fn look(
-        &mut self,
-        agent_id: &AgentId,
-        run: &ToolRun,
-        query: &TaskOutput,
-    ) -> Verdict<CallStep> {
+    fn look(&mut self, agent_id: &AgentId, run: &ToolRun, query: &TaskOutput) -> Verdict<CallStep> {
         let Some(task) = self.task(agent_id, &query.task_id)? else {
             return Ok(unknown(run, &query.task_id));
         };
@@ -233,7 +223,9 @@ fn load_call(
         call_index,
     };
     let call = calls_of(&blocks).nth(call_index).cloned();
-    let intent = intents.get(call_index).and_then(|found| found.as_ref().ok());
+    let intent = intents
+        .get(call_index)
+        .and_then(|found| found.as_ref().ok());
     let action = intent.and_then(|intent| intent.action(place));
     Ok(call.zip(action).map(|(call, action)| {
         let key = CommandKey::of_call(&home_of(id), &call.id);

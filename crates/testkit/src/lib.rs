@@ -10,6 +10,7 @@
 )]
 
 pub mod checker;
+pub mod engine;
 mod log;
 mod meeting;
 pub mod ports;

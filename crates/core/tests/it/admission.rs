@@ -2,13 +2,14 @@
 
 use crate::world::World;
 use crate::{make, states};
-use holon_core::Ingress;
-use holon_core::{Rejection, Reply};
+use holon_core::admission::{judge_models, models_for};
+use holon_core::{HostFacts, Ingress, Input, Rejection, Reply};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::brief::{AttachmentKind, BriefAttachment};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
+use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::queue::QueueStatus;
 use holon_domain::{TaskId, TimerId, limits};
 use serde_json::json;
@@ -299,7 +300,82 @@ fn a_full_queue_refuses_and_keeps_what_it_holds() {
     let refused = world.decide_on(&prompt, &mut crate::world::Dice::new(), &|loaded| {
         loaded.queue.pending = limits::QUEUE_ENTRIES;
     });
-    assert_eq!(refused.map(|step| step.reply), Err(Rejection::QueueFull));
+    let agent_id = world.agent.identity.agent_id.clone();
+    assert_eq!(
+        refused.map(|step| step.reply),
+        Err(Rejection::QueueFull { agent_id })
+    );
+}
+
+#[test]
+fn without_a_model_a_message_is_refused_unless_the_agent_has_its_own() {
+    let mut world = states::booting();
+    world.host.models = ModelChain::only(ModelRef::none());
+    let refused = admitted(&mut world, make::prompt(Priority::Normal));
+    assert_eq!(refused, Err(Rejection::NoModel));
+    world.agent.model_override = Some(make::model("scripted/own"));
+    assert!(admitted(&mut world, make::prompt(Priority::Normal)).is_ok());
+}
+
+#[test]
+fn a_stopped_agent_says_so_also_when_it_has_no_model() {
+    let mut world = states::booting();
+    world.send(Input::Stop);
+    world.host.models = ModelChain::only(ModelRef::none());
+    let agent_id = world.agent.identity.agent_id.clone();
+    let refused = admitted(&mut world, make::prompt(Priority::Normal));
+    assert_eq!(refused, Err(Rejection::Stopped { agent_id }));
+}
+
+#[test]
+fn a_model_that_was_named_is_the_only_one_and_otherwise_one_of_the_list_is_enough() {
+    let host = HostFacts {
+        models: ModelChain {
+            fallbacks: vec![make::model("a/2")],
+            ..ModelChain::only(make::model("a/1"))
+        },
+    };
+    let (named, own) = (make::model("n/1"), make::model("o/1"));
+    let names =
+        |models: Vec<ModelRef>| -> Vec<String> { models.iter().map(ToString::to_string).collect() };
+    assert_eq!(names(models_for(&host, Some(&named), Some(&own))), ["n/1"]);
+    assert_eq!(
+        names(models_for(&host, None, Some(&own))),
+        ["o/1", "a/1", "a/2"]
+    );
+    let fails = |words: &str| Err(ModelFailure::new(ModelFailureKind::Auth, words));
+    assert_eq!(judge_models(&[]), Err(Rejection::NoModel));
+    assert_eq!(judge_models(&[fails("first"), Ok(())]), Ok(()));
+    assert_eq!(
+        judge_models(&[fails("first"), fails("second")]),
+        Err(Rejection::ModelUnavailable {
+            reason: "first".to_owned()
+        })
+    );
+}
+
+#[test]
+fn a_bound_of_no_rounds_is_refused() {
+    let none = Ingress {
+        max_rounds: Some(0),
+        ..make::prompt(Priority::Normal)
+    };
+    assert_eq!(verdict(none), Err(Rejection::NoRounds));
+}
+
+#[test]
+fn a_delivery_record_is_taken_from_known_callers_only() {
+    let brief = |ingress: Ingress| Ingress {
+        body: Body::Brief {
+            title: None,
+            text: "done".to_owned(),
+            attachments: Vec::new(),
+        },
+        ..ingress
+    };
+    let outside = brief(make::channel_event("", Priority::Normal));
+    assert_eq!(verdict(outside), Err(Rejection::BodyNotPublic));
+    assert!(verdict(brief(make::prompt(Priority::Normal))).is_ok());
 }
 
 #[test]

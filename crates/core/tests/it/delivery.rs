@@ -116,7 +116,8 @@ fn another_agents_message_has_no_more_authority_than_its_turn_and_never_jumps_th
 fn a_stopped_agent_takes_no_message_and_a_second_stop_is_no_news() {
     let mut world = states::stopped();
     let sent = message(Priority::Next, AuthorityClass::OperatorInstruction);
-    assert_eq!(world.send(sent).reply, Err(Rejection::Stopped));
+    let agent_id = make::agent_id();
+    assert_eq!(world.send(sent).reply, Err(Rejection::Stopped { agent_id }));
     let stop = world.send(Input::Received(Sent::Stop));
     assert_eq!(stop.reply, Ok(Reply::Unchanged));
 }

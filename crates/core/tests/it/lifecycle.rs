@@ -131,7 +131,9 @@ fn an_agent_that_is_being_removed_takes_nothing_but_its_removal() {
         },
     ] {
         let mut world = states::deleting();
-        assert_eq!(world.send(input).reply, Err(Rejection::Deleting));
+        let agent_id = world.agent.identity.agent_id.clone();
+        let refused = Err(Rejection::Deleting { agent_id });
+        assert_eq!(world.send(input).reply, refused);
     }
 }
 

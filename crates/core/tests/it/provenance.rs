@@ -4,7 +4,7 @@ use crate::admission::{CONTEXTS, ingress, origins, verdict};
 use crate::render::spelled;
 use holon_core::Ingress;
 use holon_core::Rejection;
-use holon_core::admission::{authority_of, kind_fits_origin};
+use holon_core::admission::{authority_of, door_takes, door_takes_origin, kind_fits_origin};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{AdmissionContext, MessageKind, Priority};
 
@@ -12,6 +12,7 @@ fn short(verdict: &Result<AuthorityClass, Rejection>) -> String {
     match verdict {
         Ok(class) => spelled(class),
         Err(Rejection::KindNotPublic) => "refused: kind".to_owned(),
+        Err(Rejection::OriginNotPublic) => "refused: origin".to_owned(),
         Err(Rejection::PriorityNotPublic) => "refused: priority".to_owned(),
         Err(other) => format!("refused: {other}"),
     }
@@ -76,9 +77,16 @@ fn a_kind_that_its_origin_cannot_have_is_refused_at_every_door() {
                 continue;
             }
             for context in CONTEXTS {
+                let expected = if !door_takes_origin(context, &origin) {
+                    Rejection::OriginNotPublic
+                } else if !door_takes(context, kind) {
+                    Rejection::KindNotPublic
+                } else {
+                    Rejection::KindOriginMismatch
+                };
                 assert_eq!(
                     verdict(ingress(kind, origin.clone(), context)),
-                    Err(Rejection::KindOriginMismatch),
+                    Err(expected),
                     "{kind:?} from {name} as {context:?}"
                 );
             }

@@ -18,7 +18,7 @@ use crate::kernel::{HandleResult, Kernel, Refusal, Work};
 use crate::ports::Ports;
 use crate::stalled::Stalled;
 use holon_core::input::NewAgent;
-use holon_core::{Input, Rejection, Reply, Stamp};
+use holon_core::{Input, Reply, Stamp};
 use holon_domain::AgentId;
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
@@ -319,44 +319,12 @@ fn input_bytes(input: &Input) -> usize {
 }
 
 fn refused(agent_id: &AgentId, refusal: Refusal) -> Error {
-    let agent_id = agent_id.clone();
-    let rejection = match refusal {
-        Refusal::NotFound => return Error::AgentNotFound { agent_id },
-        Refusal::NoModel => return Error::NoModel,
-        Refusal::Rejected(rejection) => rejection,
-    };
-    match rejection {
-        Rejection::Stopped => Error::AgentStopped { agent_id },
-        Rejection::Deleting => Error::AgentDeleting { agent_id },
-        Rejection::QueueFull => Error::QueueFull { agent_id },
-        Rejection::TooLarge { .. }
-        | Rejection::EmptyBody
-        | Rejection::KindOriginMismatch
-        | Rejection::KindNotPublic
-        | Rejection::PriorityNotPublic
-        | Rejection::NoSuchTask => rejected(rejection),
+    match refusal {
+        Refusal::NotFound => Error::AgentNotFound {
+            agent_id: agent_id.clone(),
+        },
+        Refusal::Rejected(rejection) => rejection.into(),
     }
-}
-
-/// A refusal that says nothing about an agent.
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "stands where errors are mapped"
-)]
-pub(crate) fn rejected(rejection: Rejection) -> Error {
-    let message = rejection.to_string();
-    let code = match rejection {
-        Rejection::TooLarge { .. } => return Error::TooLarge { message },
-        Rejection::EmptyBody => "empty_message",
-        Rejection::KindOriginMismatch => "kind_origin_mismatch",
-        Rejection::KindNotPublic => "kind_not_allowed",
-        Rejection::PriorityNotPublic => "priority_not_allowed",
-        Rejection::Stopped => "agent_stopped",
-        Rejection::Deleting => "agent_deleting",
-        Rejection::QueueFull => "queue_full",
-        Rejection::NoSuchTask => "task_not_found",
-    };
-    Error::Rejected { code, message }
 }
 
 pub(crate) fn write_failed(error: WriteError) -> Error {

@@ -7,7 +7,7 @@ use holon_domain::brief::BriefKind;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::message::Priority;
 use holon_domain::task::TaskStatus;
-use holon_engine::Error;
+use holon_engine::{Error, Rejection};
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
@@ -225,7 +225,10 @@ async fn a_stopped_agent_refuses_and_keeps_its_queue_for_its_next_start() {
     asked.let_go().await;
     let refused = try_prompt(&host, "main", "third", Priority::Normal).await;
     let agent_id = agent("main");
-    assert_eq!(refused, Err(Error::AgentStopped { agent_id }));
+    assert_eq!(
+        refused,
+        Err(Error::Rejected(Rejection::Stopped { agent_id }))
+    );
     host.acts()
         .start_agent(&agent("main"))
         .await

@@ -87,8 +87,8 @@ fn verdict(gate: &Gate, request: &Request) -> (u16, String) {
         Ok(Caller::Known) => (200, "known".into()),
         Ok(Caller::Stranger) => (200, "stranger".into()),
         Err(refusal) => {
-            let code = refusal.code().to_owned();
-            (refusal.into_response().status().as_u16(), code)
+            let status = refusal.status.as_u16();
+            (status, refusal.into_body().code.unwrap())
         }
     }
 }

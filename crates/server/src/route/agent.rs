@@ -2,7 +2,7 @@
 
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::state::ActState;
 use axum::Json;
 use axum::extract::State;
@@ -21,15 +21,11 @@ pub(crate) async fn create(
     OptionalJson(request): OptionalJson<CreateAgentRequest>,
 ) -> Result<Json<AgentIdentity>, Refusal> {
     if request.template.is_some() {
-        return Err(Refusal::bad_request(
-            "template_unavailable",
-            "templates are not available yet",
-        )
-        .hint("leave the template out"));
+        return Err(RequestFault::TEMPLATE.refuse("templates are not available yet"));
     }
     let request = CreateAgent {
         agent_id: chosen(&agent_id)?,
-        workspace: workspace(request.workspace_root, request.cwd)?,
+        workspace: workspace(request.workspace_root, request.cwd),
         model: request.model.as_deref().map(model).transpose()?,
     };
     Ok(Json(state.acts.create_agent(request).await?))
@@ -56,23 +52,13 @@ pub(super) fn chosen(agent_id: &AgentId) -> Result<AgentId, Refusal> {
 
 /// A model as it was named.
 pub(super) fn model(text: &str) -> Result<ModelRef, Refusal> {
-    ModelRef::parse(text).map_err(|error| Refusal::bad_request("invalid_model", error.to_string()))
+    ModelRef::parse(text).map_err(|error| RequestFault::MODEL_REF.refuse(error.to_string()))
 }
 
-/// A workspace as it was named. The server's own directory means nothing to a caller, so relative roots are refused.
-pub(super) fn workspace(
-    root: Option<String>,
-    cwd: Option<String>,
-) -> Result<WorkspaceChoice, Refusal> {
-    let root = root.map(PathBuf::from);
-    if root.as_ref().is_some_and(|root| !root.is_absolute()) {
-        return Err(Refusal::bad_request(
-            "invalid_workspace",
-            "workspace_root must be an absolute path",
-        ));
-    }
-    Ok(WorkspaceChoice {
-        workspace_root: root,
+/// A workspace as it was named. Whether it can be used is for the engine to say.
+pub(super) fn workspace(root: Option<String>, cwd: Option<String>) -> WorkspaceChoice {
+    WorkspaceChoice {
+        workspace_root: root.map(PathBuf::from),
         cwd: cwd.map(PathBuf::from),
-    })
+    }
 }

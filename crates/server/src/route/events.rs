@@ -1,17 +1,18 @@
 //! Events of an agent: pages and streams.
 
 use crate::extract::{AgentPath, Params, limit, seq};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::sse::{self, StreamRequest};
 use crate::state::{Connection, ReadState};
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::{Extension, Json};
 use holon_api::event::PageOf;
 use holon_api::{EventsPage, PageOrder, Projection};
 use holon_domain::feed::EventQuery;
 use holon_domain::limits::{EVENT_PAGE, EVENT_PAGE_MAX};
+use holon_engine::Error;
 use serde::Deserialize;
 
 /// Query of a page.
@@ -57,11 +58,9 @@ pub(crate) async fn page(
         projection: params.projection.unwrap_or_default(),
     };
     EventsPage::new(of, &page).map(Json).map_err(|error| {
-        Refusal::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal",
-            error.to_string(),
-        )
+        Refusal::from(Error::Internal {
+            message: error.to_string(),
+        })
     })
 }
 
@@ -95,8 +94,6 @@ fn cursor(after_seq: Option<u64>, headers: &HeaderMap) -> Result<Option<u64>, Re
         .to_str()
         .ok()
         .and_then(|text| text.trim().parse().ok());
-    seq.map(Some).ok_or_else(|| {
-        Refusal::bad_request("invalid_cursor", "Last-Event-ID is not a number")
-            .hint("send the id of the last event, or leave the header out to get new events only")
-    })
+    seq.map(Some)
+        .ok_or_else(|| RequestFault::CURSOR.refuse("Last-Event-ID is not a number"))
 }

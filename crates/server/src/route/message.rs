@@ -1,11 +1,11 @@
 //! Messages from outside: an operator's prompt, and anybody's event.
 //!
-//! The door decides the labels. A prompt comes from somebody who may control the host; an enqueued event is
-//! evidence whoever holds the token, since the token admits the caller and does not vouch for the author.
+//! The route fixes where a message came from: a prompt is the operator's, an enqueued event is public, because the
+//! token admits the caller and does not vouch for the author. What that entitles a message to is decided in `core`.
 
 use crate::body::JsonBody;
 use crate::extract::{AgentPath, NoParams, Params};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::state::ActState;
 use axum::Json;
 use axum::extract::State;
@@ -23,7 +23,7 @@ pub(crate) async fn prompt(
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<PromptRequest>,
 ) -> Result<Json<AdmittedResponse>, Refusal> {
-    admit(&state, &agent_id, prompt_ingress(request)?).await
+    admit(&state, &agent_id, prompt_ingress(request)).await
 }
 
 /// `POST /agents/{id}/enqueue`.
@@ -58,44 +58,31 @@ async fn admit(
     }))
 }
 
-/// A bound on rounds, if one is given.
-pub(super) fn max_rounds(max_turns: Option<u32>) -> Result<Option<u32>, Refusal> {
-    match max_turns {
-        Some(0) => Err(Refusal::bad_request(
-            "invalid_max_turns",
-            "max_turns must be at least 1",
-        )),
-        Some(_) | None => Ok(max_turns),
+fn prompt_ingress(request: PromptRequest) -> Ingress {
+    Ingress {
+        origin: Origin::Operator {
+            actor_id: Some("control".into()),
+        },
+        max_rounds: request.max_turns,
+        ..Ingress::operator_prompt(
+            request.text,
+            request.priority.unwrap_or(Priority::Interject),
+            DeliverySurface::HttpControlPrompt,
+            AdmissionContext::ControlAuthenticated,
+        )
     }
-}
-
-fn prompt_ingress(request: PromptRequest) -> Result<Ingress, Refusal> {
-    let mut ingress = Ingress::operator_prompt(
-        request.text,
-        request.priority.unwrap_or(Priority::Interject),
-        DeliverySurface::HttpControlPrompt,
-        AdmissionContext::ControlAuthenticated,
-    );
-    ingress.origin = Origin::Operator {
-        actor_id: Some("control".into()),
-    };
-    ingress.max_rounds = max_rounds(request.max_turns)?;
-    Ok(ingress)
 }
 
 fn public_ingress(request: EnqueueRequest) -> Result<Ingress, Refusal> {
     if let Some(field) = request.claimed_authority() {
-        return Err(Refusal::bad_request(
-            "authority_not_accepted",
-            format!("the field {field:?} is not accepted"),
-        )
-        .hint("leave it out; how far a message is trusted follows from the route it comes in by"));
+        let message = format!("the field {field:?} is not accepted");
+        return Err(RequestFault::CLAIMED_AUTHORITY.refuse(message));
     }
-    let (kind, origin) = source(request.kind, request.origin)?;
+    let (kind, origin) = source(request.kind, request.origin);
     Ok(Ingress {
         kind,
         origin,
-        priority: public_priority(request.priority)?,
+        priority: request.priority.unwrap_or_default(),
         body: body(request.body, request.text, request.json)?,
         metadata: request.metadata,
         delivery_surface: DeliverySurface::HttpPublicEnqueue,
@@ -106,79 +93,28 @@ fn public_ingress(request: EnqueueRequest) -> Result<Ingress, Refusal> {
     })
 }
 
-fn public_priority(priority: Option<Priority>) -> Result<Priority, Refusal> {
-    match priority.unwrap_or_default() {
-        Priority::Interject => Err(Refusal::forbidden(
-            "priority_not_allowed",
-            "only an operator may interject",
-        )
-        .hint("use next, normal or background here, or send it to /control/agents/{id}/prompt")),
-        allowed @ (Priority::Next | Priority::Normal | Priority::Background) => Ok(allowed),
-    }
-}
-
-/// Kind and origin belong together; either follows from the other.
-fn source(
-    kind: Option<MessageKind>,
-    origin: Option<Origin>,
-) -> Result<(MessageKind, Origin), Refusal> {
-    let implied = match &origin {
-        None => None,
-        Some(Origin::Channel { .. }) => Some(MessageKind::ChannelEvent),
-        Some(Origin::Webhook { .. }) => Some(MessageKind::WebhookEvent),
-        Some(
-            Origin::Operator { .. }
-            | Origin::Callback { .. }
-            | Origin::Timer { .. }
-            | Origin::System { .. }
-            | Origin::Task { .. },
-        ) => {
-            return Err(Refusal::forbidden(
-                "origin_not_accepted",
-                "this origin cannot be claimed here",
-            )
-            .hint(
-                "use a channel or a webhook origin; operators send to /control/agents/{id}/prompt",
-            ));
-        }
+/// Kind and origin, each filled in from the other where only one is given. Whether they belong together and may be
+/// claimed here is for admission to say.
+fn source(kind: Option<MessageKind>, origin: Option<Origin>) -> (MessageKind, Origin) {
+    let from_channel = match (&kind, &origin) {
+        (Some(kind), _) => *kind == MessageKind::ChannelEvent,
+        (None, Some(origin)) => matches!(origin, Origin::Channel { .. }),
+        (None, None) => false,
     };
-    let kind = kind.or(implied).unwrap_or(MessageKind::WebhookEvent);
-    let default = public_origin(kind)?;
-    match implied {
-        Some(implied) if implied != kind => {
-            Err(Refusal::bad_request("origin_mismatch", "kind and origin do not belong together")
-                .hint("send channel_event with a channel origin, webhook_event with a webhook origin, or only one of the two"))
-        }
-        Some(_) | None => Ok((kind, origin.unwrap_or(default))),
-    }
-}
-
-/// The origin of a kind when the caller names none; refuses kinds that are not the public's.
-fn public_origin(kind: MessageKind) -> Result<Origin, Refusal> {
-    match kind {
-        MessageKind::WebhookEvent => Ok(Origin::Webhook {
-            source: "http".into(),
-            event_type: None,
-        }),
-        MessageKind::ChannelEvent => Ok(Origin::Channel {
+    let (event, sender) = if from_channel {
+        let channel = Origin::Channel {
             channel_id: "http".into(),
             sender_id: None,
-        }),
-        MessageKind::OperatorPrompt
-        | MessageKind::CallbackEvent
-        | MessageKind::TimerTick
-        | MessageKind::SystemTick
-        | MessageKind::TaskResult
-        | MessageKind::TaskStatus
-        | MessageKind::Control
-        | MessageKind::BriefAck
-        | MessageKind::BriefResult
-        | MessageKind::InternalFollowup => Err(Refusal::forbidden(
-            "kind_not_allowed",
-            "this kind of message cannot be enqueued from outside",
-        )
-        .hint("use channel_event or webhook_event; operators send to /control/agents/{id}/prompt")),
-    }
+        };
+        (MessageKind::ChannelEvent, channel)
+    } else {
+        let webhook = Origin::Webhook {
+            source: "http".into(),
+            event_type: None,
+        };
+        (MessageKind::WebhookEvent, webhook)
+    };
+    (kind.unwrap_or(event), origin.unwrap_or(sender))
 }
 
 fn body(
@@ -187,23 +123,15 @@ fn body(
     json: Option<serde_json::Value>,
 ) -> Result<Body, Refusal> {
     match (body, text, json) {
-        (Some(Body::Brief { .. }), None, None) => Err(Refusal::forbidden(
-            "body_not_allowed",
-            "a delivery record cannot be enqueued from outside",
-        )
-        .hint("send text or json")),
-        (Some(body @ (Body::Text { .. } | Body::Json { .. })), None, None) => Ok(body),
+        (Some(body), None, None) => Ok(body),
         (None, Some(text), None) => Ok(Body::Text { text }),
         (None, None, Some(value)) => Ok(Body::Json { value }),
-        (None, None, None) => Err(Refusal::bad_request(
-            "missing_content",
-            "there is nothing in the message",
-        )
-        .hint("send exactly one of text, json and body")),
-        (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => Err(
-            Refusal::bad_request("ambiguous_content", "the message has more than one content")
-                .hint("send exactly one of text, json and body"),
-        ),
+        (None, None, None) => {
+            Err(RequestFault::NO_CONTENT.refuse("there is nothing in the message"))
+        }
+        (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
+            Err(RequestFault::SEVERAL_CONTENTS.refuse("the message has more than one content"))
+        }
     }
 }
 

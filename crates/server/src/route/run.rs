@@ -1,10 +1,9 @@
 //! One request, one answer: the caller waits until the outcome is on disk.
 
 use super::agent::{chosen, model, workspace};
-use super::message::max_rounds;
 use crate::body::JsonBody;
 use crate::extract::{NoParams, Params};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::state::ActState;
 use axum::Json;
 use axum::extract::State;
@@ -29,7 +28,7 @@ pub(crate) async fn run(
         biased;
         outcome = state.acts.run_once(request) => Ok(Json(outcome?)),
         () = state.host.shutdown.cancelled() => Err(Refusal::from(Error::ShuttingDown)
-            .not_again()
+            .without_retry()
             .hint(afterwards)),
     }
 }
@@ -37,10 +36,9 @@ pub(crate) async fn run(
 fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
     let agent_id = match (request.agent_id, request.create_agent) {
         (None, true) => {
-            return Err(
-                Refusal::bad_request("invalid_request", "create_agent needs an agent_id")
-                    .hint("name the agent, or leave create_agent out for a temporary one"),
-            );
+            return Err(RequestFault::REQUEST
+                .refuse("create_agent needs an agent_id")
+                .hint("name the agent, or leave create_agent out for a temporary one"));
         }
         (Some(agent_id), true) => Some(chosen(&agent_id)?),
         (agent_id, false) => agent_id,
@@ -50,9 +48,9 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
         agent_id,
         create_agent: request.create_agent,
         model: request.model.as_deref().map(model).transpose()?,
-        max_rounds: max_rounds(request.max_turns)?,
+        max_rounds: request.max_turns,
         wait_for_tasks: !request.no_wait_for_tasks,
-        workspace: workspace(request.workspace_root, request.cwd)?,
+        workspace: workspace(request.workspace_root, request.cwd),
         admission_context: AdmissionContext::ControlAuthenticated,
     })
 }
@@ -97,11 +95,6 @@ mod tests {
                 "invalid_agent_id",
             ),
             (r#"{"text":"go","model":"nonsense"}"#, "invalid_model"),
-            (r#"{"text":"go","max_turns":0}"#, "invalid_max_turns"),
-            (
-                r#"{"text":"go","workspace_root":"relative/path"}"#,
-                "invalid_workspace",
-            ),
         ] {
             assert_eq!(refused(json).as_deref(), Some(code), "{json}");
         }

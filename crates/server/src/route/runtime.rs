@@ -3,10 +3,9 @@
 use crate::body::OptionalJson;
 use crate::extract::{NoParams, Params};
 use crate::gate::Caller;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::state::{ActState, ReadState, Transport};
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::{Extension, Json};
 use holon_api::{
     AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, ReloadResponse, Root, RuntimeInfo,
@@ -82,8 +81,7 @@ fn runtime_info(state: &ReadState) -> RuntimeInfo {
     }
 }
 
-/// `POST /control/runtime/reload`. Settings that cannot be used are no fault of the request: they are a state of the
-/// host's files, which the caller can mend and try again.
+/// `POST /control/runtime/reload`.
 pub(crate) async fn reload(
     State(state): State<ActState>,
     Params(NoParams {}): Params<NoParams>,
@@ -91,7 +89,7 @@ pub(crate) async fn reload(
 ) -> Result<Json<ReloadResponse>, Refusal> {
     match state.manage.reload().await {
         Ok(done) => Ok(Json(done)),
-        Err(body) => Err(Refusal::of(StatusCode::CONFLICT, body)),
+        Err(reason) => Err(RequestFault::SETTINGS.refuse(reason)),
     }
 }
 
@@ -101,7 +99,7 @@ pub(crate) async fn shutdown(
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> Json<ShutdownResponse> {
-    state.manage.go_down();
+    state.host.shutdown.cancel();
     Json(ShutdownResponse {
         ok: true,
         pid: state.host.pid,

@@ -1,81 +1,159 @@
-//! The bound on open streams, which no test with real connections could reach cheaply.
+//! What a stream does with news and pages, in situations that connections could not bring about reliably.
 
 use super::*;
 use crate::door::Setup;
 use crate::state::Transport;
+use axum::http::StatusCode;
 use holon_api::ModelsResponse;
-use holon_domain::brief::BriefRecord;
-use holon_domain::summary::{AgentListEntry, AgentSummary};
-use holon_domain::transcript::TranscriptEntry;
-use holon_engine::Error;
+use holon_testkit::engine::{TestEngine, agent};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// An engine nobody may ask.
-struct Untouched;
+/// A setup nobody asks.
+struct NoSetup;
 
 #[async_trait::async_trait]
-impl Look for Untouched {
-    fn epoch(&self) -> &str {
-        unreachable!("refused before the engine is asked")
-    }
-    async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
-        unreachable!("refused before the engine is asked")
-    }
-    async fn status(&self, _: &AgentId) -> Result<AgentSummary, Error> {
-        unreachable!("refused before the engine is asked")
-    }
-    async fn briefs(&self, _: &AgentId, _: u64) -> Result<Vec<BriefRecord>, Error> {
-        unreachable!("refused before the engine is asked")
-    }
-    async fn transcript(&self, _: &AgentId, _: u64) -> Result<Vec<TranscriptEntry>, Error> {
-        unreachable!("refused before the engine is asked")
-    }
-    async fn events(&self, _: &AgentId, _: EventQuery) -> Result<EventPage, Error> {
-        unreachable!("refused before the engine is asked")
-    }
-    fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
-        unreachable!("refused before the engine is asked")
-    }
-}
-
-#[async_trait::async_trait]
-impl Setup for Untouched {
+impl Setup for NoSetup {
     async fn models(&self) -> ModelsResponse {
         unreachable!("no business of a stream")
     }
 }
 
-#[tokio::test]
-async fn one_stream_more_than_allowed_is_refused_and_costs_the_engine_nothing() {
-    let main = AgentId::parse("main").unwrap();
-    let host = Host {
-        default_agent: main.clone(),
+fn host(streams: usize) -> Arc<Host> {
+    Arc::new(Host {
+        default_agent: agent("main"),
         home_dir: String::new(),
         pid: 0,
         listen: None,
-        streams: Arc::new(Semaphore::new(0)),
+        streams: Arc::new(Semaphore::new(streams)),
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
-    };
-    let state = ReadState {
-        host: Arc::new(host),
-        reads: Arc::new(Untouched),
-        setup: Arc::new(Untouched),
-        transport: Transport::Unix,
-    };
-    let request = StreamRequest {
-        agent_id: main,
+    })
+}
+
+fn request(name: &str) -> StreamRequest {
+    StreamRequest {
+        agent_id: agent(name),
         cursor: None,
         limit: 1,
         projection: Projection::Operator,
         connection: None,
+    }
+}
+
+/// A pump that has sent everything up to `cursor`, and where its chunks arrive.
+fn pump(engine: &TestEngine, name: &str, cursor: u64) -> (Pump, mpsc::Receiver<Bytes>) {
+    let (chunks, received) = mpsc::channel(CHUNKS);
+    let pump = Pump {
+        reads: engine.reads(),
+        host: host(1),
+        request: request(name),
+        cursor,
+        chunks,
     };
-    let refusal = open(&state, request).await.unwrap_err();
-    assert_eq!(refusal.code(), "too_many_streams");
+    (pump, received)
+}
+
+fn notice(name: &str, newest_seq: u64) -> FeedNotice {
+    FeedNotice {
+        agent_id: agent(name),
+        newest_seq,
+    }
+}
+
+/// The last frame a stream sends, as text.
+fn last_words(end: Result<impl Sized, End>) -> String {
+    match end {
+        Err(End::Last(chunk)) => String::from_utf8(chunk.to_vec()).unwrap(),
+        Err(End::Quiet) | Ok(_) => String::new(),
+    }
+}
+
+#[tokio::test]
+async fn one_stream_more_than_allowed_is_refused() {
+    let engine = TestEngine::start().await;
+    let state = ReadState {
+        host: host(0),
+        reads: engine.reads(),
+        setup: Arc::new(NoSetup),
+        transport: Transport::Unix,
+    };
+    let refusal = open(&state, request("main")).await.unwrap_err();
+    assert_eq!(refusal.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(
-        refusal.into_response().status(),
-        StatusCode::SERVICE_UNAVAILABLE
+        refusal.into_body().code.as_deref(),
+        Some("too_many_streams")
     );
+}
+
+#[tokio::test]
+async fn a_reader_who_leaves_makes_room_for_another() {
+    let engine = TestEngine::start().await;
+    let state = ReadState {
+        host: host(1),
+        reads: engine.reads(),
+        setup: Arc::new(NoSetup),
+        transport: Transport::Unix,
+    };
+    let response = open(&state, request("main")).await.unwrap();
+    assert_eq!(state.host.streams.available_permits(), 0);
+    drop(response);
+    while state.host.streams.available_permits() == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn only_news_of_its_own_agent_that_it_has_not_sent_wakes_a_stream() {
+    let engine = TestEngine::start().await;
+    let (pump, _received) = pump(&engine, "main", 7);
+    for (told, wakes) in [
+        (notice("dev", 9), false),
+        (notice("main", 7), false),
+        (notice("main", 8), true),
+    ] {
+        let (sender, mut news) = broadcast::channel(4);
+        sender.send(told.clone()).unwrap();
+        // After the notice the channel is closed, so a wait that it does not end is ended by that.
+        drop(sender);
+        assert_eq!(pump.wait(&mut news).await.is_ok(), wakes, "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn news_that_was_lost_counts_as_news() {
+    let engine = TestEngine::start().await;
+    let (pump, _received) = pump(&engine, "main", 7);
+    let (sender, mut news) = broadcast::channel(4);
+    for _ in 0..20 {
+        sender.send(notice("dev", 9)).unwrap();
+    }
+    assert!(pump.wait(&mut news).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_reader_that_fell_too_far_behind_is_sent_away_with_its_cursor() {
+    let engine = TestEngine::start().await;
+    engine.record_events("main", STREAM_LAG as u64 + 1).await;
+    let newest = engine.newest("main").await;
+    let cursor = newest - STREAM_LAG as u64 - 1;
+    let (mut pump, mut received) = pump(&engine, "main", cursor);
+    assert_eq!(
+        last_words(pump.follow().await),
+        format!("event: gap\ndata: {{\"after_seq\":{cursor},\"newest_seq\":{newest}}}\n\n")
+    );
+    assert!(received.try_recv().is_err(), "nothing was sent before");
+}
+
+#[tokio::test]
+async fn an_engine_that_fails_ends_the_stream_with_its_reason() {
+    let engine = TestEngine::start().await;
+    let (mut pump, _received) = pump(&engine, "nobody", 0);
+    let words = last_words(pump.replay().await);
+    assert!(
+        words.starts_with("event: error\ndata: {\"ok\":false"),
+        "{words}"
+    );
+    assert!(words.contains("\"code\":\"agent_not_found\""), "{words}");
 }

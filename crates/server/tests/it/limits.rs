@@ -1,8 +1,8 @@
 //! What the server takes in has a bound, and at the bound there is an answer.
 
+use crate::host::Mood;
 use crate::world::{World, read_reply};
 use holon_domain::limits::{REQUEST_BODY_BYTES, REQUEST_HEAD_BYTES};
-use holon_engine::Error;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -11,10 +11,11 @@ const PROMPT: &str = "/control/agents/main/prompt";
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused_with_413_and_reaches_nobody() {
     let world = World::start().await;
+    let before = world.engine.commits().await;
     let body = format!("{{\"text\":\"{}\"}}", "x".repeat(REQUEST_BODY_BYTES));
     let reply = world.ask("POST", PROMPT, &body).await;
     assert_eq!(reply.refusal(), (413, "too_large".into()));
-    assert_eq!(world.engine.asked(), Vec::<String>::new());
+    assert_eq!(world.engine.commits().await, before);
 }
 
 #[tokio::test]
@@ -49,6 +50,7 @@ async fn a_body_of_absurd_size_is_refused_before_it_is_sent() {
 #[tokio::test]
 async fn bodies_that_are_not_json_are_refused_with_the_place() {
     let world = World::start().await;
+    let before = world.engine.commits().await;
     let deep = "[".repeat(100_000);
     for (body, code) in [
         ("{\"text\": \"x\",\n  oops}", "invalid_json"),
@@ -70,7 +72,7 @@ async fn bodies_that_are_not_json_are_refused_with_the_place() {
         world.ask("POST", "/enqueue", &nested).await.refusal(),
         (400, "invalid_json".into())
     );
-    assert_eq!(world.engine.asked(), Vec::<String>::new());
+    assert_eq!(world.engine.commits().await, before);
 }
 
 #[tokio::test]
@@ -117,6 +119,7 @@ async fn a_head_that_never_ends_is_given_up() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_never_ends_is_answered_with_408() {
     let world = World::start().await;
+    let before = world.engine.commits().await;
     let mut stream = UnixStream::connect(&world.socket).await.unwrap();
     let head = format!(
         "POST {PROMPT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{{"
@@ -124,16 +127,14 @@ async fn a_body_that_never_ends_is_answered_with_408() {
     stream.write_all(head.as_bytes()).await.unwrap();
     let reply = read_reply(&mut stream).await;
     assert_eq!(reply.refusal(), (408, "body_timeout".into()));
-    assert_eq!(world.engine.asked(), Vec::<String>::new());
+    assert_eq!(world.engine.commits().await, before);
 }
 
 #[tokio::test]
 async fn a_fault_in_one_request_is_one_bad_answer() {
     let world = World::start().await;
-    world.engine.fail(Error::Internal {
-        message: "panic".into(),
-    });
-    let reply = world.ask("POST", PROMPT, "{\"text\":\"x\"}").await;
+    world.host.set(Mood::Panics);
+    let reply = world.ask("GET", "/models", "").await;
     assert_eq!(reply.refusal(), (500, "internal".into()));
     assert_eq!(world.ask("GET", "/healthz", "").await.status, 200);
 }

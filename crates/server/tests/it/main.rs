@@ -1,10 +1,12 @@
-//! The server over real sockets, with a scripted engine behind it.
+//! The server over real sockets, with a real engine behind it whose ports are scripted.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-mod engine;
 mod gate;
+mod host;
 mod limits;
+mod reference;
+mod refusals;
 mod routes;
 mod streams;
 mod typed;

@@ -1,30 +1,74 @@
-//! What each route asks of the engine, and how the engine's answers come out.
+//! What each route does, seen in the engine behind it.
 
+use crate::host::Mood;
 use crate::world::{SECRET, World};
-use holon_domain::model::ModelFailure;
-use holon_engine::Error;
-use serde_json::json;
+use holon_domain::event::{Event, MessageAdmitted};
+use holon_domain::feed::{EventOrder, EventQuery};
+use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
+use holon_engine::request::Ingress;
+use holon_testkit::engine::agent;
+use serde_json::{Value, json};
+
+/// How many entries a list has.
+fn count(list: &Value) -> usize {
+    list.as_array().unwrap().len()
+}
+
+/// Lets `main` answer so many prompts, each in a turn of its own.
+async fn answer_prompts(world: &World, prompts: usize) {
+    for _ in 0..prompts {
+        let prompt = Ingress::operator_prompt(
+            "go".into(),
+            Priority::Normal,
+            DeliverySurface::HttpControlPrompt,
+            AdmissionContext::ControlAuthenticated,
+        );
+        world
+            .engine
+            .acts()
+            .admit(&agent("main"), prompt)
+            .await
+            .unwrap();
+    }
+    let reads = world.engine.reads();
+    while reads.briefs(&agent("main"), 500).await.unwrap().len() < prompts {}
+}
+
+/// The newest message an agent admitted.
+async fn last_admitted(world: &World, name: &str) -> MessageAdmitted {
+    let query = EventQuery {
+        before_seq: None,
+        after_seq: None,
+        limit: 100,
+        order: EventOrder::Descending,
+    };
+    let page = world.engine.reads().events(&agent(name), query).await;
+    let admitted = page.unwrap().events.into_iter().find_map(|record| {
+        let Event::MessageAdmitted(admitted) = record.event else {
+            return None;
+        };
+        Some(admitted)
+    });
+    admitted.unwrap()
+}
 
 #[tokio::test]
-async fn reads_reach_the_engine_with_their_defaults_and_within_their_bounds() {
+async fn reads_have_their_defaults_and_keep_their_bounds() {
     let world = World::start().await;
-    for (target, asked) in [
-        ("/agents/list", "agents"),
-        ("/agents/dev/status", "status dev"),
-        ("/status", "status main"),
-        ("/agents/dev/briefs", "briefs dev 20"),
-        ("/briefs?limit=3", "briefs main 3"),
-        ("/agents/dev/transcript?limit=500", "transcript dev 500"),
-        ("/transcript", "transcript main 50"),
-        ("/models", "models"),
-    ] {
-        world.ask("GET", target, "").await;
-        assert_eq!(
-            world.engine.asked().last().map(String::as_str),
-            Some(asked),
-            "{target}"
-        );
-    }
+    answer_prompts(&world, 30).await;
+    let get = async |target: &str| world.ask("GET", target, "").await.json();
+    assert_eq!(count(&get("/agents/list").await), 2);
+    assert_eq!(get("/status").await["identity"]["agent_id"], "main");
+    assert_eq!(
+        get("/agents/dev/status").await["identity"]["agent_id"],
+        "dev"
+    );
+    assert_eq!(count(&get("/briefs").await), 20);
+    assert_eq!(count(&get("/briefs?limit=3").await), 3);
+    assert_eq!(count(&get("/agents/main/briefs?limit=500").await), 30);
+    assert_eq!(count(&get("/agents/dev/briefs").await), 0);
+    assert_eq!(count(&get("/transcript").await), 50);
+    assert_eq!(count(&get("/agents/main/transcript?limit=500").await), 60);
     for target in [
         "/briefs?limit=0",
         "/transcript?limit=501",
@@ -42,121 +86,103 @@ async fn reads_reach_the_engine_with_their_defaults_and_within_their_bounds() {
 #[tokio::test]
 async fn a_page_of_events_repeats_what_it_was_asked_for() {
     let world = World::start().await;
-    world.engine.commit(5);
+    world.engine.record_events("main", 5).await;
+    let newest = world.engine.newest("main").await;
     let page = world
         .ask("GET", "/agents/main/events?limit=2", "")
         .await
         .json();
     assert_eq!(
         (&page["order"], &page["limit"], &page["epoch"]),
-        (&json!("desc"), &json!(2), &json!("epoch-1"))
+        (
+            &json!("desc"),
+            &json!(2),
+            &json!(world.engine.reads().epoch())
+        )
     );
     assert_eq!(
         (&page["oldest_seq"], &page["newest_seq"]),
-        (&json!(1), &json!(5))
+        (&json!(1), &json!(newest))
     );
-    assert_eq!(page["events"][0]["id"], "evt_main_5");
-    let page = world
-        .ask(
-            "GET",
-            "/agents/main/events?after_seq=3&order=asc&projection=local_debug",
-            "",
-        )
-        .await
-        .json();
-    assert_eq!(page["events"][0]["event_seq"], 4);
+    assert_eq!(page["events"][0]["id"], format!("evt_main_{newest}"));
+    let after = newest - 2;
+    let target = format!("/agents/main/events?after_seq={after}&order=asc&projection=local_debug");
+    let page = world.ask("GET", &target, "").await.json();
+    assert_eq!(page["events"][0]["event_seq"], newest - 1);
     assert_eq!(page["events"][0]["projection"]["name"], "local_debug");
-    world.engine.forget(3);
-    let old = world
-        .ask("GET", "/agents/main/events?after_seq=1&order=asc", "")
-        .await;
-    assert_eq!(old.refusal(), (410, "cursor_too_old".into()));
-    assert_eq!(
-        (&old.json()["oldest_seq"], &old.json()["newest_seq"]),
-        (&json!(4), &json!(5))
-    );
 }
 
 #[tokio::test]
-async fn messages_carry_the_labels_of_their_door() {
+async fn messages_carry_the_labels_of_their_route() {
     let world = World::start().await;
     let reply = world
         .ask("POST", "/control/agents/dev/prompt", r#"{"text":"go"}"#)
-        .await;
+        .await
+        .json();
+    let prompt = last_admitted(&world, "dev").await;
     assert_eq!(
-        reply.json(),
-        json!({"ok": true, "agent_id": "dev", "message_id": "msg_1"})
+        reply,
+        json!({"ok": true, "agent_id": "dev", "message_id": prompt.message_id})
     );
-    let prompt = world.engine.asked().pop().unwrap();
-    assert!(
-        prompt.starts_with("admit dev")
-            && prompt.contains("HttpControlPrompt")
-            && prompt.contains("ControlAuthenticated"),
-        "{prompt}"
+    assert_eq!(
+        (prompt.delivery_surface, prompt.admission_context),
+        (
+            DeliverySurface::HttpControlPrompt,
+            AdmissionContext::ControlAuthenticated
+        )
     );
     for target in ["/agents/main/enqueue", "/enqueue"] {
         let request = format!(
             "POST {target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {SECRET}\r\n\
              Content-Type: application/json\r\nContent-Length: 12\r\nConnection: close\r\n\r\n{{\"text\":\"x\"}}"
         );
-        assert_eq!(world.over_tcp(request).await.status, 200, "{target}");
-        let event = world.engine.asked().pop().unwrap();
-        assert!(
-            event.starts_with("admit main")
-                && event.contains("HttpPublicEnqueue")
-                && event.contains("PublicUnauthenticated"),
-            "{event}"
+        let reply = world.over_tcp(request).await;
+        assert_eq!(reply.status, 200, "{target}");
+        let event = last_admitted(&world, "main").await;
+        assert_eq!(reply.json()["message_id"], json!(event.message_id));
+        assert_eq!(
+            (event.delivery_surface, event.admission_context),
+            (
+                DeliverySurface::HttpPublicEnqueue,
+                AdmissionContext::PublicUnauthenticated
+            )
         );
     }
 }
 
 #[tokio::test]
-async fn refusals_of_the_engine_keep_their_facts() {
+async fn an_agent_is_made_with_an_empty_body_and_again_without_harm() {
     let world = World::start().await;
-    world.engine.fail(Error::QueueFull {
-        agent_id: crate::engine::agent("dev"),
-    });
-    let reply = world
-        .ask("POST", "/control/agents/dev/prompt", r#"{"text":"go"}"#)
-        .await;
-    assert_eq!(reply.refusal(), (429, "queue_full".into()));
-    assert_eq!(
-        (reply.header("retry-after"), &reply.json()["agent_id"]),
-        (Some("5"), &json!("dev"))
-    );
-}
-
-#[tokio::test]
-async fn an_agent_is_made_with_an_empty_body_and_without_a_template() {
-    let world = World::start().await;
-    let reply = world.ask("POST", "/control/agents/dev/create", "").await;
-    assert_eq!(
-        (reply.status, &reply.json()["agent_id"]),
-        (200, &json!("dev"))
-    );
-    let template = world
-        .ask("POST", "/control/agents/dev/create", r#"{"template":"x"}"#)
-        .await;
-    assert_eq!(template.refusal(), (400, "template_unavailable".into()));
-    let reserved = world.ask("POST", "/control/agents/tmp_x/create", "").await;
-    assert_eq!(reserved.refusal(), (400, "invalid_agent_id".into()));
+    for _ in 0..2 {
+        let reply = world.ask("POST", "/control/agents/new/create", "").await;
+        assert_eq!(
+            (reply.status, &reply.json()["agent_id"]),
+            (200, &json!("new"))
+        );
+    }
 }
 
 #[tokio::test]
 async fn old_names_of_start_and_stop_work_and_say_so() {
     let world = World::start().await;
-    for (action, asked, notice) in [
-        ("start", "start main", false),
-        ("stop", "stop main", false),
-        ("resume", "start main", true),
-        ("pause", "stop main", true),
+    for (action, lifecycle, notice) in [
+        ("stop", json!("stopped"), false),
+        ("start", json!("booting"), false),
+        ("pause", json!("stopped"), true),
+        ("resume", json!("booting"), true),
     ] {
         let body = json!({"action": action}).to_string();
         let reply = world
             .ask("POST", "/control/agents/main/control", &body)
             .await;
-        assert_eq!(world.engine.asked().pop().as_deref(), Some(asked));
         assert_eq!(reply.json().get("notice").is_some(), notice, "{action}");
+        let status = world.ask("GET", "/status", "").await.json();
+        let now = &status["agent"]["lifecycle"];
+        // Its home is made at once, so a start may have come to its end already.
+        assert!(
+            *now == lifecycle || (lifecycle == "booting" && *now == "runnable"),
+            "{action}: {now}"
+        );
     }
 }
 
@@ -175,7 +201,10 @@ async fn a_handshake_tells_a_stranger_less_than_a_known_caller() {
     assert_eq!(known["auth"], json!({"mode": "local", "required": false}));
     assert_eq!(
         known["runtime"],
-        json!({"default_agent": "main", "home_dir": "/srv/holon", "listen": world.address.to_string(), "epoch": "epoch-1"})
+        json!({
+            "default_agent": "main", "home_dir": "/srv/holon", "listen": world.address.to_string(),
+            "epoch": world.engine.reads().epoch(),
+        })
     );
     assert!(
         known["capabilities"]
@@ -193,27 +222,32 @@ async fn an_agent_gets_a_model_of_its_own_and_gives_it_up_again() {
         .await
         .json();
     assert_eq!(
-        set,
-        json!({"ok": true, "agent_id": "dev", "model": crate::engine::model_state()})
+        (&set["ok"], &set["agent_id"]),
+        (&json!(true), &json!("dev"))
     );
-    for (target, body) in [
-        ("/control/agents/dev/model/clear", ""),
-        ("/control/agents/dev/model/clear", r#"{"trust":"x"}"#),
-    ] {
-        assert_eq!(world.ask("POST", target, body).await.status, 200);
+    assert_eq!(
+        (&set["model"]["override_model"], &set["model"]["source"]),
+        (&json!("b/2"), &json!("agent_override"))
+    );
+    let status = world.ask("GET", "/agents/dev/status", "").await.json();
+    assert_eq!(
+        set["model"], status["model"],
+        "the state it has from now on"
+    );
+    for body in ["", r#"{"trust":"x"}"#] {
+        let cleared = world
+            .ask("POST", "/control/agents/dev/model/clear", body)
+            .await
+            .json();
+        assert_eq!(cleared["model"]["effective_model"], "test/model");
+        assert_eq!(cleared["model"].get("override_model"), None);
     }
-    let mut asked = world.engine.asked();
-    asked.retain(|call| call.starts_with("model "));
-    assert!(
-        asked[0].starts_with("model dev Use") && asked[0].contains("High"),
-        "{asked:?}"
-    );
-    assert_eq!(asked[1..], ["model dev Inherit", "model dev Inherit"]);
 }
 
 #[tokio::test]
-async fn a_model_that_is_none_or_cannot_be_asked_is_refused_with_the_next_step() {
+async fn a_model_that_is_none_is_refused_before_the_engine_is_asked() {
     let world = World::start().await;
+    let before = world.engine.commits().await;
     for (body, code) in [
         (r#"{"model":"nonsense"}"#, "invalid_model"),
         (
@@ -226,13 +260,7 @@ async fn a_model_that_is_none_or_cannot_be_asked_is_refused_with_the_next_step()
         let reply = world.ask("POST", "/control/agents/dev/model", body).await;
         assert_eq!(reply.refusal(), (400, code.into()), "{body}");
     }
-    assert_eq!(world.engine.asked(), Vec::<String>::new());
-    world.engine.fail(Error::Model(ModelFailure::no_model()));
-    let reply = world
-        .ask("POST", "/control/agents/dev/model", r#"{"model":"a/b"}"#)
-        .await;
-    assert_eq!(reply.refusal(), (400, "model_unavailable".into()));
-    assert!(reply.body.contains("holon init"), "{reply:?}");
+    assert_eq!(world.engine.commits().await, before);
 }
 
 #[tokio::test]
@@ -243,8 +271,14 @@ async fn a_reload_says_what_changed_or_why_nothing_did() {
         reply.json(),
         json!({"ok": true, "changed": ["model.default"], "restart_needed": [], "default_model": "a/1", "fallback_models": []})
     );
-    world.engine.fail(Error::Overloaded);
+    world.host.set(Mood::Refuses);
     let reply = world.ask("POST", "/control/runtime/reload", "{}").await;
     assert_eq!(reply.refusal(), (409, "invalid_settings".into()));
-    assert_eq!(reply.json()["hint"], "correct the file");
+    assert_eq!(
+        (&reply.json()["error"], &reply.json()["hint"]),
+        (
+            &json!("config.toml:2: model.defualt is not a setting"),
+            &json!("the host goes on with the settings it has; correct this and reload again")
+        )
+    );
 }

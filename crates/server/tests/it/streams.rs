@@ -1,9 +1,10 @@
 //! Streams: every event once and in order, from any cursor, through every interruption.
 
-use crate::engine::agent;
 use crate::world::World;
 use holon_client::{Error as ClientError, EventStream};
 use holon_domain::limits::STREAM_LAG;
+use holon_testkit::engine::{TestEngine, agent};
+use tokio::io::Interest;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -42,42 +43,74 @@ impl Raw {
 
 const STREAM: &str = "/agents/main/events/stream";
 
+/// Events `first..=last`.
+fn seqs(first: u64, last: u64) -> Vec<u64> {
+    (first..=last).collect()
+}
+
 #[tokio::test]
 async fn a_stream_replays_after_its_cursor_and_goes_on_live() {
     let world = World::start().await;
-    world.engine.commit(300);
-    let mut stream = world.local().events_stream(agent("main"), Some(10));
-    assert_eq!(take(&mut stream, 290).await, (11..=300).collect::<Vec<_>>());
-    world.engine.commit(5);
-    assert_eq!(take(&mut stream, 5).await, (301..=305).collect::<Vec<_>>());
-    assert_eq!(stream.cursor(), Some(305));
+    let base = world.engine.newest("main").await;
+    world.engine.record_events("main", 300).await;
+    let mut stream = world.local().events_stream(agent("main"), Some(base + 10));
+    assert_eq!(take(&mut stream, 290).await, seqs(base + 11, base + 300));
+    world.engine.record_events("main", 5).await;
+    assert_eq!(take(&mut stream, 5).await, seqs(base + 301, base + 305));
+    assert_eq!(stream.cursor(), Some(base + 305));
 }
 
 #[tokio::test]
 async fn a_stream_without_a_cursor_begins_with_what_comes_next() {
     let world = World::start().await;
-    world.engine.commit(7);
+    let newest = world.engine.newest("main").await;
     let mut stream = world.remote().events_stream(agent("main"), None);
     stream.open().await.unwrap();
-    assert_eq!(stream.cursor(), Some(7));
-    world.engine.commit(2);
-    assert_eq!(take(&mut stream, 2).await, [8, 9]);
+    assert_eq!(stream.cursor(), Some(newest));
+    world.engine.record_events("dev", 3).await;
+    world.engine.record_events("main", 2).await;
+    assert_eq!(take(&mut stream, 2).await, [newest + 1, newest + 2]);
+}
+
+#[tokio::test]
+async fn a_burst_reaches_a_reader_whole() {
+    let world = World::start().await;
+    let newest = world.engine.newest("main").await;
+    let mut stream = world.local().events_stream(agent("main"), None);
+    stream.open().await.unwrap();
+    let burst = 2 * STREAM_LAG;
+    world.engine.record_events("main", burst as u64).await;
+    assert_eq!(
+        take(&mut stream, burst).await,
+        seqs(newest + 1, newest + burst as u64)
+    );
 }
 
 #[tokio::test]
 async fn frames_carry_position_kind_and_envelope() {
     let world = World::start().await;
-    world.engine.commit(1);
-    let mut raw = Raw::open(&world, &format!("{STREAM}?after_seq=0"), "").await;
+    let base = world.engine.newest("main").await;
+    world.engine.record_events("main", 1).await;
+    let mut raw = Raw::open(&world, &format!("{STREAM}?after_seq={base}"), "").await;
     let text = raw.read_until("\"payload\"").await;
     assert!(
         text.contains("content-type: text/event-stream\r\n"),
         "{text}"
     );
-    assert!(text.contains("holon-epoch: epoch-1\r\n"), "{text}");
-    assert!(text.contains("retry: 1000\nid: 0\n\n"), "{text}");
+    let epoch = world.engine.reads().epoch().to_owned();
     assert!(
-        text.contains("id: 1\nevent: max_output_tokens_recovery\ndata: {\"id\":\"evt_main_1\""),
+        text.contains(&format!("holon-epoch: {epoch}\r\n")),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("retry: 1000\nid: {base}\n\n")),
+        "{text}"
+    );
+    let next = base + 1;
+    assert!(
+        text.contains(&format!(
+            "id: {next}\nevent: agent_model_override_set\ndata: {{\"id\":\"evt_main_{next}\""
+        )),
         "{text}"
     );
 }
@@ -85,21 +118,20 @@ async fn frames_carry_position_kind_and_envelope() {
 #[tokio::test]
 async fn the_header_of_a_returning_reader_counts_unless_the_query_says_otherwise() {
     let world = World::start().await;
-    world.engine.commit(9);
-    let mut by_header = Raw::open(&world, STREAM, "Last-Event-ID: 7\r\n").await;
-    let text = by_header.read_until("evt_main_9").await;
+    let base = world.engine.newest("main").await;
+    world.engine.record_events("main", 9).await;
+    let event = |number: u64| format!("\"evt_main_{}\"", base + number);
+    let header = |number: u64| format!("Last-Event-ID: {}\r\n", base + number);
+    let mut by_header = Raw::open(&world, STREAM, &header(7)).await;
+    let text = by_header.read_until(&event(9)).await;
     assert!(
-        text.contains("evt_main_8") && !text.contains("evt_main_7"),
+        text.contains(&event(8)) && !text.contains(&event(7)),
         "{text}"
     );
-    let mut by_query = Raw::open(
-        &world,
-        &format!("{STREAM}?after_seq=8"),
-        "Last-Event-ID: 2\r\n",
-    )
-    .await;
-    let text = by_query.read_until("evt_main_9").await;
-    assert!(!text.contains("evt_main_8"), "{text}");
+    let target = format!("{STREAM}?after_seq={}", base + 8);
+    let mut by_query = Raw::open(&world, &target, &header(2)).await;
+    let text = by_query.read_until(&event(9)).await;
+    assert!(!text.contains(&event(8)), "{text}");
     let nonsense = "GET /agents/main/events/stream HTTP/1.1\r\nHost: x\r\nLast-Event-ID: x\r\nConnection: close\r\n\r\n";
     assert_eq!(
         world.over_unix(nonsense).await.refusal(),
@@ -109,26 +141,35 @@ async fn the_header_of_a_returning_reader_counts_unless_the_query_says_otherwise
 
 #[tokio::test]
 async fn a_cursor_that_cannot_be_continued_is_refused_before_the_stream_begins() {
-    let world = World::start().await;
-    world.engine.commit(9);
-    world.engine.forget(5);
+    let world = World::start_on(TestEngine::start_forgetful().await).await;
+    // More than every agent keeps.
+    world.engine.record_events("main", 1_600).await;
+    world.engine.advance(60_000);
+    let page = loop {
+        let page = world
+            .ask("GET", "/agents/main/events?after_seq=2&order=asc", "")
+            .await;
+        if page.status != 200 {
+            break page;
+        }
+    };
+    assert_eq!(page.refusal(), (410, "cursor_too_old".into()));
     let old = world.ask("GET", &format!("{STREAM}?after_seq=2"), "").await;
     assert_eq!(old.refusal(), (410, "cursor_too_old".into()));
-    assert_eq!(
-        (
-            old.json()["oldest_seq"].as_u64(),
-            old.json()["newest_seq"].as_u64()
-        ),
-        (Some(6), Some(9))
+    let newest = world.engine.newest("main").await;
+    let oldest = old.json()["oldest_seq"].as_u64().unwrap();
+    assert_eq!(old.json()["newest_seq"].as_u64(), Some(newest));
+    assert!(oldest > 3 && oldest < newest, "{oldest}");
+    let hint = old.json()["hint"].as_str().unwrap().to_owned();
+    assert!(
+        hint.ends_with(&format!("after_seq={}", oldest - 1)),
+        "{hint}"
     );
-    let ahead = world
-        .ask("GET", &format!("{STREAM}?after_seq=10"), "")
-        .await;
-    assert_eq!(ahead.refusal(), (410, "cursor_ahead".into()));
-    let far = world
-        .ask("GET", &format!("{STREAM}?after_seq={}", u64::MAX), "")
-        .await;
-    assert_eq!(far.refusal(), (410, "cursor_ahead".into()));
+    for ahead in [newest + 1, u64::MAX] {
+        let target = format!("{STREAM}?after_seq={ahead}");
+        let reply = world.ask("GET", &target, "").await;
+        assert_eq!(reply.refusal(), (410, "cursor_ahead".into()));
+    }
     let mut stream = world.local().events_stream(agent("main"), Some(2));
     assert!(matches!(
         stream.next().await,
@@ -136,100 +177,37 @@ async fn a_cursor_that_cannot_be_continued_is_refused_before_the_stream_begins()
     ));
 }
 
-#[tokio::test]
-async fn news_that_was_lost_costs_no_event() {
-    let world = World::start().await;
-    let mut stream = world.local().events_stream(agent("main"), None);
-    stream.open().await.unwrap();
-    world.engine.commit_in_silence(3);
-    for _ in 0..20 {
-        world.engine.announce("other");
-    }
-    assert_eq!(take(&mut stream, 3).await, [1, 2, 3]);
-}
-
-#[tokio::test]
-async fn news_of_another_agent_reads_no_page() {
-    let world = World::start().await;
-    let mut stream = world.local().events_stream(agent("main"), Some(0));
-    stream.open().await.unwrap();
-    world.engine.commit(1);
-    assert_eq!(take(&mut stream, 1).await, [1]);
-    let before = world.engine.asked().len();
-    world.engine.announce("other");
-    world.engine.commit(1);
-    assert_eq!(take(&mut stream, 1).await, [2]);
-    assert_eq!(world.engine.asked().len(), before + 1);
-}
-
-#[tokio::test]
-async fn a_reader_that_fell_behind_is_told_so_and_loses_nothing() {
-    let world = World::start().await;
-    let mut raw = Raw::open(&world, STREAM, "").await;
-    raw.read_until("id: 0\n\n").await;
-    let mut stream = world.local().events_stream(agent("main"), None);
-    stream.open().await.unwrap();
-    let burst = STREAM_LAG as u64 + 1;
-    world.engine.commit(burst);
-    let text = raw.read_until("}\n\n").await.to_owned();
-    assert!(
-        text.contains(&format!(
-            "event: gap\ndata: {{\"after_seq\":0,\"newest_seq\":{burst}}}"
-        )),
-        "{text}"
-    );
-    assert_eq!(
-        take(&mut stream, STREAM_LAG + 1).await,
-        (1..=burst).collect::<Vec<_>>()
-    );
-}
-
-#[tokio::test]
-async fn a_reader_who_leaves_takes_its_stream_along() {
-    let world = World::start().await;
-    let mut stream = world.local().events_stream(agent("main"), None);
-    stream.open().await.unwrap();
-    assert_eq!(world.engine.listeners(), 1);
-    drop(stream);
-    while world.engine.listeners() > 0 {
-        tokio::task::yield_now().await;
-    }
-}
-
-#[tokio::test]
-async fn an_engine_that_fails_ends_the_stream_with_its_reason() {
-    let world = World::start().await;
-    let mut raw = Raw::open(&world, STREAM, "").await;
-    raw.read_until("id: 0\n\n").await;
-    world.engine.fail(holon_engine::Error::Overloaded);
-    world.engine.commit(1);
-    let text = raw.read_until("}\n\n").await;
-    assert!(text.contains("event: error\ndata: {\"ok\":false"), "{text}");
-    assert!(text.contains("\"code\":\"overloaded\""), "{text}");
-}
-
 #[tokio::test(start_paused = true)]
 async fn an_idle_stream_shows_that_it_lives() {
     let world = World::start().await;
+    let newest = world.engine.newest("main").await;
     let mut raw = Raw::open(&world, STREAM, "").await;
     let text = raw.read_until(": heartbeat\n\n").await;
-    assert!(text.contains("id: 0\n\n"), "{text}");
+    assert!(text.contains(&format!("id: {newest}\n\n")), "{text}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_takes_nothing_loses_its_connection() {
     let world = World::start().await;
-    world.engine.commit(20_000);
-    let mut raw = Raw::open(&world, &format!("{STREAM}?after_seq=0"), "").await;
-    while world.engine.listeners() == 0 {
-        tokio::task::yield_now().await;
-    }
-    while world.engine.listeners() > 0 {
+    let base = world.engine.newest("main").await;
+    world.engine.record_events("main", 4_000).await;
+    let mut raw = Raw::open(&world, &format!("{STREAM}?after_seq={base}"), "").await;
+    loop {
         tokio::time::advance(std::time::Duration::from_secs(1)).await;
+        if raw
+            .0
+            .ready(Interest::READABLE)
+            .await
+            .unwrap()
+            .is_read_closed()
+        {
+            break;
+        }
     }
-    let text = raw.read_until("evt_main_20000\"").await;
+    let event = |number: u64| format!("\"evt_main_{}\"", base + number);
+    let text = raw.read_until(&event(4_000)).await;
     assert!(
-        text.contains("evt_main_1\"") && !text.contains("evt_main_20000\""),
+        text.contains(&event(1)) && !text.contains(&event(4_000)),
         "it was cut off"
     );
 }
@@ -237,8 +215,9 @@ async fn a_reader_that_takes_nothing_loses_its_connection() {
 #[tokio::test]
 async fn streams_end_and_the_server_returns_when_the_host_goes_down() {
     let world = World::start().await;
+    let newest = world.engine.newest("main").await;
     let mut raw = Raw::open(&world, STREAM, "").await;
-    raw.read_until("id: 0\n\n").await;
+    raw.read_until(&format!("id: {newest}\n\n")).await;
     world.shutdown.cancel();
     let text = raw.read_until("never").await;
     assert!(

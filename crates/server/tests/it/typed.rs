@@ -1,6 +1,5 @@
 //! The typed client against the server, over both transports.
 
-use crate::engine::agent;
 use crate::world::World;
 use holon_api::{
     ControlAction, CreateAgentRequest, EnqueueRequest, PageOrder, PromptRequest, RunRequest,
@@ -8,26 +7,26 @@ use holon_api::{
 };
 use holon_client::{Client, Error, EventsQuery};
 use holon_domain::run::RunStatus;
+use holon_testkit::engine::{ENDLESS, agent};
 
 #[tokio::test]
 async fn every_call_works_over_the_socket_and_over_tcp() {
     let world = World::start().await;
-    world.engine.commit(3);
     for client in [world.local(), world.remote()] {
         assert_eq!(client.health().await.unwrap().status, "live");
         assert_eq!(client.root().await.unwrap().default_agent, agent("main"));
         assert!(client.handshake().await.unwrap().runtime.is_some());
-        assert_eq!(client.agents().await.unwrap(), []);
-        assert_eq!(client.briefs(None, Some(2)).await.unwrap(), []);
-        assert_eq!(
-            client.transcript(Some(&agent("dev")), None).await.unwrap(),
-            []
-        );
+        assert_eq!(client.agents().await.unwrap().len(), 2);
+        assert!(client.briefs(None, Some(2)).await.unwrap().len() <= 2);
+        let transcript = client.transcript(Some(&agent("main")), None).await;
+        assert!(transcript.unwrap().len() <= 50);
         let query = EventsQuery {
             after_seq: Some(1),
+            limit: Some(2),
             order: Some(PageOrder::Asc),
             ..EventsQuery::default()
         };
+        world.engine.record_events("main", 2).await;
         let page = client.events(&agent("main"), query).await.unwrap();
         assert_eq!(
             page.events
@@ -67,6 +66,10 @@ async fn every_call_works_over_the_socket_and_over_tcp() {
                 .notice,
             None
         );
+        client
+            .control(&agent("dev"), ControlAction::Start)
+            .await
+            .unwrap();
         let request = SetModelRequest {
             model: "b/2".into(),
             ..SetModelRequest::default()
@@ -144,14 +147,13 @@ async fn a_host_that_is_asked_to_go_down_answers_first_and_then_goes() {
 async fn a_run_that_is_waited_for_does_not_hold_up_the_end_of_the_host() {
     let world = World::start().await;
     let client = world.local();
+    let before = world.engine.commits().await;
     let request = RunRequest {
-        text: "for ever".into(),
+        text: ENDLESS.into(),
         ..RunRequest::default()
     };
     let waiting = tokio::spawn(async move { client.run(&request).await });
-    while world.engine.asked().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    while world.engine.commits().await == before {}
     world.shutdown.cancel();
     assert_eq!(
         waiting.await.unwrap().unwrap_err().code(),

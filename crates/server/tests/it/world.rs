@@ -1,11 +1,13 @@
 //! A server on a fresh socket and a fresh port, and the bluntest possible client.
 
-use crate::engine::Scripted;
+use crate::host::ScriptedHost;
 use holon_client::Client;
 use holon_domain::AgentId;
-use holon_server::{Error, ServerConfig, Token, bind_unix, serve};
+use holon_server::{Doors, Error, ServerConfig, Token, bind_unix, serve};
+use holon_testkit::engine::TestEngine;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -15,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) const SECRET: &str = "0123456789abcdefghijkl";
 
 pub(crate) struct World {
-    pub(crate) engine: Scripted,
+    pub(crate) engine: TestEngine,
+    pub(crate) host: Arc<ScriptedHost>,
     pub(crate) address: SocketAddr,
     pub(crate) socket: PathBuf,
     pub(crate) shutdown: CancellationToken,
@@ -25,12 +28,23 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn start() -> Self {
+        Self::start_on(TestEngine::start().await).await
+    }
+
+    /// A server of this engine.
+    pub(crate) async fn start_on(engine: TestEngine) -> Self {
         let home = tempfile::tempdir().unwrap();
         let socket = home.path().join("holon.sock");
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = tcp.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let engine = Scripted::new(shutdown.clone());
+        let host = Arc::new(ScriptedHost::default());
+        let doors = Doors {
+            reads: engine.reads(),
+            acts: engine.acts(),
+            setup: Arc::clone(&host) as Arc<_>,
+            manage: Arc::clone(&host) as Arc<_>,
+        };
         let config = ServerConfig {
             default_agent: AgentId::parse("main").unwrap(),
             home_dir: "/srv/holon".into(),
@@ -40,9 +54,10 @@ impl World {
             token: Token::new(SECRET).unwrap(),
             allowed_hosts: Vec::new(),
         };
-        let serving = tokio::spawn(serve(config, engine.doors(), shutdown.clone()));
+        let serving = tokio::spawn(serve(config, doors, shutdown.clone()));
         Self {
             engine,
+            host,
             address,
             socket,
             shutdown,

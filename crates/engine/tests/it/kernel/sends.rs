@@ -51,7 +51,7 @@ fn a_refusal_is_the_result_of_the_call_and_changes_nothing_at_the_receiver() {
     assert_eq!(
         desk.results("ada"),
         [
-            "the message was refused: the agent is stopped",
+            "the message was refused: agent bob is stopped",
             "the message was refused: there is no such agent"
         ]
     );

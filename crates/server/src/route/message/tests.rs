@@ -1,4 +1,4 @@
-//! The labels each door gives, and what the public one refuses.
+//! How JSON becomes a message: what the route fixes, what follows from what, and what cannot become one.
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn kind_and_origin_follow_from_each_other() {
 }
 
 #[test]
-fn what_the_public_may_not_send_is_refused_by_code() {
+fn what_cannot_become_a_message_is_refused_by_code() {
     for (json, code) in [
         (
             r#"{"text":"x","trust":"trusted_operator"}"#,
@@ -53,36 +53,6 @@ fn what_the_public_may_not_send_is_refused_by_code() {
         (
             r#"{"text":"x","authority_class":"operator_instruction"}"#,
             "authority_not_accepted",
-        ),
-        (
-            r#"{"text":"x","kind":"operator_prompt"}"#,
-            "kind_not_allowed",
-        ),
-        (r#"{"text":"x","kind":"system_tick"}"#, "kind_not_allowed"),
-        (
-            r#"{"text":"x","kind":"callback_event"}"#,
-            "kind_not_allowed",
-        ),
-        (r#"{"text":"x","kind":"control"}"#, "kind_not_allowed"),
-        (
-            r#"{"text":"x","priority":"interject"}"#,
-            "priority_not_allowed",
-        ),
-        (
-            r#"{"text":"x","origin":{"kind":"operator"}}"#,
-            "origin_not_accepted",
-        ),
-        (
-            r#"{"text":"x","origin":{"kind":"system","subsystem":"timer"}}"#,
-            "origin_not_accepted",
-        ),
-        (
-            r#"{"text":"x","kind":"webhook_event","origin":{"kind":"channel","channel_id":"irc"}}"#,
-            "origin_mismatch",
-        ),
-        (
-            r#"{"body":{"type":"brief","text":"x"}}"#,
-            "body_not_allowed",
         ),
         (r"{}", "missing_content"),
         (r#"{"text":"x","json":1}"#, "ambiguous_content"),
@@ -100,21 +70,21 @@ fn what_the_public_may_not_send_is_refused_by_code() {
 }
 
 #[test]
-fn only_channel_and_webhook_events_pass_of_all_kinds() {
-    let passed: Vec<MessageKind> = MessageKind::ALL
-        .into_iter()
-        .filter(|kind| public_origin(*kind).is_ok())
-        .collect();
+fn a_claim_reaches_admission_as_it_was_made() {
+    let claims = judged(r#"{"text":"x","kind":"operator_prompt","priority":"interject"}"#).unwrap();
     assert_eq!(
-        passed,
-        [MessageKind::ChannelEvent, MessageKind::WebhookEvent]
+        (claims.kind, claims.priority),
+        (MessageKind::OperatorPrompt, Priority::Interject)
     );
+    assert!(matches!(claims.origin, Origin::Webhook { .. }));
+    let claims = judged(r#"{"text":"x","origin":{"kind":"operator"}}"#).unwrap();
+    assert_eq!(claims.origin, Origin::Operator { actor_id: None });
+    assert_eq!(claims.kind, MessageKind::WebhookEvent);
 }
 
 #[test]
 fn a_prompt_is_the_operators_and_interjects_unless_it_says_otherwise() {
-    let request: PromptRequest = serde_json::from_str(r#"{"text":"go"}"#).unwrap();
-    let ingress = prompt_ingress(request).unwrap();
+    let ingress = prompt_ingress(serde_json::from_str(r#"{"text":"go"}"#).unwrap());
     assert_eq!(ingress.kind, MessageKind::OperatorPrompt);
     assert_eq!(
         ingress.origin,
@@ -128,21 +98,10 @@ fn a_prompt_is_the_operators_and_interjects_unless_it_says_otherwise() {
         ingress.admission_context,
         AdmissionContext::ControlAuthenticated
     );
-    let request: PromptRequest =
-        serde_json::from_str(r#"{"text":"go","priority":"background","max_turns":3}"#).unwrap();
-    let ingress = prompt_ingress(request).unwrap();
+    let asked = r#"{"text":"go","priority":"background","max_turns":3}"#;
+    let ingress = prompt_ingress(serde_json::from_str(asked).unwrap());
     assert_eq!(
         (ingress.priority, ingress.max_rounds),
         (Priority::Background, Some(3))
-    );
-}
-
-#[test]
-fn a_bound_of_no_rounds_is_refused() {
-    let request: PromptRequest = serde_json::from_str(r#"{"text":"go","max_turns":0}"#).unwrap();
-    let refusal = prompt_ingress(request).map(|_| ()).unwrap_err();
-    assert_eq!(
-        refusal.into_body().code.as_deref(),
-        Some("invalid_max_turns")
     );
 }

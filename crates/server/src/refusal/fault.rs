@@ -1,0 +1,253 @@
+//! What can be wrong with a request before the engine is asked: credentials, headers, routes, JSON, parameters.
+//!
+//! Each fault states its HTTP status, code, meaning and next step here; the message is worded where the fault is
+//! found, because only that place knows the details.
+
+use super::Refusal;
+use axum::http::StatusCode;
+use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use holon_api::ErrorBody;
+use holon_domain::refusal::RefusalText;
+
+/// A fault of a request, or a state of the server, that no agent has a part in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RequestFault {
+    pub(crate) status: StatusCode,
+    pub(crate) text: RefusalText,
+}
+
+impl RequestFault {
+    pub(crate) const UNAUTHORIZED: Self = Self::new(
+        StatusCode::UNAUTHORIZED,
+        RefusalText::with_hint(
+            "unauthorized",
+            "the control token is missing or wrong",
+            "send \"Authorization: Bearer TOKEN\"; the token is in run/control.token under the home, or use the unix socket",
+        ),
+    );
+    pub(crate) const HOST_NOT_ALLOWED: Self = Self::new(
+        StatusCode::FORBIDDEN,
+        RefusalText::with_hint(
+            "host_not_allowed",
+            "the `Host` header names a host that is not served here",
+            "use localhost or the address the host listens on; other names must be advertised when it is started",
+        ),
+    );
+    pub(crate) const ORIGIN_NOT_ALLOWED: Self = Self::new(
+        StatusCode::FORBIDDEN,
+        RefusalText::with_hint(
+            "origin_not_allowed",
+            "the request carries an `Origin` header, so it comes from a web page",
+            "call the control plane from a program; it sends no Origin header",
+        ),
+    );
+    pub(crate) const MEDIA_TYPE: Self = Self::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        RefusalText::with_hint(
+            "unsupported_media_type",
+            "the body is not declared as JSON",
+            "send \"Content-Type: application/json\"",
+        ),
+    );
+    pub(crate) const UNKNOWN_ROUTE: Self = Self::new(
+        StatusCode::NOT_FOUND,
+        RefusalText::without_hint(
+            "route_not_found",
+            "there is no route with this path",
+            "check the path; `GET /handshake` says what this build can do",
+        ),
+    );
+    pub(crate) const METHOD: Self = Self::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        RefusalText::with_hint(
+            "method_not_allowed",
+            "the route exists and does not take this method",
+            "see the Allow header",
+        ),
+    );
+    pub(crate) const MISSING_BODY: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "missing_body",
+            "the route needs a JSON body and got none",
+            "send the JSON object the route takes",
+        ),
+    );
+    pub(crate) const JSON: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_json",
+            "the body is not JSON; `line` and `column` say where",
+            "correct the body at the given line and column",
+        ),
+    );
+    pub(crate) const REQUEST: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_request",
+            "the body is JSON but not what the route takes: an unknown field, a wrong type, a missing field, or fields that contradict each other",
+            "correct the body at the given line and column",
+        ),
+    );
+    pub(crate) const BODY_BROKEN: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "body_unreadable",
+            "the body broke off before its end",
+            "send the request again on a new connection",
+        ),
+    );
+    pub(crate) const BODY_TIMEOUT: Self = Self::new(
+        StatusCode::REQUEST_TIMEOUT,
+        RefusalText::with_hint(
+            "body_timeout",
+            "the body did not arrive within the time limit",
+            "send it again",
+        ),
+    );
+    pub(crate) const QUERY: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "invalid_query",
+            "a query parameter is unknown or has a wrong type",
+            "the message names the parameter; leave it out or correct it",
+        ),
+    );
+    pub(crate) const LIMIT: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "invalid_limit",
+            "`limit` is out of range",
+            "the message names the range",
+        ),
+    );
+    pub(crate) const CURSOR: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_cursor",
+            "the `Last-Event-ID` header is not a number",
+            "send the id of the last event, or leave the header out to get new events only",
+        ),
+    );
+    /// A cursor beyond the newest event, so another store gave it out.
+    pub(crate) const CURSOR_AHEAD: Self = Self::new(
+        StatusCode::GONE,
+        RefusalText::with_hint(
+            "cursor_ahead",
+            "the cursor is newer than the newest event; `newest_seq` is that event",
+            "the cursor belongs to another store; read the status afresh and continue from its newest_seq",
+        ),
+    );
+    pub(crate) const MODEL_REF: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "invalid_model",
+            "the model is not written as PROVIDER/MODEL",
+            "write it like that; `holon config models list` shows what there is",
+        ),
+    );
+    pub(crate) const TEMPLATE: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "template_unavailable",
+            "agents cannot be made from a template in this build",
+            "leave the template out",
+        ),
+    );
+    /// A field by which the caller says how far to trust it.
+    pub(crate) const CLAIMED_AUTHORITY: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "authority_not_accepted",
+            "the message says itself how far it is to be trusted",
+            "leave it out; how far a message is trusted follows from the route it comes in by",
+        ),
+    );
+    pub(crate) const NO_CONTENT: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "missing_content",
+            "the message has no `text`, `json` or `body`",
+            "send exactly one of text, json and body",
+        ),
+    );
+    pub(crate) const SEVERAL_CONTENTS: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "ambiguous_content",
+            "the message has more than one of `text`, `json` and `body`",
+            "send exactly one of text, json and body",
+        ),
+    );
+    pub(crate) const TOO_MANY_STREAMS: Self = Self::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        RefusalText::with_hint(
+            "too_many_streams",
+            "as many event streams are open as the host allows",
+            "close one, or read pages from /events instead",
+        ),
+    );
+    /// Not a fault of the request but a state of the host's files, which the caller can mend and try again.
+    pub(crate) const SETTINGS: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "invalid_settings",
+            "the settings were to be read again and cannot be used; the old ones stay",
+            "the host goes on with the settings it has; correct this and reload again",
+        ),
+    );
+
+    /// Every fault, for the reference.
+    pub(crate) const ALL: [Self; 22] = [
+        Self::UNAUTHORIZED,
+        Self::HOST_NOT_ALLOWED,
+        Self::ORIGIN_NOT_ALLOWED,
+        Self::MEDIA_TYPE,
+        Self::UNKNOWN_ROUTE,
+        Self::METHOD,
+        Self::MISSING_BODY,
+        Self::JSON,
+        Self::REQUEST,
+        Self::BODY_BROKEN,
+        Self::BODY_TIMEOUT,
+        Self::QUERY,
+        Self::LIMIT,
+        Self::CURSOR,
+        Self::CURSOR_AHEAD,
+        Self::MODEL_REF,
+        Self::TEMPLATE,
+        Self::CLAIMED_AUTHORITY,
+        Self::NO_CONTENT,
+        Self::SEVERAL_CONTENTS,
+        Self::TOO_MANY_STREAMS,
+        Self::SETTINGS,
+    ];
+
+    const fn new(status: StatusCode, text: RefusalText) -> Self {
+        Self { status, text }
+    }
+
+    /// The refusal, worded by the place that found the fault.
+    pub(crate) fn refuse(self, message: impl Into<String>) -> Refusal {
+        let Self { status, text } = self;
+        let mut body = ErrorBody::new(text.code, message);
+        body.hint = text.next_step.hint().map(str::to_owned);
+        Refusal {
+            status,
+            body: Box::new(body),
+            header: header_of(status),
+        }
+    }
+}
+
+/// The header that HTTP wants beside a status: how to show who one is, or when to come back.
+fn header_of(status: StatusCode) -> Option<(HeaderName, HeaderValue)> {
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            let realm = HeaderValue::from_static("Bearer realm=\"holon-control\"");
+            Some((WWW_AUTHENTICATE, realm))
+        }
+        StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from(5))),
+        _ => None,
+    }
+}

@@ -1,0 +1,200 @@
+//! Every refusal on the wire: code, status, hint, and the facts beside them.
+
+use super::*;
+use holon_domain::AgentId;
+use holon_domain::refusal::RefusalText;
+use std::collections::BTreeSet;
+
+fn agent() -> AgentId {
+    AgentId::parse("main").unwrap()
+}
+
+/// A refusal as its receiver sees it: status, `Retry-After`, body.
+async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Value) {
+    let response = refusal.into_response();
+    let retry = response.headers().get(RETRY_AFTER);
+    let retry = retry.map(|value| value.to_str().unwrap().to_owned());
+    let status = response.status().as_u16();
+    let body = axum::body::to_bytes(response.into_body(), 1 << 20)
+        .await
+        .unwrap();
+    (status, retry, serde_json::from_slice(&body).unwrap())
+}
+
+/// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 25] = [
+    (
+        "agent_stopped",
+        409,
+        None,
+        Some("start it with: holon agent start main"),
+    ),
+    ("agent_deleting", 409, None, None),
+    (
+        "queue_full",
+        429,
+        Some("5"),
+        Some("wait until the agent has worked some of it off, then try again"),
+    ),
+    (
+        "no_model",
+        422,
+        None,
+        Some(
+            "choose one with --model PROVIDER/MODEL or HOLON_MODEL; without a key try: holon demo",
+        ),
+    ),
+    ("model_unavailable", 400, None, None),
+    ("task_not_found", 404, None, None),
+    ("empty_message", 400, None, None),
+    (
+        "too_large",
+        413,
+        None,
+        Some("put large content into a file the agent can read and send its path"),
+    ),
+    ("invalid_max_turns", 400, None, None),
+    (
+        "kind_origin_mismatch",
+        400,
+        None,
+        Some(
+            "send channel_event with a channel origin, webhook_event with a webhook origin, or only one of the two",
+        ),
+    ),
+    (
+        "kind_not_allowed",
+        403,
+        None,
+        Some("use channel_event or webhook_event; operators send to /control/agents/{id}/prompt"),
+    ),
+    (
+        "origin_not_accepted",
+        403,
+        None,
+        Some("use a channel or a webhook origin; operators send to /control/agents/{id}/prompt"),
+    ),
+    (
+        "priority_not_allowed",
+        403,
+        None,
+        Some("use next, normal or background here, or send it to /control/agents/{id}/prompt"),
+    ),
+    ("body_not_allowed", 403, None, Some("send text or json")),
+    (
+        "agent_not_found",
+        404,
+        None,
+        Some("create it with: holon agent create main; list agents with: holon agent list"),
+    ),
+    (
+        "agent_conflict",
+        409,
+        None,
+        Some("choose another name, or ask for the same workspace and model"),
+    ),
+    ("invalid_agent_id", 400, None, None),
+    ("invalid_workspace", 400, None, None),
+    (
+        "cursor_too_old",
+        410,
+        None,
+        Some("read /status afresh, then continue with after_seq=4"),
+    ),
+    ("overloaded", 503, Some("1"), Some("try again in a moment")),
+    (
+        "disk_full",
+        507,
+        None,
+        Some("free some space; the host goes on by itself"),
+    ),
+    (
+        "commit_unknown",
+        500,
+        None,
+        Some("it may have been taken: look at the transcript before you send it again"),
+    ),
+    (
+        "shutting_down",
+        503,
+        Some("5"),
+        Some("try again when the host is back"),
+    ),
+    ("storage_failed", 500, None, None),
+    ("internal", 500, None, None),
+];
+
+#[tokio::test]
+async fn every_refusal_of_the_engine_keeps_its_code_status_and_hint_on_the_wire() {
+    let errors = Error::examples(&agent());
+    assert_eq!(errors.len(), ERRORS.len());
+    for (error, (code, status, retry, hint)) in errors.into_iter().zip(ERRORS) {
+        let message = error.to_string();
+        let (sent, after, body) = on_the_wire(Refusal::from(error)).await;
+        assert_eq!(body["ok"], false, "{code}");
+        assert_eq!(body["code"], code);
+        assert_eq!(body["error"], message.as_str(), "{code}");
+        assert_eq!(sent, status, "{code}");
+        assert_eq!(after.as_deref(), retry, "{code}");
+        assert_eq!(body["hint"].as_str(), hint, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn every_fault_of_a_request_is_sent_with_what_the_reference_says_of_it() {
+    for fault in RequestFault::ALL {
+        let text = fault.text;
+        let (status, _, body) = on_the_wire(fault.refuse("in words")).await;
+        assert_eq!(
+            (status, &body["code"]),
+            (fault.status.as_u16(), &text.code.into())
+        );
+        assert_eq!(body["error"], "in words");
+        assert_eq!(
+            body["hint"].as_str(),
+            text.next_step.hint(),
+            "{}",
+            text.code
+        );
+    }
+}
+
+#[test]
+fn a_code_stands_for_one_refusal_and_every_row_says_something() {
+    let entries = refusals();
+    let codes: BTreeSet<&str> = entries.iter().map(|entry| entry.text.code).collect();
+    assert_eq!(codes.len(), entries.len(), "{entries:#?}");
+    for entry in &entries {
+        let RefusalText {
+            code,
+            meaning,
+            next_step,
+        } = entry.text;
+        assert!((400..600).contains(&entry.status), "{code}");
+        assert!(meaning.len() > 20 && next_step.text().len() > 10, "{code}");
+    }
+}
+
+#[test]
+fn the_reference_lists_every_fault() {
+    let named = include_str!("fault.rs")
+        .matches(": Self = Self::new(")
+        .count();
+    assert_eq!(RequestFault::ALL.len(), named);
+}
+
+#[test]
+fn facts_of_an_error_stand_in_its_body() {
+    let stopped = Rejection::Stopped { agent_id: agent() };
+    let stopped = Refusal::from(Error::from(stopped)).into_body();
+    assert_eq!(stopped.extra["agent_id"], "main");
+    let old = Refusal::from(Error::CursorTooOld {
+        oldest_seq: 5,
+        newest_seq: 9,
+    });
+    let old = old.into_body();
+    assert_eq!(
+        (&old.extra["oldest_seq"], &old.extra["newest_seq"]),
+        (&5.into(), &9.into())
+    );
+}

@@ -1,0 +1,176 @@
+//! A real engine on a database of its own, for tests of what stands above it: routes, streams, refusals.
+//!
+//! Only the ports are scripted (see `ports`): models answer at once, homes are made by saying so, and the clock stands
+//! still until the test moves it.
+
+mod ports;
+
+use crate::ports::{CountingEntropy, InstantPorts, ManualClock};
+use futures_util::future::try_join_all;
+use holon_domain::AgentId;
+use holon_domain::agent::Lifecycle;
+use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
+use holon_engine::ports::Ports;
+use holon_engine::request::CreateAgent;
+use holon_engine::{Acts, Conduct, Host, HostConfig, Reads};
+use holon_store::Db;
+pub use ports::ENDLESS;
+use ports::{ObligingModel, TrustedHomes};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::TempDir;
+
+/// Inputs that are sent together, so that they share commits.
+const TOGETHER: u64 = 256;
+
+/// A host whose agents `main` and `dev` are ready.
+#[derive(Debug)]
+pub struct TestEngine {
+    host: Host,
+    clock: Arc<ManualClock>,
+    /// How many models were set so far; each is a new one, so each setting is an event.
+    models_set: AtomicU64,
+    _dir: TempDir,
+}
+
+/// An agent's name.
+///
+/// # Panics
+/// When it is none.
+#[must_use]
+pub fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).unwrap()
+}
+
+impl TestEngine {
+    /// A host whose agents ask the model `test/model`.
+    pub async fn start() -> Self {
+        Self::start_as(ModelChain::only(model("test/model")), Conduct::default()).await
+    }
+
+    /// A host without any model.
+    pub async fn start_without_model() -> Self {
+        Self::start_as(ModelChain::only(ModelRef::none()), Conduct::default()).await
+    }
+
+    /// A host that removes every event it may once the clock has moved by a minute.
+    pub async fn start_forgetful() -> Self {
+        let conduct = Conduct {
+            event_budget_bytes: 0,
+            ..Conduct::default()
+        };
+        Self::start_as(ModelChain::only(model("test/model")), conduct).await
+    }
+
+    async fn start_as(models: ModelChain, conduct: Conduct) -> Self {
+        let dir = TempDir::new().unwrap();
+        let db_path = dir.path().join("holon.sqlite3");
+        let clock = Arc::new(ManualClock::default());
+        let ports = Ports {
+            model: Arc::new(ObligingModel),
+            command: Arc::new(InstantPorts),
+            file: Arc::new(InstantPorts),
+            home: Arc::new(TrustedHomes),
+            clock: Arc::clone(&clock) as Arc<_>,
+            entropy: Arc::new(CountingEntropy::default()),
+        };
+        let config = HostConfig {
+            db_path: db_path.clone(),
+            agents_dir: "/agents".to_owned(),
+            default_agent: agent("main"),
+            models,
+            conduct,
+        };
+        let host = Host::start(config, ports, Db::open(&db_path).unwrap()).await;
+        let engine = Self {
+            host: host.unwrap(),
+            clock,
+            models_set: AtomicU64::new(0),
+            _dir: dir,
+        };
+        for name in ["main", "dev"] {
+            engine.create(name).await;
+        }
+        engine
+    }
+
+    /// The handle that looks.
+    #[must_use]
+    pub fn reads(&self) -> Reads {
+        self.host.reads()
+    }
+
+    /// The handle that acts.
+    #[must_use]
+    pub fn acts(&self) -> Acts {
+        self.host.acts()
+    }
+
+    /// How many commits there were; a refused request adds none. A start of an agent that runs changes nothing, and is
+    /// answered after every commit before it was counted.
+    ///
+    /// # Panics
+    /// When `main` is gone.
+    pub async fn commits(&self) -> u64 {
+        self.acts().start_agent(&agent("main")).await.unwrap();
+        self.host.commits()
+    }
+
+    /// Makes an agent and waits until it can run.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub async fn create(&self, name: &str) {
+        let request = CreateAgent {
+            agent_id: agent(name),
+            workspace: Default::default(),
+            model: None,
+        };
+        self.acts().create_agent(request).await.unwrap();
+        loop {
+            let status = self.reads().status(&agent(name)).await.unwrap();
+            if status.agent.lifecycle == Lifecycle::Runnable {
+                return;
+            }
+        }
+    }
+
+    /// Records so many events of an agent, many to a commit: its model is set again and again.
+    ///
+    /// # Panics
+    /// When a model cannot be set.
+    pub async fn record_events(&self, name: &str, count: u64) {
+        let (acts, id) = (self.acts(), agent(name));
+        let mut left = count;
+        while left > 0 {
+            let together = left.min(TOGETHER);
+            let settings = (0..together).map(|_| {
+                let number = self.models_set.fetch_add(1, Ordering::Relaxed);
+                let choice = ModelChoice::Use {
+                    model: model(&format!("test/model-{number}")),
+                    reasoning_effort: None,
+                };
+                acts.set_model(&id, choice)
+            });
+            try_join_all(settings).await.unwrap();
+            left -= together;
+        }
+    }
+
+    /// The newest event of an agent.
+    ///
+    /// # Panics
+    /// When there is no such agent.
+    pub async fn newest(&self, name: &str) -> u64 {
+        self.reads().status(&agent(name)).await.unwrap().newest_seq
+    }
+
+    /// Moves the clock on.
+    pub fn advance(&self, millis: i64) {
+        self.clock.advance(millis);
+    }
+}
+
+fn model(text: &str) -> ModelRef {
+    ModelRef::parse(text).unwrap()
+}

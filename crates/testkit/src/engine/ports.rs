@@ -1,0 +1,74 @@
+//! What of a test engine's ports is its own: a model that answers at once, and homes without other workspaces.
+
+use crate::ports::{SMALL_POLICY, says};
+use async_trait::async_trait;
+use holon_domain::AgentId;
+use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::ModelPolicy;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_engine::ports::{HomeHost, ModelClient};
+use holon_engine::request::WorkspaceChoice;
+use tokio_util::sync::CancellationToken;
+
+/// A prompt with this text is never answered.
+pub const ENDLESS: &str = "for ever";
+
+/// Answers "done" to everything but [`ENDLESS`]. Knows every provider but `elsewhere`.
+#[derive(Debug)]
+pub(super) struct ObligingModel;
+
+#[async_trait]
+impl ModelClient for ObligingModel {
+    async fn call(
+        &self,
+        request: ModelRequest,
+        cancel: CancellationToken,
+    ) -> Result<ModelReply, ModelFailure> {
+        let asked = request.frame.context_blocks.last();
+        if asked.is_some_and(|block| block.text.contains(ENDLESS)) {
+            cancel.cancelled().await;
+        }
+        says("done")
+    }
+
+    async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
+        if model.to_string().starts_with("elsewhere/") {
+            let words = "provider \"elsewhere\" is not known here; run `holon init`";
+            return Err(ModelFailure::new(
+                ModelFailureKind::UnsupportedTransport,
+                words,
+            ));
+        }
+        Ok(())
+    }
+
+    fn policy(&self, _model: &ModelRef) -> ModelPolicy {
+        SMALL_POLICY
+    }
+}
+
+/// Homes that are made by saying so. Every agent works in its home; a project of its own cannot be had.
+#[derive(Debug)]
+pub(super) struct TrustedHomes;
+
+#[async_trait]
+impl HomeHost for TrustedHomes {
+    async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn workspace(
+        &self,
+        choice: &WorkspaceChoice,
+        agent_home: &str,
+    ) -> Result<WorkspaceEntry, String> {
+        match &choice.workspace_root {
+            Some(root) => Err(format!("{} does not exist", root.display())),
+            None => Ok(WorkspaceEntry::agent_home(agent_home)),
+        }
+    }
+}
