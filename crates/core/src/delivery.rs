@@ -1,4 +1,4 @@
-//! Sends between agents: what a receiver makes of one, and what is kept when a commit has no room for them.
+//! Sends between agents: the message one agent takes from another, and what is kept when a commit has no room.
 //!
 //! The kernel hands every send of a decision to its receiver in the same transaction. A bounded number only: the rest
 //! becomes `Deliver` effects of the sender, which hand them over in later commits, each send exactly once. Sends keep
@@ -6,10 +6,10 @@
 
 use crate::admission::{self, Provenance};
 use crate::draft::Draft;
+use crate::home;
 use crate::ingress::Ingress;
 use crate::input::{Reply, Stamp};
 use crate::rejection::Rejection;
-use crate::{home, lifecycle, task, turn};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::message::{
@@ -18,32 +18,23 @@ use holon_domain::message::{
 use holon_domain::sent::Sent;
 use holon_domain::{AgentId, limits};
 
-/// Takes what another agent's decision sends.
-pub(crate) fn receive(draft: &mut Draft<'_>, sent: &Sent) -> Result<Reply, Rejection> {
-    match sent {
-        Sent::Message {
-            from,
-            text,
-            priority,
-            authority,
-            ..
-        } => message(draft, from, text, (*priority, *authority)),
-        Sent::ChildEnded { task_id, end } => task::child_ended(draft, task_id, end),
-        Sent::Stop => lifecycle::stop(draft),
-        Sent::Verdict { send, verdict } => Ok(turn::verdict(draft, *send, verdict)),
-    }
+/// How much weight the sender gives a message: its band, and the authority of the sender's turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MessageWorth {
+    pub(crate) priority: Priority,
+    pub(crate) authority: AuthorityClass,
 }
 
 /// A message of another agent. It carries no more authority than the turn that sent it, and never jumps the queue.
-fn message(
+pub(crate) fn message(
     draft: &mut Draft<'_>,
     from: &AgentId,
     text: &str,
-    (priority, authority): (Priority, AuthorityClass),
+    worth: MessageWorth,
 ) -> Result<Reply, Rejection> {
-    let priority = match priority {
+    let priority = match worth.priority {
         Priority::Interject => Priority::Next,
-        Priority::Next | Priority::Normal | Priority::Background => priority,
+        Priority::Next | Priority::Normal | Priority::Background => worth.priority,
     };
     let ingress = Ingress {
         kind: MessageKind::InternalFollowup,
@@ -60,7 +51,7 @@ fn message(
         max_rounds: None,
     };
     let provenance = Provenance {
-        authority: authority.weaker(AuthorityClass::RuntimeInstruction),
+        authority: worth.authority.weaker(AuthorityClass::RuntimeInstruction),
         cause: Cause::Outside,
     };
     let entry = admission::admit_as(draft, ingress, provenance)?;
@@ -93,8 +84,10 @@ pub(crate) fn deliver(draft: &mut Draft<'_>, stamp: Stamp, sends: &[(AgentId, Se
     Reply::Done
 }
 
-/// A new generation: deliveries are asked for anew, so that somebody performs them.
-pub(crate) fn deliver_anew(draft: &mut Draft<'_>) {
+/// Begins a new generation of the agent's effects, so that outcomes of the one before are stale. Deliveries go on:
+/// they are asked for anew.
+pub(crate) fn next_generation(draft: &mut Draft<'_>) {
+    draft.agent.generation += 1;
     for old in std::mem::take(&mut draft.agent.deliveries) {
         if let Some(Effect::Deliver { sends }) = draft.effect(old) {
             draft.close_effect(old);

@@ -30,7 +30,7 @@ pub struct HostFacts {
     pub models: ModelChain,
 }
 
-/// What a decision about one agent may know: its row, and the rows [`needs`](crate::needs) asked for.
+/// What a decision about one agent may know: its row, and the rows that were asked for.
 #[derive(Debug, Clone)]
 pub struct AgentView {
     /// The agent's row.

@@ -196,7 +196,6 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
         draft.close_effect(effect);
     }
     rest::end_rest(draft);
-    draft.agent.generation += 1;
-    delivery::deliver_anew(draft);
+    delivery::next_generation(draft);
     turn::abort(draft, TerminalReason::AgentStopped, summary)
 }

@@ -40,7 +40,6 @@ pub(crate) fn take_up(draft: &mut Draft<'_>) -> Reply {
 }
 
 fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> Reply {
-    draft.agent.generation += 1;
     // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
     for id in invariant::awaited_effects(&draft.agent, &[]) {
         if !draft.agent.deliveries.contains(&id) {
@@ -48,8 +47,8 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> 
         }
     }
     draft.agent.home_effect = None;
+    delivery::next_generation(draft);
     task::follow_anew(draft);
-    delivery::deliver_anew(draft);
     let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.identity.temporary;
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {

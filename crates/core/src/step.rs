@@ -3,6 +3,7 @@
 //! Branches here, computes in the machines. After an input the agent is run to rest: what follows from it by itself
 //! is decided in the same step, until something outside is needed.
 
+use crate::delivery::MessageWorth;
 use crate::draft::Draft;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
@@ -90,7 +91,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             consequence,
             *duration_ms,
         )),
-        Input::Received(sent) => delivery::receive(draft, sent),
+        Input::Received(sent) => receive(draft, sent),
         Input::Deliver { stamp, sends } => Ok(delivery::deliver(draft, *stamp, sends)),
         Input::Defer { sends } => Ok(delivery::defer(draft, sends)),
         Input::TaskEnded {
@@ -112,6 +113,28 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::TakeUp => Ok(recovery::take_up(draft)),
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
         Input::Continue => Ok(Reply::Unchanged),
+    }
+}
+
+/// Takes what another agent's decision sends.
+fn receive(draft: &mut Draft<'_>, sent: &Sent) -> Result<Reply, Rejection> {
+    match sent {
+        Sent::Message {
+            from,
+            text,
+            priority,
+            authority,
+            ..
+        } => {
+            let worth = MessageWorth {
+                priority: *priority,
+                authority: *authority,
+            };
+            delivery::message(draft, from, text, worth)
+        }
+        Sent::ChildEnded { task_id, end } => task::child_ended(draft, task_id, end),
+        Sent::Stop => lifecycle::stop(draft),
+        Sent::Verdict { send, verdict } => Ok(turn::verdict(draft, *send, verdict)),
     }
 }
 
