@@ -1,0 +1,227 @@
+//! The clients: they send prompts, stop and start agents, and ask for temporary runs, host or no host.
+
+use crate::Fallible;
+use crate::job;
+use crate::plan::{Plan, Stream};
+use crate::record::{Acknowledged, Book, CompletedRun};
+use crate::world::World;
+use holon_api::{ControlAction, CreateAgentRequest, PromptRequest, RunRequest};
+use holon_client::{Client, Error};
+use holon_domain::AgentId;
+use holon_domain::run::RunStatus;
+use holon_sim::rng::Rng;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// Agents that live through the whole storm.
+const AGENTS: u64 = 6;
+const PROMPTERS: u64 = 4;
+const RUNNERS: u64 = 2;
+/// Messages in an agent's queue at which prompts for it wait, so that the end of the storm is not far away.
+const CROWDED: u64 = 20;
+/// Shortest time between two prompts for a crowded agent.
+const CROWDED_PAUSE: Duration = Duration::from_millis(200);
+
+/// Whether there is a host, and whether the storm goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Weather {
+    Down,
+    Up,
+    Over,
+}
+
+/// What all clients share.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    pub(crate) world: World,
+    pub(crate) plan: Plan,
+    pub(crate) book: Book,
+    pub(crate) weather: watch::Sender<Weather>,
+}
+
+/// The names of the agents that live through the storm.
+pub(crate) fn agents() -> Vec<AgentId> {
+    let names = (0..AGENTS).map(|number| AgentId::parse(&format!("agent-{number}")));
+    names.filter_map(Result::ok).collect()
+}
+
+/// Makes the agents, each with a workspace of its own. To be called while no host is killed.
+pub(crate) async fn create_agents(world: &World) -> Fallible<()> {
+    for agent in agents() {
+        let request = CreateAgentRequest {
+            workspace_root: Some(world.workspace(agent.as_str())?),
+            ..CreateAgentRequest::default()
+        };
+        world.client().create_agent(&agent, &request).await?;
+    }
+    Ok(())
+}
+
+/// Starts every client; each ends when the storm is over.
+pub(crate) fn spawn_all(crew: &Arc<Crew>) -> JoinSet<()> {
+    let mut clients = JoinSet::new();
+    for number in 0..PROMPTERS {
+        clients.spawn(Worker::new(crew, number).send_prompts(number));
+    }
+    for number in 0..RUNNERS {
+        let position = PROMPTERS + number;
+        clients.spawn(Worker::new(crew, position).ask_for_runs(position));
+    }
+    clients.spawn(Worker::new(crew, PROMPTERS + RUNNERS).stop_and_start());
+    clients
+}
+
+/// One client.
+struct Worker {
+    crew: Arc<Crew>,
+    client: Client,
+    rng: Rng,
+    weather: watch::Receiver<Weather>,
+    agents: Vec<AgentId>,
+}
+
+impl Worker {
+    fn new(crew: &Arc<Crew>, number: u64) -> Self {
+        Self {
+            crew: Arc::clone(crew),
+            client: crew.world.client(),
+            rng: crew.plan.rng(Stream::Client, number),
+            weather: crew.weather.subscribe(),
+            agents: agents(),
+        }
+    }
+
+    /// Waits for a host; false when the storm is over.
+    async fn is_up(&mut self) -> bool {
+        let weather = self.weather.wait_for(|weather| *weather != Weather::Down);
+        weather.await.is_ok_and(|weather| *weather == Weather::Up)
+    }
+
+    async fn pause(&mut self, shortest_ms: u64, longest_ms: u64) {
+        let more = self.rng.below(longest_ms - shortest_ms);
+        tokio::time::sleep(Duration::from_millis(shortest_ms + more)).await;
+    }
+
+    fn pick_agent(&mut self) -> AgentId {
+        let position = self.rng.index(self.agents.len());
+        let picked = self.agents.get(position);
+        picked
+            .cloned()
+            .unwrap_or_else(|| unreachable!("there are agents"))
+    }
+
+    /// Job numbers are dealt in turn, so that each client has its own in every run.
+    async fn send_prompts(mut self, first_job: u64) {
+        let mut job = first_job;
+        while self.is_up().await {
+            let agent = self.pick_agent();
+            self.prompt(&agent, job).await;
+            job += PROMPTERS + RUNNERS;
+            self.pause(20, 400).await;
+            if self.is_crowded(&agent).await {
+                tokio::time::sleep(CROWDED_PAUSE).await;
+            }
+        }
+    }
+
+    async fn is_crowded(&self, agent: &AgentId) -> bool {
+        let status = self.client.status(Some(agent)).await;
+        status.is_ok_and(|status| status.agent.pending > CROWDED)
+    }
+
+    async fn prompt(&self, agent: &AgentId, job: u64) {
+        let request = PromptRequest {
+            text: job::prompt(job),
+            priority: None,
+            max_turns: None,
+        };
+        self.crew.book.write(|book| book.prompts_sent += 1);
+        let answer = self.client.prompt(agent, &request).await;
+        self.crew.book.write(|book| match answer {
+            Ok(admitted) => book.acknowledged.push(Acknowledged {
+                agent: agent.to_string(),
+                message_id: admitted.message_id.to_string(),
+                job,
+            }),
+            Err(error) if error.code() == Some("agent_stopped") => book.prompts_refused += 1,
+            Err(error) => note(&mut book.unexpected, "prompt", &error),
+        });
+    }
+
+    async fn ask_for_runs(mut self, first_job: u64) {
+        let mut job = first_job;
+        while self.is_up().await {
+            self.run(job).await;
+            job += PROMPTERS + RUNNERS;
+            self.pause(50, 800).await;
+        }
+    }
+
+    /// Each run has a workspace of its own: patches of two agents to one file would overwrite each other.
+    async fn run(&self, job: u64) {
+        let workspace = match self.crew.world.workspace(&format!("run-{job}")) {
+            Ok(workspace) => workspace,
+            Err(error) => {
+                let words = format!("no workspace for a run: {error}");
+                return self.crew.book.write(|book| book.unexpected.push(words));
+            }
+        };
+        let request = RunRequest {
+            text: job::prompt(job),
+            workspace_root: Some(workspace),
+            ..RunRequest::default()
+        };
+        self.crew.book.write(|book| book.runs_sent += 1);
+        let answer = self.client.run(&request).await;
+        self.crew.book.write(|book| match answer {
+            Ok(ran) if ran.final_status == RunStatus::Completed => {
+                book.runs_completed.push(CompletedRun {
+                    job,
+                    text: ran.final_text,
+                });
+            }
+            Ok(_) => book.runs_failed += 1,
+            Err(error) => note(&mut book.unexpected, "run", &error),
+        });
+    }
+
+    async fn stop_and_start(mut self) {
+        while self.is_up().await {
+            self.pause(200, 2_000).await;
+            let agent = self.pick_agent();
+            let stopped = self.control(&agent, ControlAction::Stop).await;
+            self.crew
+                .book
+                .write(|book| book.stops += u64::from(stopped));
+            self.pause(20, 600).await;
+            let started = self.control(&agent, ControlAction::Start).await;
+            self.crew
+                .book
+                .write(|book| book.starts += u64::from(started));
+        }
+    }
+
+    async fn control(&self, agent: &AgentId, action: ControlAction) -> bool {
+        let answer = self.client.control(agent, action).await;
+        let done = answer.is_ok();
+        if let Err(error) = answer {
+            let what = action.as_str();
+            self.crew
+                .book
+                .write(|book| note(&mut book.unexpected, what, &error));
+        }
+        done
+    }
+}
+
+/// Takes down an answer that a host which was killed does not explain.
+fn note(unexpected: &mut Vec<String>, what: &str, error: &Error) {
+    match error {
+        Error::Unreachable { .. } | Error::Interrupted { .. } => {}
+        Error::Api { .. } | Error::Protocol { .. } | Error::StoreReplaced { .. } | Error::Token => {
+            unexpected.push(format!("{what}: {error:?}"));
+        }
+    }
+}

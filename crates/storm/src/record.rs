@@ -1,0 +1,54 @@
+//! What the clients of the storm were told, kept in this process, which is never killed.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A prompt that was answered with success: it must have exactly one outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Acknowledged {
+    pub(crate) agent: String,
+    pub(crate) message_id: String,
+    pub(crate) job: u64,
+}
+
+/// A temporary run that was answered as completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CompletedRun {
+    pub(crate) job: u64,
+    /// The model's last words, which name the tokens it was told have run.
+    pub(crate) text: String,
+}
+
+/// Everything that was told to any client.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Records {
+    pub(crate) prompts_sent: u64,
+    pub(crate) acknowledged: Vec<Acknowledged>,
+    /// Refused because the agent was stopped.
+    pub(crate) prompts_refused: u64,
+    pub(crate) runs_sent: u64,
+    pub(crate) runs_completed: Vec<CompletedRun>,
+    /// Answered, but not as completed.
+    pub(crate) runs_failed: u64,
+    pub(crate) stops: u64,
+    pub(crate) starts: u64,
+    /// Answers that no crash explains.
+    pub(crate) unexpected: Vec<String>,
+}
+
+/// The records, shared between clients.
+#[derive(Debug, Default)]
+pub(crate) struct Book(Mutex<Records>);
+
+impl Book {
+    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut Records) -> T) -> T {
+        change(&mut self.lock())
+    }
+
+    pub(crate) fn copy(&self) -> Records {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Records> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
