@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-const USAGE: &str = "usage: holon-storm PATH_OF_HOLON --kills N [--seed S]";
+const USAGE: &str = "usage: holon-storm PATH_OF_HOLON --kills N [--seed S] [--keep]";
 
 /// What a storm is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,11 +12,13 @@ pub(crate) struct Arguments {
     pub(crate) kills: u64,
     /// Drawn from the clock when it is not given.
     pub(crate) seed: u64,
+    /// Whether the home stays also when no rule was broken.
+    pub(crate) keep: bool,
 }
 
 impl Arguments {
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let (mut program, mut kills, mut seed) = (None, None, None);
+        let (mut program, mut kills, mut seed, mut keep) = (None, None, None, false);
         let mut words = words;
         while let Some(word) = words.next() {
             let mut number = || {
@@ -30,6 +32,7 @@ impl Arguments {
             match word.as_str() {
                 "--kills" => kills = Some(number()?),
                 "--seed" => seed = Some(number()?),
+                "--keep" => keep = true,
                 _ if word.starts_with('-') => {
                     return Err(format!("unknown option {word}; {USAGE}"));
                 }
@@ -40,6 +43,7 @@ impl Arguments {
             program: program.ok_or(USAGE)?,
             kills: kills.ok_or(USAGE)?,
             seed: seed.unwrap_or_else(seed_of_now),
+            keep,
         })
     }
 }
@@ -63,12 +67,18 @@ mod tests {
             program: PathBuf::from("p"),
             kills: 3,
             seed: 9,
+            keep: false,
         };
         assert_eq!(
             parse(&["p", "--kills", "3", "--seed", "9"]),
             Ok(expected.clone())
         );
-        assert_eq!(parse(&["--seed", "9", "--kills", "3", "p"]), Ok(expected));
+        let kept = Arguments {
+            keep: true,
+            ..expected
+        };
+        let words = ["--keep", "--seed", "9", "--kills", "3", "p"];
+        assert_eq!(parse(&words), Ok(kept));
     }
 
     #[test]

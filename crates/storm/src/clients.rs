@@ -216,10 +216,12 @@ impl Worker {
     }
 }
 
-/// Takes down an answer that a host which was killed does not explain.
+/// Takes down an answer that neither a killed host nor one that goes down explains.
 fn note(unexpected: &mut Vec<String>, what: &str, error: &Error) {
+    let goes_down = error.code() == Some("shutting_down");
     match error {
         Error::Unreachable { .. } | Error::Interrupted { .. } => {}
+        Error::Api { .. } if goes_down => {}
         Error::Api { .. } | Error::Protocol { .. } | Error::StoreReplaced { .. } | Error::Token => {
             unexpected.push(format!("{what}: {error:?}"));
         }

@@ -59,11 +59,17 @@ impl Host {
         Ok(self.child.kill().await?)
     }
 
-    /// Asks it to go down and waits until it has.
-    pub(crate) async fn terminate(mut self) -> Fallible<ExitStatus> {
+    /// Asks it to go down, without waiting until it has.
+    pub(crate) fn ask_to_go_down(&self) -> Fallible<()> {
+        // The number stays its own until it is waited for.
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok());
         let pid = pid.and_then(Pid::from_raw).ok_or("the host is gone")?;
-        kill_process(pid, Signal::TERM)?;
+        Ok(kill_process(pid, Signal::TERM)?)
+    }
+
+    /// Asks it to go down and waits until it has.
+    pub(crate) async fn terminate(mut self) -> Fallible<ExitStatus> {
+        self.ask_to_go_down()?;
         let ended = tokio::time::timeout(STOP, self.child.wait()).await;
         Ok(ended.map_err(|_| format!("the host does not go down within {STOP:?}"))??)
     }

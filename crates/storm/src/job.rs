@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub(crate) const LEDGER: &str = "ledger";
 /// The first line of that file.
 pub(crate) const LEDGER_HEAD: &str = "# one line for each patch";
+/// How the text of a follow-up begins; its token comes next.
+const LATER: &str = "Later: ";
 /// The directory of a workspace in which every patch adds a file named by its token.
 pub(crate) const PATCHED: &str = "patched";
 
@@ -24,6 +26,8 @@ pub(crate) enum Job {
     Batch { pauses_ms: Vec<u64> },
     /// One `ApplyPatch` of two files.
     Patch,
+    /// One `Enqueue`, whose text is a turn of its own later.
+    Later,
     /// `ExecCommand` that goes on as a task.
     Task {
         pause_ms: u64,
@@ -41,7 +45,12 @@ pub(crate) enum Then {
     Read,
     /// `TaskStop`.
     Stop,
+    /// `TaskInput`, which writes one word and ends the input.
+    Write,
 }
+
+/// The word that is written to a task, and the end of the mark that a command leaves for it.
+pub(crate) const WORD: &str = "i";
 
 /// A tool call a model makes.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,7 +82,7 @@ pub(crate) fn first_calls(
     marks: &Path,
     mut fresh: impl FnMut() -> String,
 ) -> Vec<NewCall> {
-    let mut command = |pause_ms: u64| shell(&fresh(), marks, pause_ms);
+    let mut command = |pause_ms: u64| shell(&fresh(), marks, &sleep(pause_ms));
     match job {
         Job::Say => Vec::new(),
         Job::Commands { pauses_ms } => pauses_ms
@@ -93,11 +102,24 @@ pub(crate) fn first_calls(
             tool: "ApplyPatch",
             input: json!({ "patch": patch(&fresh()) }),
         }],
+        Job::Later => vec![NewCall {
+            tool: "Enqueue",
+            input: json!({ "text": format!("{LATER}{}", fresh()) }),
+        }],
         Job::Task {
-            pause_ms, yield_ms, ..
-        } => vec![exec(
-            json!({ "cmd": command(*pause_ms), "yield_time_ms": yield_ms }),
-        )],
+            pause_ms,
+            yield_ms,
+            then,
+        } => {
+            let (middle, listens) = match then {
+                Then::Rest | Then::Read | Then::Stop => (sleep(*pause_ms), false),
+                Then::Write => (listen(marks), true),
+            };
+            let command = shell(&fresh(), marks, &middle);
+            let input =
+                json!({ "cmd": command, "yield_time_ms": yield_ms, "accepts_input": listens });
+            vec![exec(input)]
+        }
     }
 }
 
@@ -113,6 +135,10 @@ pub(crate) fn follow_up(then: Then, task_id: &str) -> Option<NewCall> {
             tool: "TaskStop",
             input: json!({ "task_id": task_id }),
         }),
+        Then::Write => Some(NewCall {
+            tool: "TaskInput",
+            input: json!({ "task_id": task_id, "input": format!("{WORD}\n"), "close_input": true }),
+        }),
     }
 }
 
@@ -124,11 +150,23 @@ fn exec(input: Value) -> NewCall {
 }
 
 /// A command that leaves one mark at its beginning and one at its end, and only then says that it ran.
-fn shell(token: &str, marks: &Path, pause_ms: u64) -> String {
+fn shell(token: &str, marks: &Path, middle: &str) -> String {
     let marks = marks.display();
-    let (seconds, millis) = (pause_ms / 1_000, pause_ms % 1_000);
     format!(
-        "T={token}; printf '%s\\n' $T.b >> {marks} && sleep {seconds}.{millis:03} && printf '%s\\n' $T.e >> {marks} && echo \"ran:$T:\""
+        "T={token}; printf '%s\\n' $T.b >> {marks} && {middle} && printf '%s\\n' $T.e >> {marks} && echo \"ran:$T:\""
+    )
+}
+
+fn sleep(pause_ms: u64) -> String {
+    format!("sleep {}.{:03}", pause_ms / 1_000, pause_ms % 1_000)
+}
+
+/// Leaves a mark for every word of the input, until it ends. A turn that was given up writes nothing to it, so it does
+/// not wait for ever.
+fn listen(marks: &Path) -> String {
+    let marks = marks.display();
+    format!(
+        "{{ timeout --foreground 10 cat | while read word; do printf '%s\\n' $T.$word >> {marks}; done; }}"
     )
 }
 
@@ -177,6 +215,11 @@ pub(crate) fn token_of_added_file(line: &str) -> Option<&str> {
         .strip_prefix('/')
 }
 
+/// The token of a follow-up.
+pub(crate) fn token_of_follow_up(text: &str) -> Option<&str> {
+    text.strip_prefix(LATER)
+}
+
 /// Makes a workspace that patches apply to.
 pub(crate) fn make_workspace(dir: &Path) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(dir)?;
@@ -196,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_command_gives_its_token_away_and_reports_it_only_in_its_output() {
-        let command = shell("t4.9", Path::new("/m"), 1_020);
+        let command = shell("t4.9", Path::new("/m"), &sleep(1_020));
         assert_eq!(token_of_command(&command), Some("t4.9"));
         assert!(command.contains("sleep 1.020 "), "{command}");
         assert!(reported_in(&command).is_empty());
@@ -204,8 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_gives_its_token_away() {
+    fn a_patch_and_a_follow_up_give_their_tokens_away() {
         assert_eq!(token_of_patch(&patch("t4.9")), Some("t4.9"));
+        let later = first_calls(&Job::Later, Path::new("/m"), || "t4.9".to_owned());
+        let text = later[0].input["text"].as_str().unwrap();
+        assert_eq!(token_of_follow_up(text), Some("t4.9"));
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn arguments(call: &Value) -> String {
 
 /// The task that a call was answered with.
 fn task_of(result: &str) -> Option<&str> {
-    let rest = result.split_once("started as task ")?.1;
+    let rest = result.split_once(" as task ")?.1;
     rest.split_whitespace().next()
 }
 
@@ -194,7 +194,10 @@ mod tests {
         let reply = |messages: &[Value]| Turn::of(&request(&json!(messages))).reply(task, first);
         assert_eq!(reply(&messages), Reply::Calls(first(2, &Job::Say)));
         messages.push(call("a", "T=t2.1; x"));
-        messages.push(result("a", "started as task task_7 (running)"));
+        messages.push(result(
+            "a",
+            "still running after 1 ms as task task_7 (running)",
+        ));
         let stop = job::follow_up(Then::Stop, "task_7").expect("a call");
         assert_eq!(reply(&messages), Reply::Calls(vec![stop]));
         messages.push(call("b", r#"{"task_id":"task_7"}"#));

@@ -14,6 +14,9 @@ const RECOVERING_MS: u64 = 100;
 /// Longest time a host serves before it or a shim is killed.
 const SERVING_MS: u64 = 1_500;
 
+/// Longest time a host that was asked to go down is left alone.
+const GOING_DOWN_MS: u64 = 100;
+
 /// Choices of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
@@ -43,6 +46,8 @@ pub(crate) enum Victim {
     Shim,
     /// The host, and before the next one starts, the supervisor of one command.
     HostThenShim,
+    /// The host, so long after it was asked to go down.
+    HostGoingDown(Duration),
 }
 
 /// One planned kill.
@@ -73,16 +78,17 @@ impl Plan {
         let mut rng = self.rng(Stream::Kill, number);
         let mut within = |limit| Duration::from_millis(rng.below(limit));
         let (starting, recovering) = (within(STARTING_MS), within(RECOVERING_MS));
-        let serving = within(SERVING_MS);
+        let (serving, going_down) = (within(SERVING_MS), within(GOING_DOWN_MS));
         let moment = match rng.below(100) {
             0..25 => Moment::Starting(starting),
             25..45 => Moment::Recovering(recovering),
             _ => Moment::Serving(serving),
         };
         let victim = match (moment, rng.below(100)) {
-            (Moment::Starting(_), _) | (_, 0..65) => Victim::Host,
-            (_, 65..85) => Victim::Shim,
-            _ => Victim::HostThenShim,
+            (Moment::Starting(_), _) | (_, 0..55) => Victim::Host,
+            (_, 55..75) => Victim::Shim,
+            (_, 75..88) => Victim::HostThenShim,
+            _ => Victim::HostGoingDown(going_down),
         };
         Kill { moment, victim }
     }
@@ -98,14 +104,16 @@ impl Plan {
             45..57 => Job::Batch {
                 pauses_ms: (0..=count).map(|_| rng.below(120)).collect(),
             },
-            57..75 => Job::Patch,
+            57..72 => Job::Patch,
+            72..77 => Job::Later,
             _ => Job::Task {
                 pause_ms: 50 + rng.below(1_200),
                 yield_ms: rng.below(80),
-                then: match rng.below(3) {
+                then: match rng.below(4) {
                     0 => Then::Rest,
                     1 => Then::Read,
-                    _ => Then::Stop,
+                    2 => Then::Stop,
+                    _ => Then::Write,
                 },
             },
         }
@@ -136,13 +144,16 @@ mod tests {
         for victim in [Victim::Host, Victim::Shim, Victim::HostThenShim] {
             assert!(kills.iter().any(|kill| kill.victim == victim), "{victim:?}");
         }
+        let going_down = |kill: &Kill| matches!(kill.victim, Victim::HostGoingDown(_));
+        assert!(kills.iter().any(going_down));
         let jobs: Vec<Job> = (0..200).map(|number| plan.job(number)).collect();
         let has = |wanted: fn(&Job) -> bool| jobs.iter().any(wanted);
         assert!(has(|job| matches!(job, Job::Say)));
         assert!(has(|job| matches!(job, Job::Commands { .. })));
         assert!(has(|job| matches!(job, Job::Batch { .. })));
         assert!(has(|job| matches!(job, Job::Patch)));
-        for then in [Then::Rest, Then::Read, Then::Stop] {
+        assert!(has(|job| matches!(job, Job::Later)));
+        for then in [Then::Rest, Then::Read, Then::Stop, Then::Write] {
             let is_so = |job: &Job| matches!(job, Job::Task { then: other, .. } if *other == then);
             assert!(jobs.iter().any(is_so), "{then:?}");
         }

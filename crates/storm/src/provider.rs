@@ -80,7 +80,7 @@ impl Desk {
                 Fault::ServerError,
                 Fault::ResetBeforeAnswer,
                 Fault::ResetInBody,
-                Fault::TruncatedJson,
+                Fault::CloseBeforeAnswer,
             ];
             let fault = faults.get(rng.index(faults.len())).cloned();
             return Round::fault(fault.unwrap_or(Fault::ServerError));

@@ -27,10 +27,11 @@ impl Report<'_> {
         healthy.sort();
         vec![
             format!(
-                "kills       host {}, of them during recovery {} (before it served {}); shim {} (none to kill {})",
+                "kills       host {}, of them during recovery {} (before it served {}), while it went down {}; shim {} (none to kill {})",
                 damage.host_kills,
                 damage.recovery_kills,
                 damage.start_kills,
+                damage.shutdown_kills,
                 damage.shim_kills,
                 damage.shims_missed
             ),

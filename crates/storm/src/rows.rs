@@ -53,6 +53,7 @@ pub(crate) struct MessageRow {
     pub(crate) outcome: Option<i64>,
     pub(crate) id: String,
     pub(crate) kind: String,
+    pub(crate) text: String,
 }
 
 /// A brief.
@@ -220,6 +221,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
         outcome: row.get(3)?,
         id: text(&envelope["id"]),
         kind: text(&envelope["kind"]),
+        text: text(&envelope["body"]["text"]),
     })
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Damage {
     pub(crate) recovery_kills: u64,
     /// Of those, before it answered.
     pub(crate) start_kills: u64,
+    /// While the host went down in order, or when it just had.
+    pub(crate) shutdown_kills: u64,
     pub(crate) shim_kills: u64,
     /// Planned, but no command was running.
     pub(crate) shims_missed: u64,
@@ -102,6 +104,12 @@ impl<'a> Storm<'a> {
             match kill.victim {
                 Victim::Shim => self.kill_shim(number, SHIM_PATIENCE).await,
                 Victim::Host => return self.kill_host(host, kill.moment).await,
+                Victim::HostGoingDown(after) => {
+                    host.ask_to_go_down()?;
+                    tokio::time::sleep(after).await;
+                    self.damage.shutdown_kills += 1;
+                    return self.kill_host(host, kill.moment).await;
+                }
                 Victim::HostThenShim => {
                     let none = self.kill_host(host, kill.moment).await?;
                     self.kill_shim(number, Duration::ZERO).await;

@@ -8,14 +8,23 @@ use serde_json::{Value, json};
 
 /// One agent that was prompted, ran a command and applied a patch, and answered.
 fn sound() -> Evidence {
+    let call = |id: &str, input: Value| json!({ "type": "tool_call", "id": id, "input": input });
+    let result = |id: &str, result: &str| {
+        let envelope = json!({ "status": "success", "result": result });
+        json!({ "entry": "tool_result", "call_id": id, "envelope": envelope })
+    };
     let log = [
         json!({ "entry": "assistant_round", "blocks": [
             { "type": "text", "text": "I run it." },
-            { "type": "tool_call", "id": "c1", "input": { "cmd": "T=t1.1; x" } },
-            { "type": "tool_call", "id": "c2", "input": { "patch": "--- /dev/null\n+++ b/patched/t1.2\n" } },
+            call("c1", json!({ "cmd": "T=t1.1; x" })),
+            call("c2", json!({ "patch": "--- /dev/null\n+++ b/patched/t1.2\n" })),
+            call("c3", json!({ "task_id": "task_1", "input": "i\n" })),
+            call("c4", json!({ "text": "Later: t1.6" })),
         ]}),
-        json!({ "entry": "tool_result", "call_id": "c1", "envelope": { "status": "success", "result": "ran:t1.1:" } }),
-        json!({ "entry": "tool_result", "call_id": "c2", "envelope": { "status": "success" } }),
+        result("c1", "ran:t1.1:"),
+        result("c2", ""),
+        result("c3", ""),
+        result("c4", ""),
     ];
     Evidence {
         rows: Rows {
@@ -24,14 +33,14 @@ fn sound() -> Evidence {
                 id: "a".to_owned(),
                 oldest_event: 1,
                 counters: Counters {
-                    messages: 1,
+                    messages: 2,
                     events: 3,
-                    log: 3,
+                    log: 5,
                     briefs: 1,
                 },
                 ..AgentRow::default()
             }],
-            messages: vec![prompt(1, "m1", Some(1))],
+            messages: vec![prompt(1, "m1", Some(1)), follow_up(2, "t1.6")],
             briefs: vec![brief(1, "b1", &["m1"])],
             log: (1..)
                 .zip(log)
@@ -50,7 +59,7 @@ fn sound() -> Evidence {
             job: 2,
             text: "Done. ran:t2.4: patched:t2.5:".to_owned(),
         }],
-        marks: words("t1.1.b t1.1.e t1.3.b t1.3.e t2.4.b t2.4.e"),
+        marks: words("t1.1.b t1.1.e t1.3.b t1.3.i t1.3.e t2.4.b t2.4.e"),
         workspaces: [("a", "t1.2"), ("run-2", "t2.5")]
             .map(|(name, token)| {
                 let left = Patched {
@@ -81,6 +90,15 @@ fn prompt(seq: i64, id: &str, outcome: Option<i64>) -> MessageRow {
         outcome,
         id: id.to_owned(),
         kind: "operator_prompt".to_owned(),
+        text: String::new(),
+    }
+}
+
+fn follow_up(seq: i64, token: &str) -> MessageRow {
+    MessageRow {
+        kind: "internal_followup".to_owned(),
+        text: format!("Later: {token}"),
+        ..prompt(seq, "m7", None)
     }
 }
 
@@ -160,8 +178,8 @@ fn a_prompt_without_an_outcome_with_two_or_lost_is_found() {
         ),
         (
             found(|e| {
-                e.rows.messages.push(prompt(2, "m1", Some(1)));
-                e.rows.agents[0].counters.messages = 2;
+                e.rows.messages.push(prompt(3, "m1", Some(1)));
+                e.rows.agents[0].counters.messages = 3;
             }),
             "a: m1 was admitted twice; a: m1 has no outcome",
         ),
@@ -198,10 +216,45 @@ fn an_effect_that_happened_twice_or_not_although_reported_is_found() {
             found(|e| drop(e.workspaces.remove("run-2"))),
             "patch t2.5 left no file, and the run of job 2 says it was applied",
         ),
+        (
+            found(|e| e.marks.retain(|mark| mark != "t1.3.i")),
+            "t1.3.i left no mark, and log entry 4 of a says it was written",
+        ),
+        (
+            found(|e| e.rows.messages[1].text.clear()),
+            "follow-up t1.6 is no message, and log entry 5 of a says it was queued",
+        ),
+        (
+            found(|e| {
+                e.rows.messages.push(follow_up(3, "t1.6"));
+                e.rows.agents[0].counters.messages = 3;
+            }),
+            "t1.6 happened 2 times",
+        ),
     ];
     for (found, expected) in cases {
         assert_eq!(found, expected);
     }
+}
+
+#[test]
+fn an_effect_of_a_call_that_was_reported_as_never_started_is_found() {
+    let not_started = json!({ "status": "error", "error": { "kind": "not_started" } });
+    let command = found(|e| e.rows.log[1].entry["envelope"] = not_started.clone());
+    assert_eq!(
+        command,
+        "t1.1 took effect, and log entry 2 of a says it was not started"
+    );
+    let patch = found(|e| e.rows.log[2].entry["envelope"] = not_started.clone());
+    assert_eq!(
+        patch,
+        "t1.2 took effect, and log entry 3 of a says it was not started"
+    );
+    let true_words = found(|e| {
+        e.rows.log[1].entry["envelope"] = not_started;
+        e.marks.retain(|mark| !mark.starts_with("t1.1."));
+    });
+    assert_eq!(true_words, "");
 }
 
 #[test]
@@ -216,7 +269,7 @@ fn a_patch_that_is_half_there_or_there_twice_is_found() {
         ),
         (
             damaged(|left| left.lines.push("t1.2".to_owned())),
-            "a: patch t1.2 was applied 2 times",
+            "a: patch t1.2 happened 2 times",
         ),
         (
             damaged(|left| left.lines.push("t1.9".to_owned())),
@@ -232,12 +285,12 @@ fn a_patch_that_is_half_there_or_there_twice_is_found() {
 fn a_hole_in_a_sequence_is_found() {
     let cases = [
         (
-            found(|e| e.rows.messages[0].seq = 2),
-            "a: message 1 is missing: there is 2",
+            found(|e| e.rows.messages[0].seq = 3),
+            "a: message 1 is missing: there is 3",
         ),
         (
-            found(|e| e.rows.agents[0].counters.log = 4),
-            "a: log entry 4 is missing: the last given out was 4",
+            found(|e| e.rows.agents[0].counters.log = 6),
+            "a: log entry 6 is missing: the last given out was 6",
         ),
         (
             found(|e| e.rows.agents[0].counters.briefs = 2),

@@ -1,16 +1,20 @@
-//! Every effect that leaves a token happened at most once, and exactly once where its success was reported.
+//! Every effect that leaves a token happened at most once, exactly once where its success was reported, and not at all
+//! where a call was reported as never started.
 
 use super::{Evidence, Patched};
 use crate::job;
+use crate::rows::Rows;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A token and who says something about it.
+type Claim<'a> = (&'a str, String);
+
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
-    let mut found = Vec::new();
-    let marks = count(&evidence.marks);
-    let twice = marks.iter().filter(|(_, times)| **times > 1);
-    found.extend(twice.map(|(mark, times)| format!("{mark} happened {times} times")));
-    for (token, source) in reported_commands(evidence) {
+    let calls = calls(&evidence.rows);
+    let marks = count(evidence.marks.iter().map(String::as_str));
+    let mut found = happened_twice(&marks);
+    for (token, source) in ended_commands(evidence) {
         for half in ["b", "e"] {
             let mark = format!("{token}.{half}");
             if !marks.contains_key(mark.as_str()) {
@@ -18,41 +22,191 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             }
         }
     }
-    let patched = reported_patches(evidence);
+    for (token, source) in written_words(&evidence.rows, &calls) {
+        let mark = format!("{token}.{}", job::WORD);
+        if !marks.contains_key(mark.as_str()) {
+            found.push(format!(
+                "{mark} left no mark, and {source} says it was written"
+            ));
+        }
+    }
+    found.extend(patches(evidence, &calls));
+    found.extend(follow_ups(&evidence.rows, &calls));
+    found.extend(never_started(evidence, &calls, &marks));
+    found
+}
+
+/// A call of a log, and the envelope of its result.
+struct Call<'a> {
+    source: String,
+    input: &'a Value,
+    envelope: &'a Value,
+}
+
+impl<'a> Call<'a> {
+    fn has_succeeded(&self) -> bool {
+        self.envelope["status"] == "success"
+    }
+
+    fn is_unstarted(&self) -> bool {
+        self.envelope["error"]["kind"] == "not_started"
+    }
+
+    fn commands(&self) -> impl Iterator<Item = &'a str> {
+        let items = self.input["items"].as_array().into_iter().flatten();
+        let commands = items
+            .chain([self.input])
+            .filter_map(|item| item["cmd"].as_str());
+        commands.filter_map(job::token_of_command)
+    }
+
+    fn patch(&self) -> Option<&'a str> {
+        self.input["patch"].as_str().and_then(job::token_of_patch)
+    }
+
+    fn follow_up(&self) -> Option<&'a str> {
+        self.input["text"]
+            .as_str()
+            .and_then(job::token_of_follow_up)
+    }
+}
+
+/// Every call that has a result; the others break another rule.
+fn calls(rows: &Rows) -> Vec<Call<'_>> {
+    let mut inputs: BTreeMap<(i64, &str), &Value> = BTreeMap::new();
+    let mut calls = Vec::new();
+    for row in &rows.log {
+        for block in row.entry["blocks"].as_array().into_iter().flatten() {
+            if let Some(call) = block["id"].as_str() {
+                inputs.insert((row.agent, call), &block["input"]);
+            }
+        }
+        let call = row.entry["call_id"].as_str().unwrap_or_default();
+        if let Some(input) = inputs.get(&(row.agent, call)) {
+            calls.push(Call {
+                source: format!("log entry {} of {}", row.seq, rows.name(row.agent)),
+                input,
+                envelope: &row.entry["envelope"],
+            });
+        }
+    }
+    calls
+}
+
+fn count<'a>(words: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, u32> {
+    let mut counts = BTreeMap::new();
+    for word in words {
+        *counts.entry(word).or_default() += 1;
+    }
+    counts
+}
+
+fn happened_twice(counts: &BTreeMap<&str, u32>) -> Vec<String> {
+    let twice = counts.iter().filter(|(_, times)| **times > 1);
+    let told = twice.map(|(token, times)| format!("{token} happened {times} times"));
+    told.collect()
+}
+
+/// Commands whose last words somebody read, or whose task ended well.
+fn ended_commands(evidence: &Evidence) -> Vec<(String, String)> {
+    let rows = &evidence.rows;
+    let mut ended = Vec::new();
+    for row in rows
+        .log
+        .iter()
+        .filter(|row| row.entry["entry"] == "tool_result")
+    {
+        let source = format!("log entry {} of {}", row.seq, rows.name(row.agent));
+        let envelope = row.entry["envelope"].to_string();
+        let tokens = job::reported_in(&envelope);
+        ended.extend(
+            tokens
+                .iter()
+                .map(|token| ((*token).to_owned(), source.clone())),
+        );
+    }
+    for run in &evidence.runs {
+        let source = format!("the run of job {}", run.job);
+        let tokens = job::reported_in(&run.text);
+        ended.extend(
+            tokens
+                .iter()
+                .map(|token| ((*token).to_owned(), source.clone())),
+        );
+    }
+    let tasks = good_tasks(rows).map(|(task, token)| (token.to_owned(), task.to_owned()));
+    ended.extend(tasks);
+    ended
+}
+
+/// Tasks that ended with exit status 0, by id, and the tokens of their commands.
+fn good_tasks(rows: &Rows) -> impl Iterator<Item = (&str, &str)> {
+    let good = rows
+        .tasks
+        .iter()
+        .filter(|row| row.record["end"]["exit_status"] == 0);
+    good.filter_map(|row| {
+        let command = row.record["recovery"]["spec"]["cmd"].as_str()?;
+        Some((row.id.as_str(), job::token_of_command(command)?))
+    })
+}
+
+/// Words that a call says were written to a task which then ended well: it has read all of its input by then.
+fn written_words<'a>(rows: &'a Rows, calls: &[Call<'_>]) -> Vec<Claim<'a>> {
+    let writes = calls
+        .iter()
+        .filter(|call| call.has_succeeded() && call.input["input"].is_string());
+    let written: BTreeMap<&str, &str> = writes
+        .filter_map(|call| Some((call.input["task_id"].as_str()?, call.source.as_str())))
+        .collect();
+    let heard = good_tasks(rows).filter_map(|(task, token)| {
+        let source = written.get(task)?;
+        Some((token, (*source).to_owned()))
+    });
+    heard.collect()
+}
+
+/// A patch of two files is applied to both or to none, and once; and it is there when a call says so.
+fn patches(evidence: &Evidence, calls: &[Call<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
     for (workspace, left) in &evidence.workspaces {
         found.extend(uneven(workspace, left));
     }
-    let files: BTreeSet<&str> = evidence
-        .workspaces
-        .values()
-        .flat_map(|left| left.files.iter().map(String::as_str))
-        .collect();
-    let lost = patched
-        .iter()
-        .filter(|(token, _)| !files.contains(token.as_str()));
+    let files = patched_files(evidence);
+    let applied = calls.iter().filter(|call| call.has_succeeded());
+    let applied = applied.filter_map(|call| Some((call.patch()?, call.source.clone())));
+    let of_runs = evidence.runs.iter().flat_map(|run| {
+        let source = format!("the run of job {}", run.job);
+        let tokens = job::patches_in(&run.text).into_iter();
+        tokens.map(move |token| (token, source.clone()))
+    });
+    let lost = applied
+        .chain(of_runs)
+        .filter(|(token, _)| !files.contains(token));
     found.extend(lost.map(|(token, source)| {
         format!("patch {token} left no file, and {source} says it was applied")
     }));
     found
 }
 
-/// A patch of two files is applied to both or to none, and once.
+fn patched_files(evidence: &Evidence) -> BTreeSet<&str> {
+    let workspaces = evidence.workspaces.values();
+    workspaces
+        .flat_map(|left| left.files.iter().map(String::as_str))
+        .collect()
+}
+
 fn uneven(workspace: &str, left: &Patched) -> Vec<String> {
-    let lines = count(&left.lines);
+    let lines = count(left.lines.iter().map(String::as_str));
     let files: BTreeSet<&str> = left.files.iter().map(String::as_str).collect();
-    let mut found = Vec::new();
-    for (token, times) in &lines {
-        if *times > 1 {
-            found.push(format!(
-                "{workspace}: patch {token} was applied {times} times"
-            ));
-        }
-        if !files.contains(token) {
-            found.push(format!(
-                "{workspace}: patch {token} has its line and no file"
-            ));
-        }
-    }
+    let twice = happened_twice(&lines).into_iter();
+    let mut found: Vec<String> = twice
+        .map(|words| format!("{workspace}: patch {words}"))
+        .collect();
+    let fileless = lines.keys().filter(|token| !files.contains(**token));
+    found.extend(
+        fileless.map(|token| format!("{workspace}: patch {token} has its line and no file")),
+    );
     let lineless = files.iter().filter(|token| !lines.contains_key(**token));
     found.extend(
         lineless.map(|token| format!("{workspace}: patch {token} has its file and no line")),
@@ -60,79 +214,38 @@ fn uneven(workspace: &str, left: &Patched) -> Vec<String> {
     found
 }
 
-fn count(words: &[String]) -> BTreeMap<&str, u32> {
-    let mut counts = BTreeMap::new();
-    for word in words {
-        *counts.entry(word.as_str()).or_default() += 1;
-    }
-    counts
+/// A follow-up is one message, and it is there when a call says so.
+fn follow_ups(rows: &Rows, calls: &[Call<'_>]) -> Vec<String> {
+    let texts = rows.messages.iter().map(|row| row.text.as_str());
+    let queued = count(texts.filter_map(job::token_of_follow_up));
+    let mut found = happened_twice(&queued);
+    let promised = calls.iter().filter(|call| call.has_succeeded());
+    let promised = promised.filter_map(|call| Some((call.follow_up()?, &call.source)));
+    let lost = promised.filter(|(token, _)| !queued.contains_key(token));
+    found.extend(lost.map(|(token, source)| {
+        format!("follow-up {token} is no message, and {source} says it was queued")
+    }));
+    found
 }
 
-/// Tokens of commands whose end somebody was told of, and by whom.
-fn reported_commands(evidence: &Evidence) -> Vec<(String, String)> {
-    let rows = &evidence.rows;
-    let mut reported = Vec::new();
-    for row in &rows.log {
-        if row.entry["entry"] == "tool_result" {
-            let source = format!("log entry {} of {}", row.seq, rows.name(row.agent));
-            let envelope = row.entry["envelope"].to_string();
-            let tokens = job::reported_in(&envelope);
-            reported.extend(
-                tokens
-                    .iter()
-                    .map(|token| ((*token).to_owned(), source.clone())),
-            );
-        }
-    }
-    for row in &rows.tasks {
-        let command = row.record["recovery"]["spec"]["cmd"].as_str();
-        let token = command.and_then(job::token_of_command);
-        if let Some(token) = token.filter(|_| row.record["end"]["exit_status"] == 0) {
-            reported.push((token.to_owned(), row.id.clone()));
-        }
-    }
-    for run in &evidence.runs {
-        let tokens = job::reported_in(&run.text);
-        let source = format!("the run of job {}", run.job);
-        reported.extend(
-            tokens
-                .iter()
-                .map(|token| ((*token).to_owned(), source.clone())),
+/// The model was told that such a call had no effect.
+fn never_started(
+    evidence: &Evidence,
+    calls: &[Call<'_>],
+    marks: &BTreeMap<&str, u32>,
+) -> Vec<String> {
+    let files = patched_files(evidence);
+    let mut found = Vec::new();
+    for call in calls.iter().filter(|call| call.is_unstarted()) {
+        let begun = call
+            .commands()
+            .filter(|token| marks.contains_key(format!("{token}.b").as_str()));
+        let applied = call.patch().filter(|token| files.contains(token));
+        let source = &call.source;
+        let wrong = begun.chain(applied);
+        found.extend(
+            wrong.map(|token| format!("{token} took effect, and {source} says it was not started")),
         );
     }
-    reported
-}
-
-/// Tokens of patches that were answered with success, and by whom.
-fn reported_patches(evidence: &Evidence) -> Vec<(String, String)> {
-    let rows = &evidence.rows;
-    let mut patches: BTreeMap<(i64, &str), &str> = BTreeMap::new();
-    let mut reported = Vec::new();
-    for row in &rows.log {
-        for block in row.entry["blocks"].as_array().into_iter().flatten() {
-            let token = block["input"]["patch"]
-                .as_str()
-                .and_then(job::token_of_patch);
-            if let (Some(token), Some(call)) = (token, block["id"].as_str()) {
-                patches.insert((row.agent, call), token);
-            }
-        }
-        let call = row.entry["call_id"].as_str().unwrap_or_default();
-        let succeeded = row.entry["envelope"]["status"] == Value::from("success");
-        let token = patches.get(&(row.agent, call)).filter(|_| succeeded);
-        reported.extend(token.map(|token| {
-            let source = format!("log entry {} of {}", row.seq, rows.name(row.agent));
-            ((*token).to_owned(), source)
-        }));
-    }
-    for run in &evidence.runs {
-        let tokens = job::patches_in(&run.text);
-        let source = format!("the run of job {}", run.job);
-        reported.extend(
-            tokens
-                .iter()
-                .map(|token| ((*token).to_owned(), source.clone())),
-        );
-    }
-    reported
+    found
 }
