@@ -153,14 +153,15 @@ impl Worker {
     async fn ask_for_runs(mut self, first_job: u64) {
         let mut job = first_job;
         while self.is_up().await {
-            self.run(job).await;
+            let no_wait_for_tasks = self.rng.percent(30);
+            self.run(job, no_wait_for_tasks).await;
             job += PROMPTERS + RUNNERS;
             self.pause(50, 800).await;
         }
     }
 
     /// Each run has a workspace of its own: patches of two agents to one file would overwrite each other.
-    async fn run(&self, job: u64) {
+    async fn run(&self, job: u64, no_wait_for_tasks: bool) {
         let workspace = match self.crew.world.workspace(&format!("run-{job}")) {
             Ok(workspace) => workspace,
             Err(error) => {
@@ -171,6 +172,7 @@ impl Worker {
         let request = RunRequest {
             text: job::prompt(job),
             workspace_root: Some(workspace),
+            no_wait_for_tasks,
             ..RunRequest::default()
         };
         self.crew.book.write(|book| book.runs_sent += 1);

@@ -44,14 +44,14 @@ impl Host {
                 child.kill().await?;
                 Ok(None)
             }
-            status = child.wait() => Err(ended_by_itself(status)),
+            status = child.wait() => Err(ended_by_itself(&status)),
             () = healthy(&client) => Ok(Some(Self { child, healthy_after: began.elapsed() })),
         }
     }
 
     /// Returns when the process has ended without having been killed from here.
     pub(crate) async fn ended(&mut self) -> Box<dyn std::error::Error + Send + Sync> {
-        ended_by_itself(self.child.wait().await)
+        ended_by_itself(&self.child.wait().await)
     }
 
     /// Ends it as a crash would, and waits until it is gone.
@@ -76,7 +76,7 @@ impl Host {
 }
 
 fn ended_by_itself(
-    status: std::io::Result<ExitStatus>,
+    status: &std::io::Result<ExitStatus>,
 ) -> Box<dyn std::error::Error + Send + Sync> {
     format!("the host ended by itself: {status:?}").into()
 }

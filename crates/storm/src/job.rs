@@ -32,6 +32,8 @@ pub(crate) enum Job {
     Task {
         pause_ms: u64,
         yield_ms: u64,
+        /// On a terminal instead of pipes.
+        tty: bool,
         then: Then,
     },
 }
@@ -109,6 +111,7 @@ pub(crate) fn first_calls(
         Job::Task {
             pause_ms,
             yield_ms,
+            tty,
             then,
         } => {
             let (middle, listens) = match then {
@@ -116,9 +119,9 @@ pub(crate) fn first_calls(
                 Then::Write => (listen(marks), true),
             };
             let command = shell(&fresh(), marks, &middle);
-            let input =
-                json!({ "cmd": command, "yield_time_ms": yield_ms, "accepts_input": listens });
-            vec![exec(input)]
+            vec![exec(json!({
+                "cmd": command, "yield_time_ms": yield_ms, "tty": tty, "accepts_input": listens
+            }))]
         }
     }
 }

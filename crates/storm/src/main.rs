@@ -33,7 +33,7 @@ use provider::Models;
 use record::{Book, Records};
 use report::Report;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -51,8 +51,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let seed = arguments.seed;
     println!("seed {seed}, {} kills", arguments.kills);
     let dir = tempfile::Builder::new().prefix("holon-storm-").tempdir()?;
-    let root = dir.path().to_owned();
-    let violations = match run(&arguments, root).await {
+    let violations = match run(&arguments, dir.path()).await {
         Ok(violations) => violations,
         Err(error) => vec![format!("the storm could not go on: {error}")],
     };
@@ -73,10 +72,10 @@ fn leave(dir: TempDir, violations: &[String], keep: bool) -> ExitCode {
 }
 
 /// One whole storm; returns every rule it broke.
-async fn run(arguments: &Arguments, root: PathBuf) -> Fallible<Vec<String>> {
+async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let began = Instant::now();
     let plan = Plan::new(arguments.seed);
-    let world = World::make(root, arguments.program.clone())?;
+    let world = World::make(root, &arguments.program)?;
     let models = Models::start(plan, world.marks());
     world.configure(&models.base_url())?;
     let host = Host::start(&world, None).await?;

@@ -168,6 +168,7 @@ mod tests {
         Job::Task {
             pause_ms: 1,
             yield_ms: 0,
+            tty: false,
             then: Then::Stop,
         }
     }

@@ -109,6 +109,7 @@ impl Plan {
             _ => Job::Task {
                 pause_ms: 50 + rng.below(1_200),
                 yield_ms: rng.below(80),
+                tty: rng.percent(25),
                 then: match rng.below(4) {
                     0 => Then::Rest,
                     1 => Then::Read,

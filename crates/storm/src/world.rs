@@ -20,7 +20,7 @@ pub(crate) struct World {
 
 impl World {
     /// Makes the directories. The host's home is not there before [`Self::configure`].
-    pub(crate) fn make(root: PathBuf, program: PathBuf) -> Fallible<Self> {
+    pub(crate) fn make(root: &Path, program: &Path) -> Fallible<Self> {
         // The system's tables show real paths, and processes are looked up by them.
         let root = root.canonicalize()?;
         std::fs::create_dir_all(root.join("user"))?;
