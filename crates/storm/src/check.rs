@@ -27,8 +27,8 @@ pub(crate) struct Evidence {
 /// What patches left in one workspace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Patched {
-    /// Lines of the ledger below its first.
-    pub(crate) lines: Vec<String>,
+    /// Lines of the ledger below its first: a token and the number of files that belong to it.
+    pub(crate) lines: Vec<(String, u64)>,
     /// Names of the files that were added.
     pub(crate) files: Vec<String>,
 }

@@ -64,12 +64,19 @@ fn workspaces(dir: &Path) -> Fallible<BTreeMap<String, Patched>> {
         let ledger = std::fs::read_to_string(path.join(LEDGER))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let left = Patched {
-            lines: ledger.lines().skip(1).map(str::to_owned).collect(),
+            lines: ledger.lines().skip(1).map(ledger_line).collect(),
             files: names(&path.join(PATCHED))?,
         };
         found.insert(name.into_owned(), left);
     }
     Ok(found)
+}
+
+/// A token and its number of files; a line that is neither belongs to no patch, which the checker finds.
+fn ledger_line(line: &str) -> (String, u64) {
+    let read = line.split_once(' ');
+    let read = read.and_then(|(token, added)| Some((token.to_owned(), added.parse().ok()?)));
+    read.unwrap_or_else(|| (line.to_owned(), 0))
 }
 
 /// Names in a directory, which need not be there.

@@ -24,8 +24,8 @@ pub(crate) enum Job {
     Commands { pauses_ms: Vec<u64> },
     /// One `ExecCommandBatch`.
     Batch { pauses_ms: Vec<u64> },
-    /// One `ApplyPatch` of two files.
-    Patch,
+    /// One `ApplyPatch` that adds so many files and changes one.
+    Patch { added: u64 },
     /// One `Enqueue`, whose text is a turn of its own later.
     Later,
     /// `ExecCommand` that goes on as a task.
@@ -100,9 +100,9 @@ pub(crate) fn first_calls(
                 input: json!({ "items": items.collect::<Vec<_>>() }),
             }]
         }
-        Job::Patch => vec![NewCall {
+        Job::Patch { added } => vec![NewCall {
             tool: "ApplyPatch",
-            input: json!({ "patch": patch(&fresh()) }),
+            input: json!({ "patch": patch(&fresh(), *added) }),
         }],
         Job::Later => vec![NewCall {
             tool: "Enqueue",
@@ -199,23 +199,40 @@ fn is_token(word: &str) -> bool {
     !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-fn patch(token: &str) -> String {
-    format!(
-        "--- /dev/null\n+++ b/{PATCHED}/{token}\n@@ -0,0 +1 @@\n+{token}\n--- a/{LEDGER}\n+++ b/{LEDGER}\n@@ -1 +1,2 @@\n {LEDGER_HEAD}\n+{token}\n"
-    )
+/// Adds a line with the token and the number of files to the ledger, and these files: all of it must be there, or none.
+fn patch(token: &str, added: u64) -> String {
+    let ledger = format!(
+        "--- a/{LEDGER}\n+++ b/{LEDGER}\n@@ -1 +1,2 @@\n {LEDGER_HEAD}\n+{token} {added}\n"
+    );
+    let files = (0..added).map(|number| {
+        let path = format!("{PATCHED}/{}", patched_file(token, number));
+        format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{token}\n")
+    });
+    files.chain([ledger]).collect()
+}
+
+/// The name of one of the files that a patch adds.
+pub(crate) fn patched_file(token: &str, number: u64) -> String {
+    format!("{token}+{number}")
+}
+
+/// The token in the name of a file that a patch added.
+pub(crate) fn token_of_file(name: &str) -> &str {
+    name.split('+').next().unwrap_or_default()
 }
 
 /// The token of a patch of [`patch`].
 pub(crate) fn token_of_patch(patch: &str) -> Option<&str> {
     let path = patch.lines().find_map(|line| line.strip_prefix("+++ b/"))?;
-    path.strip_prefix(PATCHED)?.strip_prefix('/')
+    let name = path.strip_prefix(PATCHED)?.strip_prefix('/')?;
+    Some(token_of_file(name))
 }
 
-/// The token of the file that a line of a patch's result says was added.
-pub(crate) fn token_of_added_file(line: &str) -> Option<&str> {
-    line.strip_prefix("A ")?
-        .strip_prefix(PATCHED)?
-        .strip_prefix('/')
+/// The token of a patch whose first file a line of a result says was added.
+pub(crate) fn token_of_result_line(line: &str) -> Option<&str> {
+    let path = line.strip_prefix("A ")?;
+    let name = path.strip_prefix(PATCHED)?.strip_prefix('/')?;
+    name.strip_suffix("+0")
 }
 
 /// The token of a follow-up.
@@ -251,7 +268,9 @@ mod tests {
 
     #[test]
     fn a_patch_and_a_follow_up_give_their_tokens_away() {
-        assert_eq!(token_of_patch(&patch("t4.9")), Some("t4.9"));
+        assert_eq!(token_of_patch(&patch("t4.9", 3)), Some("t4.9"));
+        assert_eq!(token_of_result_line("A patched/t4.9+0"), Some("t4.9"));
+        assert_eq!(token_of_result_line("A patched/t4.9+1"), None);
         let later = first_calls(&Job::Later, Path::new("/m"), || "t4.9".to_owned());
         let text = later[0].input["text"].as_str().unwrap();
         assert_eq!(token_of_follow_up(text), Some("t4.9"));

@@ -124,7 +124,7 @@ impl Turn {
         for call in &self.calls {
             let commands = job::reported_in(&call.result);
             words.extend(commands.iter().map(|token| format!("ran:{token}:")));
-            let patched = call.result.lines().filter_map(job::token_of_added_file);
+            let patched = call.result.lines().filter_map(job::token_of_result_line);
             words.extend(patched.map(|token| format!("patched:{token}:")));
         }
         words.join(" ")
@@ -202,7 +202,7 @@ mod tests {
         let stop = job::follow_up(Then::Stop, "task_7").expect("a call");
         assert_eq!(reply(&messages), Reply::Calls(vec![stop]));
         messages.push(call("b", r#"{"task_id":"task_7"}"#));
-        messages.push(result("b", "ran:t2.1:\nA patched/t2.5"));
+        messages.push(result("b", "ran:t2.1:\nA patched/t2.5+0"));
         let last = "Done. ran:t2.1: patched:t2.5:".to_owned();
         assert_eq!(reply(&messages), Reply::Text(last));
     }

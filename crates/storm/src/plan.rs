@@ -104,7 +104,9 @@ impl Plan {
             45..57 => Job::Batch {
                 pauses_ms: (0..=count).map(|_| rng.below(120)).collect(),
             },
-            57..72 => Job::Patch,
+            57..72 => Job::Patch {
+                added: 1 + rng.below(12),
+            },
             72..77 => Job::Later,
             _ => Job::Task {
                 pause_ms: 50 + rng.below(1_200),
@@ -152,7 +154,7 @@ mod tests {
         assert!(has(|job| matches!(job, Job::Say)));
         assert!(has(|job| matches!(job, Job::Commands { .. })));
         assert!(has(|job| matches!(job, Job::Batch { .. })));
-        assert!(has(|job| matches!(job, Job::Patch)));
+        assert!(has(|job| matches!(job, Job::Patch { .. })));
         assert!(has(|job| matches!(job, Job::Later)));
         for then in [Then::Rest, Then::Read, Then::Stop, Then::Write] {
             let is_so = |job: &Job| matches!(job, Job::Task { then: other, .. } if *other == then);

@@ -17,7 +17,7 @@ fn sound() -> Evidence {
         json!({ "entry": "assistant_round", "blocks": [
             { "type": "text", "text": "I run it." },
             call("c1", json!({ "cmd": "T=t1.1; x" })),
-            call("c2", json!({ "patch": "--- /dev/null\n+++ b/patched/t1.2\n" })),
+            call("c2", json!({ "patch": "--- /dev/null\n+++ b/patched/t1.2+0\n" })),
             call("c3", json!({ "task_id": "task_1", "input": "i\n" })),
             call("c4", json!({ "text": "Later: t1.6" })),
         ]}),
@@ -63,8 +63,8 @@ fn sound() -> Evidence {
         workspaces: [("a", "t1.2"), ("run-2", "t2.5")]
             .map(|(name, token)| {
                 let left = Patched {
-                    lines: words(token),
-                    files: words(token),
+                    lines: vec![(token.to_owned(), 2)],
+                    files: vec![format!("{token}+0"), format!("{token}+1")],
                 };
                 (name.to_owned(), left)
             })
@@ -210,11 +210,11 @@ fn an_effect_that_happened_twice_or_not_although_reported_is_found() {
         ),
         (
             found(|e| drop(e.workspaces.remove("a"))),
-            "patch t1.2 left no file, and log entry 3 of a says it was applied",
+            "patch t1.2 left nothing, and log entry 3 of a says it was applied",
         ),
         (
             found(|e| drop(e.workspaces.remove("run-2"))),
-            "patch t2.5 left no file, and the run of job 2 says it was applied",
+            "patch t2.5 left nothing, and the run of job 2 says it was applied",
         ),
         (
             found(|e| e.marks.retain(|mark| mark != "t1.3.i")),
@@ -265,15 +265,20 @@ fn a_patch_that_is_half_there_or_there_twice_is_found() {
     let cases = [
         (
             damaged(|left| left.lines.clear()),
-            "a: patch t1.2 has its file and no line",
+            "a: patch t1.2+0 is there without the line of its patch; \
+             a: patch t1.2+1 is there without the line of its patch",
         ),
         (
-            damaged(|left| left.lines.push("t1.2".to_owned())),
+            damaged(|left| left.lines.push(("t1.2".to_owned(), 2))),
             "a: patch t1.2 happened 2 times",
         ),
         (
-            damaged(|left| left.lines.push("t1.9".to_owned())),
-            "a: patch t1.9 has its line and no file",
+            damaged(|left| drop(left.files.pop())),
+            "a: patch t1.2 has its line and 1 of 2 files",
+        ),
+        (
+            damaged(|left| left.lines.push(("half a li".to_owned(), 0))),
+            "a: patch half a li has its line and 0 of 0 files",
         ),
     ];
     for (found, expected) in cases {

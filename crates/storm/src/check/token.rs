@@ -166,13 +166,13 @@ fn written_words<'a>(rows: &'a Rows, calls: &[Call<'_>]) -> Vec<Claim<'a>> {
     heard.collect()
 }
 
-/// A patch of two files is applied to both or to none, and once; and it is there when a call says so.
+/// A patch is applied to all its files or to none, and once; and it is there when a call says so.
 fn patches(evidence: &Evidence, calls: &[Call<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     for (workspace, left) in &evidence.workspaces {
         found.extend(uneven(workspace, left));
     }
-    let files = patched_files(evidence);
+    let present = patched(evidence);
     let applied = calls.iter().filter(|call| call.has_succeeded());
     let applied = applied.filter_map(|call| Some((call.patch()?, call.source.clone())));
     let of_runs = evidence.runs.iter().flat_map(|run| {
@@ -182,36 +182,44 @@ fn patches(evidence: &Evidence, calls: &[Call<'_>]) -> Vec<String> {
     });
     let lost = applied
         .chain(of_runs)
-        .filter(|(token, _)| !files.contains(token));
+        .filter(|(token, _)| !present.contains(token));
     found.extend(lost.map(|(token, source)| {
-        format!("patch {token} left no file, and {source} says it was applied")
+        format!("patch {token} left nothing, and {source} says it was applied")
     }));
     found
 }
 
-fn patched_files(evidence: &Evidence) -> BTreeSet<&str> {
+/// The tokens of all patches that left anything.
+fn patched(evidence: &Evidence) -> BTreeSet<&str> {
     let workspaces = evidence.workspaces.values();
-    workspaces
-        .flat_map(|left| left.files.iter().map(String::as_str))
-        .collect()
+    let tokens = workspaces.flat_map(|left| {
+        let files = left.files.iter().map(|name| job::token_of_file(name));
+        files.chain(left.lines.iter().map(|(token, _)| token.as_str()))
+    });
+    tokens.collect()
 }
 
 fn uneven(workspace: &str, left: &Patched) -> Vec<String> {
-    let lines = count(left.lines.iter().map(String::as_str));
+    let lines = count(left.lines.iter().map(|(token, _)| token.as_str()));
     let files: BTreeSet<&str> = left.files.iter().map(String::as_str).collect();
-    let twice = happened_twice(&lines).into_iter();
-    let mut found: Vec<String> = twice
-        .map(|words| format!("{workspace}: patch {words}"))
-        .collect();
-    let fileless = lines.keys().filter(|token| !files.contains(**token));
-    found.extend(
-        fileless.map(|token| format!("{workspace}: patch {token} has its line and no file")),
-    );
-    let lineless = files.iter().filter(|token| !lines.contains_key(**token));
-    found.extend(
-        lineless.map(|token| format!("{workspace}: patch {token} has its file and no line")),
-    );
-    found
+    let mut found = happened_twice(&lines);
+    for (token, added) in &left.lines {
+        let expected = (0..*added).map(|number| job::patched_file(token, number));
+        let there = expected
+            .filter(|name| files.contains(name.as_str()))
+            .count();
+        if there as u64 != *added || *added == 0 {
+            found.push(format!("{token} has its line and {there} of {added} files"));
+        }
+    }
+    let lineless = files
+        .iter()
+        .filter(|name| !lines.contains_key(job::token_of_file(name)));
+    found.extend(lineless.map(|name| format!("{name} is there without the line of its patch")));
+    let told = found
+        .iter()
+        .map(|words| format!("{workspace}: patch {words}"));
+    told.collect()
 }
 
 /// A follow-up is one message, and it is there when a call says so.
@@ -234,13 +242,13 @@ fn never_started(
     calls: &[Call<'_>],
     marks: &BTreeMap<&str, u32>,
 ) -> Vec<String> {
-    let files = patched_files(evidence);
+    let patched = patched(evidence);
     let mut found = Vec::new();
     for call in calls.iter().filter(|call| call.is_unstarted()) {
         let begun = call
             .commands()
             .filter(|token| marks.contains_key(format!("{token}.b").as_str()));
-        let applied = call.patch().filter(|token| files.contains(token));
+        let applied = call.patch().filter(|token| patched.contains(token));
         let source = &call.source;
         let wrong = begun.chain(applied);
         found.extend(
