@@ -11,16 +11,22 @@ use holon_domain::AgentId;
 use holon_domain::run::RunStatus;
 use holon_sim::rng::Rng;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Agents that live through the whole storm.
+/// Agents that are at work at the same time.
 const AGENTS: u64 = 6;
+/// Kills after which the agents are left alone with what they have, and new ones are sent prompts. What an agent leaves
+/// unfinished is not to be repaired by its next job.
+const KILLS_PER_ERA: u64 = 10;
 const PROMPTERS: u64 = 4;
 const RUNNERS: u64 = 2;
 /// Messages in an agent's queue at which prompts for it wait, so that the end of the storm is not far away.
 const CROWDED: u64 = 20;
+/// Longer than any run.
+const ENDLESS: Duration = Duration::from_secs(3_600);
 /// Shortest time between two prompts for a crowded agent.
 const CROWDED_PAUSE: Duration = Duration::from_millis(200);
 
@@ -39,22 +45,35 @@ pub(crate) struct Crew {
     pub(crate) plan: Plan,
     pub(crate) book: Book,
     pub(crate) weather: watch::Sender<Weather>,
+    /// Kills so far.
+    pub(crate) kills_done: AtomicU64,
 }
 
-/// The names of the agents that live through the storm.
-pub(crate) fn agents() -> Vec<AgentId> {
-    let names = (0..AGENTS).map(|number| AgentId::parse(&format!("agent-{number}")));
+impl Crew {
+    /// The agents that are at work now.
+    pub(crate) fn agents_at_work(&self) -> Vec<AgentId> {
+        agents_of(self.kills_done.load(Ordering::SeqCst) / KILLS_PER_ERA)
+    }
+}
+
+fn agents_of(era: u64) -> Vec<AgentId> {
+    let names = (0..AGENTS).map(|number| AgentId::parse(&format!("agent-{era}-{number}")));
     names.filter_map(Result::ok).collect()
 }
 
+/// Every agent of a storm with so many kills.
+pub(crate) fn all_agents(kills: u64) -> Vec<AgentId> {
+    (0..=kills / KILLS_PER_ERA).flat_map(agents_of).collect()
+}
+
 /// Makes the agents, each with a workspace of its own. To be called while no host is killed.
-pub(crate) async fn create_agents(world: &World) -> Fallible<()> {
-    for agent in agents() {
+pub(crate) async fn create_agents(world: &World, agents: &[AgentId]) -> Fallible<()> {
+    for agent in agents {
         let request = CreateAgentRequest {
             workspace_root: Some(world.workspace(agent.as_str())?),
             ..CreateAgentRequest::default()
         };
-        world.client().create_agent(&agent, &request).await?;
+        world.client().create_agent(agent, &request).await?;
     }
     Ok(())
 }
@@ -79,7 +98,6 @@ struct Worker {
     client: Client,
     rng: Rng,
     weather: watch::Receiver<Weather>,
-    agents: Vec<AgentId>,
 }
 
 impl Worker {
@@ -89,7 +107,6 @@ impl Worker {
             client: crew.world.client(),
             rng: crew.plan.rng(Stream::Client, number),
             weather: crew.weather.subscribe(),
-            agents: agents(),
         }
     }
 
@@ -105,11 +122,9 @@ impl Worker {
     }
 
     fn pick_agent(&mut self) -> AgentId {
-        let position = self.rng.index(self.agents.len());
-        let picked = self.agents.get(position);
-        picked
-            .cloned()
-            .unwrap_or_else(|| unreachable!("there are agents"))
+        let mut agents = self.crew.agents_at_work();
+        let position = self.rng.index(agents.len());
+        agents.swap_remove(position)
     }
 
     /// Job numbers are dealt in turn, so that each client has its own in every run.
@@ -154,7 +169,14 @@ impl Worker {
         let mut job = first_job;
         while self.is_up().await {
             let no_wait_for_tasks = self.rng.percent(30);
-            self.run(job, no_wait_for_tasks).await;
+            let patience = match self.rng.percent(25) {
+                true => Duration::from_millis(self.rng.below(1_000)),
+                false => ENDLESS,
+            };
+            let run = self.run(job, no_wait_for_tasks);
+            if tokio::time::timeout(patience, run).await.is_err() {
+                self.crew.book.write(|book| book.runs_left += 1);
+            }
             job += PROMPTERS + RUNNERS;
             self.pause(50, 800).await;
         }
@@ -216,6 +238,16 @@ impl Worker {
         }
         done
     }
+}
+
+/// Asks all agents at once for the same; what comes of it shows in the end.
+pub(crate) async fn control_all(client: &Client, agents: Vec<AgentId>, action: ControlAction) {
+    let mut requests = JoinSet::new();
+    for agent in agents {
+        let client = client.clone();
+        requests.spawn(async move { client.control(&agent, action).await.is_ok() });
+    }
+    requests.join_all().await;
 }
 
 /// Takes down an answer that neither a killed host nor one that goes down explains.

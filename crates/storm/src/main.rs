@@ -36,6 +36,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 use storm::Storm;
 use tempfile::TempDir;
@@ -80,12 +81,14 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     world.configure(&models.base_url())?;
     let host = Host::start(&world, None).await?;
     let host = host.ok_or("a host that nobody kills comes up")?;
-    clients::create_agents(&world).await?;
+    let agents = clients::all_agents(arguments.kills);
+    clients::create_agents(&world, &agents).await?;
     let crew = Arc::new(Crew {
         world,
         plan,
         book: Book::default(),
         weather: watch::Sender::new(Weather::Down),
+        kills_done: AtomicU64::new(0),
     });
     let workers = clients::spawn_all(&crew);
     let mut storm = Storm::new(&crew, arguments.kills);
@@ -95,10 +98,10 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     models.calm_down();
     workers.join_all().await;
     let client = crew.world.client();
-    rest::start_agents(&client).await?;
-    rest::settle(&crew.world).await?;
+    rest::start_agents(&client, &agents).await?;
+    rest::settle(&crew.world, &agents).await?;
     let until_rest = calm_since.elapsed();
-    let told = rest::gather(&client).await?;
+    let told = rest::gather(&client, &agents).await?;
     let status = host.terminate().await?;
     let records = crew.book.copy();
     let evidence = evidence::collect(&crew.world, &records, told).await?;

@@ -17,6 +17,9 @@ const SERVING_MS: u64 = 1_500;
 /// Longest time a host that was asked to go down is left alone.
 const GOING_DOWN_MS: u64 = 100;
 
+/// Longest time between the stop of every agent and the end of the host.
+const AFTER_STOPS_MS: u64 = 30;
+
 /// Choices of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
@@ -48,6 +51,8 @@ pub(crate) enum Victim {
     HostThenShim,
     /// The host, so long after it was asked to go down.
     HostGoingDown(Duration),
+    /// The host, so long after every agent was asked to stop.
+    HostAfterStops(Duration),
 }
 
 /// One planned kill.
@@ -79,16 +84,18 @@ impl Plan {
         let mut within = |limit| Duration::from_millis(rng.below(limit));
         let (starting, recovering) = (within(STARTING_MS), within(RECOVERING_MS));
         let (serving, going_down) = (within(SERVING_MS), within(GOING_DOWN_MS));
+        let after_stops = within(AFTER_STOPS_MS);
         let moment = match rng.below(100) {
             0..25 => Moment::Starting(starting),
             25..45 => Moment::Recovering(recovering),
             _ => Moment::Serving(serving),
         };
         let victim = match (moment, rng.below(100)) {
-            (Moment::Starting(_), _) | (_, 0..55) => Victim::Host,
-            (_, 55..75) => Victim::Shim,
-            (_, 75..88) => Victim::HostThenShim,
-            _ => Victim::HostGoingDown(going_down),
+            (Moment::Starting(_), _) | (_, 0..50) => Victim::Host,
+            (_, 50..68) => Victim::Shim,
+            (_, 68..80) => Victim::HostThenShim,
+            (_, 80..90) => Victim::HostGoingDown(going_down),
+            _ => Victim::HostAfterStops(after_stops),
         };
         Kill { moment, victim }
     }
@@ -105,7 +112,7 @@ impl Plan {
                 pauses_ms: (0..=count).map(|_| rng.below(120)).collect(),
             },
             57..72 => Job::Patch {
-                added: 1 + rng.below(12),
+                added: 1 + rng.below(40),
             },
             72..77 => Job::Later,
             _ => Job::Task {
@@ -149,6 +156,8 @@ mod tests {
         }
         let going_down = |kill: &Kill| matches!(kill.victim, Victim::HostGoingDown(_));
         assert!(kills.iter().any(going_down));
+        let after_stops = |kill: &Kill| matches!(kill.victim, Victim::HostAfterStops(_));
+        assert!(kills.iter().any(after_stops));
         let jobs: Vec<Job> = (0..200).map(|number| plan.job(number)).collect();
         let has = |wanted: fn(&Job) -> bool| jobs.iter().any(wanted);
         assert!(has(|job| matches!(job, Job::Say)));

@@ -27,6 +27,8 @@ pub(crate) struct Records {
     pub(crate) prompts_refused: u64,
     pub(crate) runs_sent: u64,
     pub(crate) runs_completed: Vec<CompletedRun>,
+    /// The client hung up before there was an answer.
+    pub(crate) runs_left: u64,
     /// Answered, but not as completed.
     pub(crate) runs_failed: u64,
     pub(crate) stops: u64,

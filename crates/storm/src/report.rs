@@ -27,11 +27,12 @@ impl Report<'_> {
         healthy.sort();
         vec![
             format!(
-                "kills       host {}, of them during recovery {} (before it served {}), while it went down {}; shim {} (none to kill {})",
+                "kills       host {}, of them during recovery {} (before it served {}), while it went down {}, while agents stopped {}; shim {} (none to kill {})",
                 damage.host_kills,
                 damage.recovery_kills,
                 damage.start_kills,
                 damage.shutdown_kills,
+                damage.stop_kills,
                 damage.shim_kills,
                 damage.shims_missed
             ),
@@ -73,10 +74,11 @@ impl Report<'_> {
                 )
             ),
             format!(
-                "runs        sent {}, completed {}, failed {}",
+                "runs        sent {}, completed {}, failed {}, left by their client {}",
                 records.runs_sent,
                 records.runs_completed.len(),
-                records.runs_failed
+                records.runs_failed,
+                records.runs_left
             ),
             format!(
                 "agents      stopped {} times, started {} times",

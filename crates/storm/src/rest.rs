@@ -1,7 +1,6 @@
 //! The end of a storm: waits until nothing is left to do, and asks the host for what it says happened.
 
 use crate::Fallible;
-use crate::clients::agents;
 use crate::rows;
 use crate::world::World;
 use holon_api::{ControlAction, PageOrder};
@@ -31,18 +30,18 @@ pub(crate) struct Told {
 }
 
 /// Starts every agent, so that queues are worked off.
-pub(crate) async fn start_agents(client: &Client) -> Fallible<()> {
-    for agent in agents() {
-        client.control(&agent, ControlAction::Start).await?;
+pub(crate) async fn start_agents(client: &Client, agents: &[AgentId]) -> Fallible<()> {
+    for agent in agents {
+        client.control(agent, ControlAction::Start).await?;
     }
     Ok(())
 }
 
 /// Waits until no agent has anything to do. What is left when time is up is the error.
-pub(crate) async fn settle(world: &World) -> Fallible<()> {
+pub(crate) async fn settle(world: &World, agents: &[AgentId]) -> Fallible<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let left = unsettled(world).await?;
+        let left = unsettled(world, agents).await?;
         if left.is_empty() {
             return Ok(());
         }
@@ -53,11 +52,11 @@ pub(crate) async fn settle(world: &World) -> Fallible<()> {
     }
 }
 
-async fn unsettled(world: &World) -> Fallible<Vec<String>> {
+async fn unsettled(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
     let client = world.client();
     let mut left = Vec::new();
-    for agent in agents() {
-        let status = client.status(Some(&agent)).await?;
+    for agent in agents {
+        let status = client.status(Some(agent)).await?;
         let busy = status.agent.pending > 0
             || status.agent.current_run_id.is_some()
             || status.agent.status == AgentStatus::Booting
@@ -76,12 +75,12 @@ async fn unsettled(world: &World) -> Fallible<Vec<String>> {
 }
 
 /// Asks for everything about every agent that the checker compares with the rows.
-pub(crate) async fn gather(client: &Client) -> Fallible<Vec<Told>> {
+pub(crate) async fn gather(client: &Client, agents: &[AgentId]) -> Fallible<Vec<Told>> {
     let mut told = Vec::new();
-    for agent in agents() {
-        let briefs = client.briefs(Some(&agent), Some(BRIEFS)).await?;
+    for agent in agents {
+        let briefs = client.briefs(Some(agent), Some(BRIEFS)).await?;
         told.push(Told {
-            events: events(client, &agent).await?,
+            events: events(client, agent).await?,
             briefs: briefs.iter().map(|brief| brief.id.to_string()).collect(),
             agent: agent.to_string(),
         });

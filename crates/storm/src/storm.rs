@@ -1,11 +1,13 @@
 //! The storm itself: starts a host, kills it or a shim when the plan says so, and starts the next one.
 
 use crate::Fallible;
-use crate::clients::{Crew, Weather};
+use crate::clients::{self, Crew, Weather};
 use crate::host::Host;
 use crate::plan::{Moment, Stream, Victim};
 use crate::process;
+use holon_api::ControlAction;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -24,6 +26,8 @@ pub(crate) struct Damage {
     pub(crate) start_kills: u64,
     /// While the host went down in order, or when it just had.
     pub(crate) shutdown_kills: u64,
+    /// Right after every agent was asked to stop.
+    pub(crate) stop_kills: u64,
     pub(crate) shim_kills: u64,
     /// Planned, but no command was running.
     pub(crate) shims_missed: u64,
@@ -38,6 +42,8 @@ pub(crate) struct Storm<'a> {
     /// The next kill of the plan.
     next: u64,
     kills: u64,
+    /// The last host was killed right after they were stopped.
+    are_agents_stopped: bool,
     pub(crate) damage: Damage,
 }
 
@@ -47,6 +53,7 @@ impl<'a> Storm<'a> {
             crew,
             next: 0,
             kills,
+            are_agents_stopped: false,
             damage: Damage::default(),
         }
     }
@@ -58,6 +65,10 @@ impl<'a> Storm<'a> {
             if let Some(living) = host.take() {
                 self.damage.healthy_after.push(living.healthy_after);
                 self.crew.weather.send_replace(Weather::Up);
+                if self.are_agents_stopped {
+                    self.control_all(ControlAction::Start).await;
+                    self.are_agents_stopped = false;
+                }
                 if let Some(survivor) = self.batter(living).await? {
                     return Ok(survivor);
                 }
@@ -65,12 +76,20 @@ impl<'a> Storm<'a> {
             let kill_at = self.planned_start_kill();
             host = Host::start(&self.crew.world, kill_at).await?;
             if host.is_none() {
-                self.next += 1;
+                self.take_next();
                 self.damage.host_kills += 1;
                 self.damage.recovery_kills += 1;
                 self.damage.start_kills += 1;
             }
         }
+    }
+
+    /// The number of the next kill, which is due now.
+    fn take_next(&mut self) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.crew.kills_done.store(number, Ordering::SeqCst);
+        number
     }
 
     /// When a host that is started now has to be killed, should it not serve by then.
@@ -88,9 +107,8 @@ impl<'a> Storm<'a> {
     async fn batter(&mut self, mut host: Host) -> Fallible<Option<Host>> {
         let served_since = Instant::now();
         while self.next < self.kills {
-            let number = self.next;
+            let number = self.take_next();
             let kill = self.crew.plan.kill(number);
-            self.next += 1;
             let until = match kill.moment {
                 // It was to die before it served, and was faster.
                 Moment::Starting(_) => Instant::now(),
@@ -110,6 +128,14 @@ impl<'a> Storm<'a> {
                     self.damage.shutdown_kills += 1;
                     return self.kill_host(host, kill.moment).await;
                 }
+                Victim::HostAfterStops(after) => {
+                    let stop = self.control_all(ControlAction::Stop);
+                    // Some are stopped, some are not, and some do not know.
+                    drop(tokio::time::timeout(after, stop).await);
+                    self.are_agents_stopped = true;
+                    self.damage.stop_kills += 1;
+                    return self.kill_host(host, kill.moment).await;
+                }
                 Victim::HostThenShim => {
                     let none = self.kill_host(host, kill.moment).await?;
                     self.kill_shim(number, Duration::ZERO).await;
@@ -118,6 +144,11 @@ impl<'a> Storm<'a> {
             }
         }
         Ok(Some(host))
+    }
+
+    async fn control_all(&self, action: ControlAction) {
+        let agents = self.crew.agents_at_work();
+        clients::control_all(&self.crew.world.client(), agents, action).await;
     }
 
     async fn kill_host(&mut self, host: Host, moment: Moment) -> Fallible<Option<Host>> {
