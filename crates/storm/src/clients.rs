@@ -154,6 +154,7 @@ impl Worker {
         };
         self.crew.book.write(|book| book.prompts_sent += 1);
         let answer = self.client.prompt(agent, &request).await;
+        self.note("prompt", job, agent.as_str(), answer.as_ref().err());
         self.crew.book.write(|book| match answer {
             Ok(admitted) => book.acknowledged.push(Acknowledged {
                 agent: agent.to_string(),
@@ -176,6 +177,7 @@ impl Worker {
             let run = self.run(job, no_wait_for_tasks);
             if tokio::time::timeout(patience, run).await.is_err() {
                 self.crew.book.write(|book| book.runs_left += 1);
+                self.crew.book.note(&format!("run job {job} is left"));
             }
             job += PROMPTERS + RUNNERS;
             self.pause(50, 800).await;
@@ -198,7 +200,9 @@ impl Worker {
             ..RunRequest::default()
         };
         self.crew.book.write(|book| book.runs_sent += 1);
+        self.crew.book.note(&format!("run job {job} is sent"));
         let answer = self.client.run(&request).await;
+        self.note("run", job, "", answer.as_ref().err());
         self.crew.book.write(|book| match answer {
             Ok(ran) if ran.final_status == RunStatus::Completed => {
                 book.runs_completed.push(CompletedRun {
@@ -209,6 +213,12 @@ impl Worker {
             Ok(_) => book.runs_failed += 1,
             Err(error) => note(&mut book.unexpected, "run", &error),
         });
+    }
+
+    fn note(&self, what: &str, job: u64, agent: &str, error: Option<&Error>) {
+        let answer = error.map_or_else(|| "ok".to_owned(), ToString::to_string);
+        let line = format!("{what} job {job} {agent}: {answer}");
+        self.crew.book.note(&line);
     }
 
     async fn stop_and_start(mut self) {
@@ -229,6 +239,7 @@ impl Worker {
 
     async fn control(&self, agent: &AgentId, action: ControlAction) -> bool {
         let answer = self.client.control(agent, action).await;
+        self.note(action.as_str(), 0, agent.as_str(), answer.as_ref().err());
         let done = answer.is_ok();
         if let Err(error) = answer {
             let what = action.as_str();

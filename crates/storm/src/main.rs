@@ -86,7 +86,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let crew = Arc::new(Crew {
         world,
         plan,
-        book: Book::default(),
+        book: Book::new(),
         weather: watch::Sender::new(Weather::Down),
         kills_done: AtomicU64::new(0),
     });
@@ -99,7 +99,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     workers.join_all().await;
     let client = crew.world.client();
     rest::start_agents(&client, &agents).await?;
-    rest::settle(&crew.world, &agents).await?;
+    let unrest = rest::settle(&crew.world, &agents).await?;
     let until_rest = calm_since.elapsed();
     let told = rest::gather(&client, &agents).await?;
     let status = host.terminate().await?;
@@ -115,7 +115,9 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     for line in report.lines() {
         println!("{line}");
     }
+    std::fs::write(crew.world.diary(), crew.book.diary())?;
     let mut violations = check::violations(&evidence);
+    violations.extend(unrest);
     if !status.success() {
         violations.push(format!("the host went down with {status}"));
     }

@@ -1,6 +1,8 @@
-//! What the clients of the storm were told, kept in this process, which is never killed.
+//! What the clients of the storm were told, kept in this process, which is never killed, and a diary of who did what
+//! when, for the one who has to find out why a rule was broken.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// A prompt that was answered with success: it must have exactly one outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,19 +40,42 @@ pub(crate) struct Records {
 }
 
 /// The records, shared between clients.
-#[derive(Debug, Default)]
-pub(crate) struct Book(Mutex<Records>);
+#[derive(Debug)]
+pub(crate) struct Book {
+    began: Instant,
+    records: Mutex<Records>,
+    diary: Mutex<Vec<String>>,
+}
 
 impl Book {
+    pub(crate) fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            records: Mutex::default(),
+            diary: Mutex::default(),
+        }
+    }
+
     pub(crate) fn write<T>(&self, change: impl FnOnce(&mut Records) -> T) -> T {
-        change(&mut self.lock())
+        change(&mut lock(&self.records))
     }
 
     pub(crate) fn copy(&self) -> Records {
-        self.lock().clone()
+        lock(&self.records).clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Records> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adds a line to the diary, with the time since the storm began.
+    pub(crate) fn note(&self, words: &str) {
+        let at = self.began.elapsed().as_secs_f64();
+        lock(&self.diary).push(format!("{at:9.3} {words}\n"));
     }
+
+    /// All lines of the diary.
+    pub(crate) fn diary(&self) -> String {
+        lock(&self.diary).concat()
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

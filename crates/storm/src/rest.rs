@@ -37,16 +37,15 @@ pub(crate) async fn start_agents(client: &Client, agents: &[AgentId]) -> Fallibl
     Ok(())
 }
 
-/// Waits until no agent has anything to do. What is left when time is up is the error.
-pub(crate) async fn settle(world: &World, agents: &[AgentId]) -> Fallible<()> {
+/// Waits until no agent has anything to do. Returns what is left when time is up.
+pub(crate) async fn settle(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let left = unsettled(world, agents).await?;
-        if left.is_empty() {
-            return Ok(());
-        }
-        if Instant::now() > deadline {
-            return Err(format!("not at rest after {PATIENCE:?}: {}", left.join("; ")).into());
+        if left.is_empty() || Instant::now() > deadline {
+            let late = left.iter();
+            let late = late.map(|words| format!("not at rest after {PATIENCE:?}: {words}"));
+            return Ok(late.collect());
         }
         tokio::time::sleep(LOOK).await;
     }

@@ -65,6 +65,7 @@ impl<'a> Storm<'a> {
             if let Some(living) = host.take() {
                 self.damage.healthy_after.push(living.healthy_after);
                 self.crew.weather.send_replace(Weather::Up);
+                self.crew.book.note("the host serves");
                 if self.are_agents_stopped {
                     self.control_all(ControlAction::Start).await;
                     self.are_agents_stopped = false;
@@ -89,6 +90,10 @@ impl<'a> Storm<'a> {
         let number = self.next;
         self.next += 1;
         self.crew.kills_done.store(number, Ordering::SeqCst);
+        let kill = self.crew.plan.kill(number);
+        self.crew
+            .book
+            .note(&format!("kill {number} is due: {kill:?}"));
         number
     }
 
@@ -154,6 +159,7 @@ impl<'a> Storm<'a> {
     async fn kill_host(&mut self, host: Host, moment: Moment) -> Fallible<Option<Host>> {
         self.crew.weather.send_replace(Weather::Down);
         host.kill().await?;
+        self.crew.book.note("the host is killed");
         self.damage.host_kills += 1;
         let recovering = !matches!(moment, Moment::Serving(_));
         self.damage.recovery_kills += u64::from(recovering);
@@ -170,6 +176,9 @@ impl<'a> Storm<'a> {
             let picked = live.get(rng.index(live.len()));
             if picked.is_some_and(|dir| process::kill_shim(dir)) {
                 self.damage.shim_kills += 1;
+                self.crew
+                    .book
+                    .note(&format!("a shim is killed: {picked:?}"));
                 return;
             }
             if Instant::now() >= deadline {

@@ -63,6 +63,11 @@ impl World {
         self.root.join("host.log")
     }
 
+    /// Where it is written down who did what when.
+    pub(crate) fn diary(&self) -> PathBuf {
+        self.root.join("diary")
+    }
+
     pub(crate) fn open_host_log(&self) -> Fallible<File> {
         let log = OpenOptions::new()
             .create(true)

@@ -265,8 +265,7 @@ fn a_patch_that_is_half_there_or_there_twice_is_found() {
     let cases = [
         (
             damaged(|left| left.lines.clear()),
-            "a: patch t1.2+0 is there without the line of its patch; \
-             a: patch t1.2+1 is there without the line of its patch",
+            "a: patch t1.2+0 and 1 more files are there, and no line for them",
         ),
         (
             damaged(|left| left.lines.push(("t1.2".to_owned(), 2))),

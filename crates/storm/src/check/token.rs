@@ -212,10 +212,15 @@ fn uneven(workspace: &str, left: &Patched) -> Vec<String> {
             found.push(format!("{token} has its line and {there} of {added} files"));
         }
     }
-    let lineless = files
+    let mut lineless = files
         .iter()
         .filter(|name| !lines.contains_key(job::token_of_file(name)));
-    found.extend(lineless.map(|name| format!("{name} is there without the line of its patch")));
+    if let Some(name) = lineless.next() {
+        let more = lineless.count();
+        found.push(format!(
+            "{name} and {more} more files are there, and no line for them"
+        ));
+    }
     let told = found
         .iter()
         .map(|words| format!("{workspace}: patch {words}"));
