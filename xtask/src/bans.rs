@@ -206,6 +206,16 @@ const CRATES: &[Row] = &[
             Ban::Sqlite,
         ],
     ),
+    privileged(
+        "crates/storm",
+        &[
+            Ban::Spawn,
+            Ban::Sleep,
+            Ban::Monotonic,
+            Ban::Wall,
+            Ban::Sqlite,
+        ],
+    ),
     privileged("xtask", &[Ban::Spawn, Ban::Monotonic]),
 ];
 

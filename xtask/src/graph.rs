@@ -76,6 +76,7 @@ const CRATES: &[(&str, Role)] = &[
     ("testkit", Role::Development),
     ("sim", Role::Development),
     ("bench", Role::Development),
+    ("storm", Role::Development),
 ];
 
 /// What a pure crate may not reach by any way.

@@ -19,9 +19,10 @@ use std::process::ExitCode;
 
 /// What people read when they ask, or when they ask for something else.
 const USAGE: &str = "\
-cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, simulation
+cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, simulation, storm
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
 cargo xtask bench   what the runtime costs, as JSON; name rows to measure only those
+cargo xtask storm   --kills N [--seed S]: kill the real program at random moments and check what is left
 cargo xtask docs    write docs/reference afresh
 cargo xtask bans    write every clippy.toml afresh";
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         ["test"] => steps::run_all(&repo),
         ["tidy"] => tidy::check(&repo).map(|findings| report(&findings)),
         ["bench", rows @ ..] => steps::bench(&repo, rows),
+        ["storm", words @ ..] => steps::storm(&repo, words),
         ["docs"] => write_pages(&repo),
         ["bans"] => write_all(&repo, &bans::files(&repo)),
         [] | ["help" | "--help" | "-h"] => {

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 const FEATURES: [&str; 2] = ["--features", "holon-cli/crash-points"];
 /// Fixed seeds the simulation plays on every run.
 const SEEDS: &str = "1000";
+/// Kills of the storm on every run; its seed is another each time, and printed.
+const KILLS: &str = "15";
 
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,7 @@ pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
         timed("rustdoc", || rustdoc(repo)),
         timed("built pages", || built_pages(repo)),
         timed("simulation", || simulation(repo)),
+        timed("storm", || run_storm(repo, &["--kills", KILLS])),
     ];
     println!("\n{:<14} {:<8} seconds", "step", "outcome");
     for step in &done {
@@ -84,6 +87,30 @@ pub(crate) fn bench(repo: &Repo, rows: &[&str]) -> Result<ExitCode, Failure> {
     command.arg(built.join("holon")).args(rows);
     let outcome = run(repo, command)?;
     Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
+}
+
+/// Builds the product as the tests do and kills it at random moments; the figures go to stdout.
+pub(crate) fn storm(repo: &Repo, words: &[&str]) -> Result<ExitCode, Failure> {
+    let outcome = run_storm(repo, words)?;
+    Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
+}
+
+fn run_storm(repo: &Repo, words: &[&str]) -> Result<Outcome, Failure> {
+    let mut build = vec![
+        "build",
+        "--package",
+        "holon-cli",
+        "--package",
+        "holon-storm",
+    ];
+    build.extend(FEATURES);
+    if cargo(repo, &build)? == Outcome::Failed {
+        return Ok(Outcome::Failed);
+    }
+    let built = repo.root().join("target/debug");
+    let mut command = Command::new(built.join("holon-storm"));
+    command.arg(built.join("holon")).args(words);
+    run(repo, command)
 }
 
 /// Runs one step; a step that could not run has failed.

@@ -21,19 +21,33 @@ pub(crate) enum Failure {
     Storage,
 }
 
+/// When it fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// With the first decision that is written.
+    First,
+    /// Once every decision about the receiver is written.
+    Last,
+}
+
 /// A fault that hits the next receiver, and where it did.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiverFault {
-    pub(crate) failure: Option<Failure>,
+    fault: Option<(Failure, When)>,
     hit: Arc<Mutex<Option<AgentId>>>,
 }
 
 impl ReceiverFault {
-    pub(crate) fn new(failure: Option<Failure>) -> Self {
+    pub(crate) fn new(fault: Option<(Failure, When)>) -> Self {
         Self {
-            failure,
+            fault,
             hit: Arc::default(),
         }
+    }
+
+    /// Whether it made the whole commit fail.
+    pub(crate) fn failed_store(&self) -> bool {
+        matches!(self.fault, Some((Failure::Storage, _))) && self.hit().is_some()
     }
 
     /// The receiver that was hit, if one was.
@@ -44,15 +58,28 @@ impl ReceiverFault {
             .clone()
     }
 
-    /// Notes a hit; none when there is no fault, or it has hit already.
-    fn strike(&self, agent_id: &AgentId) -> Option<Failure> {
-        let failure = self.failure?;
-        let mut hit = self.hit.lock().unwrap_or_else(PoisonError::into_inner);
-        if hit.is_some() {
-            return None;
+    /// Fails if the fault is for this moment and has not hit yet.
+    fn strike(&self, agent_id: &AgentId, moment: When) -> Result<(), Error> {
+        let Some((failure, when)) = self.fault else {
+            return Ok(());
+        };
+        {
+            let mut hit = self.hit.lock().unwrap_or_else(PoisonError::into_inner);
+            if when != moment || hit.is_some() {
+                return Ok(());
+            }
+            *hit = Some(agent_id.clone());
         }
-        *hit = Some(agent_id.clone());
-        Some(failure)
+        match failure {
+            // Without the panic's own report: it is part of the plan.
+            Failure::Panic => std::panic::resume_unwind(Box::new("the simulation asked for this")),
+            Failure::Contradiction => Err(Error::Contradiction {
+                what: "the simulation asked for this".to_owned(),
+            }),
+            Failure::Storage => Err(Error::Refused {
+                reason: "the simulation asked for this".to_owned(),
+            }),
+        }
     }
 }
 
@@ -62,6 +89,8 @@ pub(crate) struct FaultyLedger<'a> {
     fault: &'a ReceiverFault,
     /// Whether this is a receiver's part of the transaction.
     nested: bool,
+    /// The agent that the last decision was about.
+    decided: Option<AgentId>,
 }
 
 impl<'a> FaultyLedger<'a> {
@@ -72,6 +101,7 @@ impl<'a> FaultyLedger<'a> {
             inner,
             fault,
             nested: false,
+            decided: None,
         }
     }
 }
@@ -94,19 +124,9 @@ impl Ledger for FaultyLedger<'_> {
         if !self.nested {
             return Ok(());
         }
-        match self.fault.strike(&decision.agent.identity.agent_id) {
-            None => Ok(()),
-            Some(Failure::Panic) => {
-                // Without the panic's own report: it is part of the plan.
-                std::panic::resume_unwind(Box::new("the simulation asked for this"))
-            }
-            Some(Failure::Contradiction) => Err(Error::Contradiction {
-                what: "the simulation asked for this".to_owned(),
-            }),
-            Some(Failure::Storage) => Err(Error::Refused {
-                reason: "the simulation asked for this".to_owned(),
-            }),
-        }
+        let agent_id = &decision.agent.identity.agent_id;
+        self.decided = Some(agent_id.clone());
+        self.fault.strike(agent_id, When::First)
     }
 
     fn nested(
@@ -115,11 +135,17 @@ impl Ledger for FaultyLedger<'_> {
     ) -> Result<(), Error> {
         let fault = self.fault;
         self.inner.nested(&mut |inner| {
-            part(&mut FaultyLedger {
+            let mut ledger = FaultyLedger {
                 inner,
                 fault,
                 nested: true,
-            })
+                decided: None,
+            };
+            part(&mut ledger)?;
+            match &ledger.decided {
+                Some(agent_id) => fault.strike(agent_id, When::Last),
+                None => Ok(()),
+            }
         })
     }
 

@@ -8,7 +8,7 @@ use crate::keys::home_of;
 use crate::model::Model;
 use crate::plan::{Fault, Plan};
 use crate::post::Delivery;
-use crate::receiver::{Failure, FaultyLedger, ReceiverFault};
+use crate::receiver::{Failure, FaultyLedger, ReceiverFault, When};
 use crate::request::Mood;
 use crate::rng::Rng;
 use crate::store::refused_by_store;
@@ -154,9 +154,7 @@ impl World {
                 self.look_at(&BTreeSet::new(), Delivery::default())?;
                 return Ok(Sent::Panicked);
             }
-            Err(WriteError::Store(Error::Refused { .. }))
-                if fault.failure == Some(Failure::Storage) && fault.hit().is_some() =>
-            {
+            Err(WriteError::Store(Error::Refused { .. })) if fault.failed_store() => {
                 self.trace.note(|| "  the store failed".to_owned());
                 self.model.coverage.count("receiver:store_failed");
                 self.look_at(&BTreeSet::new(), Delivery::default())?;
@@ -189,12 +187,13 @@ impl World {
         })
     }
 
-    fn draw_receiver_fault(&mut self) -> Option<Failure> {
+    fn draw_receiver_fault(&mut self) -> Option<(Failure, When)> {
         if !self.trouble(Fault::Receiver, 30) {
             return None;
         }
         let failures = [Failure::Panic, Failure::Contradiction, Failure::Storage];
-        self.dice.pick(&failures)
+        let failure = self.dice.pick(&failures)?;
+        Some((failure, self.dice.pick(&[When::First, When::Last])?))
     }
 
     /// Looks at everything a commit may have changed, and at what it told whom.

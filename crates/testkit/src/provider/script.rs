@@ -11,6 +11,7 @@ pub struct Script {
     pub(super) source: Source,
     pub(super) listing: Listing,
     pub(super) key: Option<String>,
+    pub(super) keeps_requests: bool,
 }
 
 /// Where the next round comes from.
@@ -51,6 +52,7 @@ impl Script {
             source,
             listing: Listing::Models(vec!["fake-model".to_owned()]),
             key: None,
+            keeps_requests: true,
         }
     }
 
@@ -65,6 +67,14 @@ impl Script {
     #[must_use]
     pub fn models_fault(mut self, fault: Fault) -> Self {
         self.listing = Listing::Fault(fault);
+        self
+    }
+
+    /// Keeps no request once it is answered, so that a server that is asked for hours needs no more memory with time.
+    /// `Provider::requests` is then empty; requests are numbered and checked as usual.
+    #[must_use]
+    pub fn forget_requests(mut self) -> Self {
+        self.keeps_requests = false;
         self
     }
 

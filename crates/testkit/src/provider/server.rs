@@ -178,7 +178,7 @@ impl Desk {
     /// Under one lock from number to round, so that rounds are played in the order of the requests' numbers.
     fn react(&self, request: Recorded) -> (Reaction, Holds) {
         let mut script = lock(&self.script);
-        let request = &self.shared.record(request);
+        let request = &self.shared.record(request, script.keeps_requests);
         let mint = Mint::new(self.port, request.index, request.model());
         for wrong in check::violations(request, &mint, script.key.as_deref()) {
             self.complain(request, &wrong);

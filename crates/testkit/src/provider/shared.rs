@@ -21,6 +21,7 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 struct State {
     requests: Vec<Recorded>,
+    request_count: usize,
     violations: Vec<String>,
     hang_ups: usize,
     gates: HashMap<String, GateState>,
@@ -63,18 +64,19 @@ impl Shared {
         if waited.timed_out() {
             panic!(
                 "{what} did not come: {} requests, gates {:?}, complaints {:?}",
-                state.requests.len(),
-                state.gates,
-                state.violations
+                state.request_count, state.gates, state.violations
             );
         }
     }
 
-    /// Takes a request down and gives it its number.
-    pub(super) fn record(&self, mut request: Recorded) -> Recorded {
+    /// Gives a request its number and keeps it, if requests are kept.
+    pub(super) fn record(&self, mut request: Recorded, keep: bool) -> Recorded {
         self.change(|state| {
-            request.index = state.requests.len();
-            state.requests.push(request.clone());
+            request.index = state.request_count;
+            state.request_count += 1;
+            if keep {
+                state.requests.push(request.clone());
+            }
             request
         })
     }
@@ -101,7 +103,7 @@ impl Shared {
 
     /// Waits for so many requests.
     pub(super) fn wait_for_requests(&self, count: usize) {
-        self.wait("a request", |state| state.requests.len() >= count);
+        self.wait("a request", |state| state.request_count >= count);
     }
 
     /// Waits for so many clients to go away.

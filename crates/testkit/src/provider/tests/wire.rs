@@ -30,6 +30,18 @@ fn a_connection_serves_one_request_after_another_until_a_round_closes_it() {
 }
 
 #[test]
+fn a_server_that_forgets_requests_numbers_them_and_keeps_none() {
+    let numbered = Script::choose(|request| Round::text(format!("number {}", request.index)));
+    let provider = Provider::start(numbered.forget_requests());
+    for number in 0..3 {
+        let answer = ask(&provider, Protocol::Chat).unwrap();
+        assert!(answer.text().contains(&format!("number {number}")));
+    }
+    provider.wait_for_requests(3);
+    assert!(provider.requests().is_empty());
+}
+
+#[test]
 fn an_answer_is_held_at_each_gate_until_the_test_opens_it() {
     let round = Round::text("Hello there.")
         .hold(Point::BeforeHeaders, "head")

@@ -1,0 +1,96 @@
+//! The command line: the program to storm, how many kills, and the seed.
+
+use std::path::PathBuf;
+
+const USAGE: &str = "usage: holon-storm PATH_OF_HOLON --kills N [--seed S] [--keep]";
+
+/// What a storm is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    /// The `holon` program.
+    pub(crate) program: PathBuf,
+    pub(crate) kills: u64,
+    /// Drawn from the clock when it is not given.
+    pub(crate) seed: u64,
+    /// Whether the home stays also when no rule was broken.
+    pub(crate) keep: bool,
+}
+
+impl Arguments {
+    pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let (mut program, mut kills, mut seed, mut keep) = (None, None, None, false);
+        let mut words = words;
+        while let Some(word) = words.next() {
+            let mut number = || {
+                let value = words
+                    .next()
+                    .ok_or_else(|| format!("{word} needs a number"))?;
+                value
+                    .parse::<u64>()
+                    .map_err(|_| format!("{word} needs a number, not {value:?}"))
+            };
+            match word.as_str() {
+                "--kills" => kills = Some(number()?),
+                "--seed" => seed = Some(number()?),
+                "--keep" => keep = true,
+                _ if word.starts_with('-') => {
+                    return Err(format!("unknown option {word}; {USAGE}"));
+                }
+                _ => program = Some(PathBuf::from(word)),
+            }
+        }
+        Ok(Self {
+            program: program.ok_or(USAGE)?,
+            kills: kills.ok_or(USAGE)?,
+            seed: seed.unwrap_or_else(seed_of_now),
+            keep,
+        })
+    }
+}
+
+fn seed_of_now() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| u64::from(since.subsec_nanos()) ^ since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Arguments, String> {
+        Arguments::parse(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    #[test]
+    fn program_kills_and_seed_are_read_in_any_order() {
+        let expected = Arguments {
+            program: PathBuf::from("p"),
+            kills: 3,
+            seed: 9,
+            keep: false,
+        };
+        assert_eq!(
+            parse(&["p", "--kills", "3", "--seed", "9"]),
+            Ok(expected.clone())
+        );
+        let kept = Arguments {
+            keep: true,
+            ..expected
+        };
+        let words = ["--keep", "--seed", "9", "--kills", "3", "p"];
+        assert_eq!(parse(&words), Ok(kept));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for words in [
+            &["p"][..],
+            &["--kills", "3"],
+            &["p", "--kills"],
+            &["p", "--kills", "x"],
+            &["p", "--kills", "3", "--fast"],
+        ] {
+            assert!(parse(words).is_err(), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The model that all agents ask: it reads the jobs of the open turn out of a request and does the next step of each.
+//!
+//! It keeps no memory of turns. What was called already stands in the request, so an answer that was lost with the host
+//! is simply given again, with new tokens.
+
+use crate::job::{self, Job, NewCall};
+use serde_json::Value;
+
+/// The open turn, as a Chat Completions request shows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Turn {
+    /// The jobs of its message and of the messages that joined it.
+    pub(crate) jobs: Vec<u64>,
+    pub(crate) calls: Vec<MadeCall>,
+}
+
+/// A call of an earlier round of the turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MadeCall {
+    pub(crate) arguments: String,
+    /// What the model was told about it.
+    pub(crate) result: String,
+}
+
+/// What the model answers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Reply {
+    Calls(Vec<NewCall>),
+    /// The end of the turn.
+    Text(String),
+}
+
+impl Turn {
+    /// Reads a request. Earlier turns are shown in the first user message, above the line that opens the current one.
+    pub(crate) fn of(request: &Value) -> Self {
+        let mut turn = Self::default();
+        let mut ids: Vec<String> = Vec::new();
+        let mut is_first = true;
+        for message in request["messages"].as_array().into_iter().flatten() {
+            let content = message["content"].as_str().unwrap_or_default();
+            match message["role"].as_str() {
+                Some("user") => {
+                    let current = match content.rsplit_once("\nCurrent input:\n") {
+                        Some((_, current)) if is_first => current,
+                        _ => content,
+                    };
+                    is_first = false;
+                    turn.add_jobs(current);
+                }
+                Some("assistant") => {
+                    for call in message["tool_calls"].as_array().into_iter().flatten() {
+                        ids.push(call["id"].as_str().unwrap_or_default().to_owned());
+                        turn.calls.push(MadeCall {
+                            arguments: arguments(call),
+                            result: String::new(),
+                        });
+                    }
+                }
+                Some("tool") => {
+                    let id = message["tool_call_id"].as_str().unwrap_or_default();
+                    let position = ids.iter().position(|known| known == id);
+                    if let Some(call) = position.and_then(|position| turn.calls.get_mut(position)) {
+                        content.clone_into(&mut call.result);
+                    }
+                }
+                Some(_) | None => {}
+            }
+        }
+        turn
+    }
+
+    fn add_jobs(&mut self, text: &str) {
+        for number in job::named_in(text) {
+            if !self.jobs.contains(&number) {
+                self.jobs.push(number);
+            }
+        }
+    }
+
+    /// The next step of every job that has one, or the end of the turn.
+    pub(crate) fn reply(
+        &self,
+        job_of: impl Fn(u64) -> Job,
+        mut first_calls: impl FnMut(u64, &Job) -> Vec<NewCall>,
+    ) -> Reply {
+        let next = self.jobs.iter().flat_map(|number| {
+            let job = job_of(*number);
+            match self.first_of(*number) {
+                None => first_calls(*number, &job),
+                Some(call) => self.after(&job, call).into_iter().collect(),
+            }
+        });
+        let next: Vec<NewCall> = next.collect();
+        if next.is_empty() {
+            Reply::Text(self.account())
+        } else {
+            Reply::Calls(next)
+        }
+    }
+
+    fn first_of(&self, number: u64) -> Option<&MadeCall> {
+        let token = job::token_start(number);
+        let mut calls = self.calls.iter();
+        calls.find(|call| call.arguments.contains(&token))
+    }
+
+    /// What follows a call that became a task, unless it was done before.
+    fn after(&self, job: &Job, call: &MadeCall) -> Option<NewCall> {
+        let Job::Task { then, .. } = job else {
+            return None;
+        };
+        let task_id = task_of(&call.result)?;
+        let mut calls = self.calls.iter();
+        let is_done = calls.any(|other| other.arguments.contains(task_id));
+        if is_done {
+            return None;
+        }
+        job::follow_up(*then, task_id)
+    }
+
+    /// The last words of a turn: the tokens whose commands and patches the model was told have run.
+    fn account(&self) -> String {
+        let mut words = vec!["Done.".to_owned()];
+        for call in &self.calls {
+            let commands = job::reported_in(&call.result);
+            words.extend(commands.iter().map(|token| format!("ran:{token}:")));
+            let patched = call.result.lines().filter_map(job::token_of_result_line);
+            words.extend(patched.map(|token| format!("patched:{token}:")));
+        }
+        words.join(" ")
+    }
+}
+
+fn arguments(call: &Value) -> String {
+    let arguments = &call["function"]["arguments"];
+    arguments.as_str().unwrap_or_default().to_owned()
+}
+
+/// The task that a call was answered with.
+fn task_of(result: &str) -> Option<&str> {
+    let rest = result.split_once(" as task ")?.1;
+    rest.split_whitespace().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Then;
+    use serde_json::json;
+
+    fn request(messages: &Value) -> Value {
+        json!({ "messages": messages })
+    }
+
+    fn call(id: &str, arguments: &str) -> Value {
+        json!({ "role": "assistant", "tool_calls": [{ "id": id, "function": { "arguments": arguments } }] })
+    }
+
+    fn result(id: &str, content: &str) -> Value {
+        json!({ "role": "tool", "tool_call_id": id, "content": content })
+    }
+
+    fn user(content: &str) -> Value {
+        json!({ "role": "user", "content": content })
+    }
+
+    fn task(_: u64) -> Job {
+        Job::Task {
+            pause_ms: 1,
+            yield_ms: 0,
+            tty: false,
+            then: Then::Stop,
+        }
+    }
+
+    fn first(number: u64, _: &Job) -> Vec<NewCall> {
+        vec![NewCall {
+            tool: "ExecCommand",
+            input: json!(number),
+        }]
+    }
+
+    #[test]
+    fn only_the_jobs_of_the_open_turn_count() {
+        let messages = json!([
+            user("Recent\njob#1#\nCurrent input:\ndo job#2#"),
+            user("and job#3# and job#2#")
+        ]);
+        assert_eq!(Turn::of(&request(&messages)).jobs, [2, 3]);
+    }
+
+    #[test]
+    fn a_job_is_begun_followed_up_once_and_then_accounted_for() {
+        let mut messages = vec![user("Current input:\ndo job#2#")];
+        let reply = |messages: &[Value]| Turn::of(&request(&json!(messages))).reply(task, first);
+        assert_eq!(reply(&messages), Reply::Calls(first(2, &Job::Say)));
+        messages.push(call("a", "T=t2.1; x"));
+        messages.push(result(
+            "a",
+            "still running after 1 ms as task task_7 (running)",
+        ));
+        let stop = job::follow_up(Then::Stop, "task_7").expect("a call");
+        assert_eq!(reply(&messages), Reply::Calls(vec![stop]));
+        messages.push(call("b", r#"{"task_id":"task_7"}"#));
+        messages.push(result("b", "ran:t2.1:\nA patched/t2.5+0"));
+        let last = "Done. ran:t2.1: patched:t2.5:".to_owned();
+        assert_eq!(reply(&messages), Reply::Text(last));
+    }
+
+    #[test]
+    fn a_job_whose_number_begins_like_that_of_another_is_not_taken_for_it() {
+        let messages = json!([user("job#2#"), call("a", "T=t21.1; x"), result("a", "")]);
+        let reply = Turn::of(&request(&messages)).reply(task, first);
+        assert_eq!(reply, Reply::Calls(first(2, &Job::Say)));
+    }
+}

@@ -1,0 +1,183 @@
+//! Everything a seed decides: the jobs, which agent gets them, the pauses, and when what is killed.
+//!
+//! Each choice draws from a generator of its own, made from the seed, the kind of choice and its number. So the job
+//! with number 17 is the same in every run of a seed, however the threads of two runs interleave.
+
+use crate::job::{Job, Then};
+use holon_sim::rng::Rng;
+use std::time::Duration;
+
+/// Longest time after its start at which a host is killed that was not let come up.
+const STARTING_MS: u64 = 80;
+/// Longest time after its first answer in which a host is still busy with what the last one left.
+const RECOVERING_MS: u64 = 100;
+/// Longest time a host serves before it or a shim is killed.
+const SERVING_MS: u64 = 1_500;
+
+/// Longest time a host that was asked to go down is left alone.
+const GOING_DOWN_MS: u64 = 100;
+
+/// Longest time between the stop of every agent and the end of the host.
+const AFTER_STOPS_MS: u64 = 30;
+
+/// Choices of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Kill = 1,
+    Job = 2,
+    Client = 3,
+    Model = 4,
+    Shim = 5,
+}
+
+/// When a kill happens, counted from the start of the host or from its first answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// After the process was started, most often before it serves.
+    Starting(Duration),
+    /// Right after it serves, while it picks up what the last host left.
+    Recovering(Duration),
+    /// While it serves.
+    Serving(Duration),
+}
+
+/// What is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Victim {
+    Host,
+    /// The supervisor of one command.
+    Shim,
+    /// The host, and before the next one starts, the supervisor of one command.
+    HostThenShim,
+    /// The host, so long after it was asked to go down.
+    HostGoingDown(Duration),
+    /// The host, so long after every agent was asked to stop.
+    HostAfterStops(Duration),
+}
+
+/// One planned kill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kill {
+    pub(crate) moment: Moment,
+    pub(crate) victim: Victim,
+}
+
+/// All choices of one seed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    seed: u64,
+}
+
+impl Plan {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// The generator for one choice.
+    pub(crate) const fn rng(self, stream: Stream, number: u64) -> Rng {
+        let mut mixed = Rng::new(self.seed ^ ((stream as u64) << 56));
+        Rng::new(mixed.bits() ^ number)
+    }
+
+    pub(crate) fn kill(self, number: u64) -> Kill {
+        let mut rng = self.rng(Stream::Kill, number);
+        let mut within = |limit| Duration::from_millis(rng.below(limit));
+        let (starting, recovering) = (within(STARTING_MS), within(RECOVERING_MS));
+        let (serving, going_down) = (within(SERVING_MS), within(GOING_DOWN_MS));
+        let after_stops = within(AFTER_STOPS_MS);
+        let moment = match rng.below(100) {
+            0..25 => Moment::Starting(starting),
+            25..45 => Moment::Recovering(recovering),
+            _ => Moment::Serving(serving),
+        };
+        let victim = match (moment, rng.below(100)) {
+            (Moment::Starting(_), _) | (_, 0..50) => Victim::Host,
+            (_, 50..68) => Victim::Shim,
+            (_, 68..80) => Victim::HostThenShim,
+            (_, 80..90) => Victim::HostGoingDown(going_down),
+            _ => Victim::HostAfterStops(after_stops),
+        };
+        Kill { moment, victim }
+    }
+
+    pub(crate) fn job(self, number: u64) -> Job {
+        let mut rng = self.rng(Stream::Job, number);
+        let count = 1 + rng.below(3);
+        match rng.below(100) {
+            0..20 => Job::Say,
+            20..45 => Job::Commands {
+                pauses_ms: (0..count).map(|_| rng.below(250)).collect(),
+            },
+            45..57 => Job::Batch {
+                pauses_ms: (0..=count).map(|_| rng.below(120)).collect(),
+            },
+            57..72 => Job::Patch {
+                added: 1 + rng.below(40),
+            },
+            72..77 => Job::Later,
+            _ => Job::Task {
+                pause_ms: 50 + rng.below(1_200),
+                yield_ms: rng.below(80),
+                tty: rng.percent(25),
+                then: match rng.below(4) {
+                    0 => Then::Rest,
+                    1 => Then::Read,
+                    2 => Then::Stop,
+                    _ => Then::Write,
+                },
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_decides_every_choice_and_another_seed_chooses_otherwise() {
+        let choices = |seed| {
+            let plan = Plan::new(seed);
+            let kills: Vec<Kill> = (0..50).map(|number| plan.kill(number)).collect();
+            let jobs: Vec<Job> = (0..50).map(|number| plan.job(number)).collect();
+            (kills, jobs)
+        };
+        assert_eq!(choices(7), choices(7));
+        assert_ne!(choices(7).0, choices(8).0);
+        assert_ne!(choices(7).1, choices(8).1);
+    }
+
+    #[test]
+    fn a_plan_has_every_kind_of_kill_and_of_job() {
+        let plan = Plan::new(1);
+        let kills: Vec<Kill> = (0..200).map(|number| plan.kill(number)).collect();
+        for victim in [Victim::Host, Victim::Shim, Victim::HostThenShim] {
+            assert!(kills.iter().any(|kill| kill.victim == victim), "{victim:?}");
+        }
+        let going_down = |kill: &Kill| matches!(kill.victim, Victim::HostGoingDown(_));
+        assert!(kills.iter().any(going_down));
+        let after_stops = |kill: &Kill| matches!(kill.victim, Victim::HostAfterStops(_));
+        assert!(kills.iter().any(after_stops));
+        let jobs: Vec<Job> = (0..200).map(|number| plan.job(number)).collect();
+        let has = |wanted: fn(&Job) -> bool| jobs.iter().any(wanted);
+        assert!(has(|job| matches!(job, Job::Say)));
+        assert!(has(|job| matches!(job, Job::Commands { .. })));
+        assert!(has(|job| matches!(job, Job::Batch { .. })));
+        assert!(has(|job| matches!(job, Job::Patch { .. })));
+        assert!(has(|job| matches!(job, Job::Later)));
+        for then in [Then::Rest, Then::Read, Then::Stop, Then::Write] {
+            let is_so = |job: &Job| matches!(job, Job::Task { then: other, .. } if *other == then);
+            assert!(jobs.iter().any(is_so), "{then:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_is_killed_while_it_starts_has_no_shim_killed_with_it() {
+        let plan = Plan::new(3);
+        let early = (0..500).map(|number| plan.kill(number));
+        let early = early.filter(|kill| matches!(kill.moment, Moment::Starting(_)));
+        for kill in early {
+            assert_eq!(kill.victim, Victim::Host);
+        }
+    }
+}

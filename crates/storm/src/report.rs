@@ -1,0 +1,156 @@
+//! The figures of a storm, as text.
+
+use crate::check::Evidence;
+use crate::record::Records;
+use crate::storm::Damage;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Everything that is printed when a storm is over.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    pub(crate) damage: &'a Damage,
+    pub(crate) records: &'a Records,
+    pub(crate) evidence: &'a Evidence,
+    pub(crate) lasted: Duration,
+    pub(crate) until_rest: Duration,
+}
+
+impl Report<'_> {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let (damage, records) = (self.damage, self.records);
+        let rows = &self.evidence.rows;
+        let prompts = rows.messages.iter();
+        let prompts = prompts.filter(|row| row.kind == "operator_prompt");
+        let answered = prompts.filter(|row| row.outcome.is_some()).count();
+        let mut healthy = damage.healthy_after.clone();
+        healthy.sort();
+        vec![
+            format!(
+                "kills       host {}, of them during recovery {} (before it served {}), while it went down {}, while agents stopped {}; shim {} (none to kill {})",
+                damage.host_kills,
+                damage.recovery_kills,
+                damage.start_kills,
+                damage.shutdown_kills,
+                damage.stop_kills,
+                damage.shim_kills,
+                damage.shims_missed
+            ),
+            format!(
+                "prompts     sent {}, acknowledged {}, refused by a stopped agent {}, answered {answered}",
+                records.prompts_sent,
+                records.acknowledged.len(),
+                records.prompts_refused
+            ),
+            format!(
+                "outcomes    {}",
+                counted(
+                    rows.briefs
+                        .iter()
+                        .filter(|brief| !brief.settles.is_empty())
+                        .map(|brief| brief.kind.as_str())
+                )
+            ),
+            format!("tool calls  {}", counted(self.results())),
+            format!(
+                "commands    begun {}, ended {}",
+                self.marks(".b"),
+                self.marks(".e")
+            ),
+            format!(
+                "patches     applied {}",
+                self.evidence
+                    .workspaces
+                    .values()
+                    .map(|left| left.lines.len())
+                    .sum::<usize>()
+            ),
+            format!(
+                "tasks       {}",
+                counted(
+                    rows.tasks
+                        .iter()
+                        .filter_map(|task| task.record["status"].as_str())
+                )
+            ),
+            format!(
+                "runs        sent {}, completed {}, failed {}, left by their client {}",
+                records.runs_sent,
+                records.runs_completed.len(),
+                records.runs_failed,
+                records.runs_left
+            ),
+            format!(
+                "agents      stopped {} times, started {} times",
+                records.stops, records.starts
+            ),
+            format!(
+                "restarts    {}, time to healthy p50 {} ms, p99 {} ms",
+                healthy.len(),
+                percentile(&healthy, 50),
+                percentile(&healthy, 99)
+            ),
+            format!(
+                "duration    {:.1} s, of them until all was at rest {:.1} s",
+                self.lasted.as_secs_f64(),
+                self.until_rest.as_secs_f64()
+            ),
+        ]
+    }
+
+    fn marks(&self, half: &str) -> usize {
+        let marks = self.evidence.marks.iter();
+        marks.filter(|mark| mark.ends_with(half)).count()
+    }
+
+    /// The status or kind of error of every tool call.
+    fn results(&self) -> impl Iterator<Item = &str> {
+        let log = self.evidence.rows.log.iter();
+        let results = log.filter(|row| row.entry["entry"] == "tool_result");
+        results.filter_map(|row| {
+            let envelope = &row.entry["envelope"];
+            let kind = envelope["error"]["kind"].as_str();
+            kind.or_else(|| envelope["status"].as_str())
+        })
+    }
+}
+
+/// How often each word occurs, most often first.
+fn counted<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for word in words {
+        *counts.entry(word).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown: Vec<String> = counts
+        .iter()
+        .map(|(word, count)| format!("{word} {count}"))
+        .collect();
+    shown.join(", ")
+}
+
+/// A percentile of sorted times, in milliseconds.
+fn percentile(sorted: &[Duration], percent: usize) -> u128 {
+    let rank = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(rank).map_or(0, Duration::as_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_counted_and_the_most_frequent_comes_first() {
+        assert_eq!(counted(["a", "b", "b"].into_iter()), "b 2, a 1");
+        assert_eq!(counted([].into_iter()), "");
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_the_times() {
+        let times: Vec<Duration> = (1..=200).map(Duration::from_millis).collect();
+        assert_eq!(percentile(&times, 50), 100);
+        assert_eq!(percentile(&times, 99), 198);
+        assert_eq!(percentile(&[], 50), 0);
+    }
+}

@@ -1,0 +1,273 @@
+//! The rows of a home's database, read by plain SQL and plain JSON: no code of the product stands between the file and
+//! the checker.
+
+use rusqlite::{Connection, OpenFlags, Row};
+use serde_json::Value;
+use std::path::Path;
+
+/// What may go wrong while reading.
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The status of a message that waits in its queue.
+const QUEUED: i64 = 0;
+
+/// Everything the checker looks at.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rows {
+    pub(crate) agents: Vec<AgentRow>,
+    pub(crate) messages: Vec<MessageRow>,
+    pub(crate) briefs: Vec<BriefRow>,
+    pub(crate) log: Vec<LogRow>,
+    pub(crate) events: Vec<EventsRow>,
+    pub(crate) effects: Vec<EffectRow>,
+    pub(crate) tasks: Vec<TaskRow>,
+}
+
+/// An agent, and how many rows of each kind it says it has had.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AgentRow {
+    pub(crate) no: i64,
+    pub(crate) id: String,
+    pub(crate) temporary: bool,
+    pub(crate) open_turn: bool,
+    pub(crate) oldest_event: i64,
+    pub(crate) counters: Counters,
+}
+
+/// The highest number given out of each kind.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counters {
+    pub(crate) messages: i64,
+    pub(crate) events: i64,
+    pub(crate) log: i64,
+    pub(crate) briefs: i64,
+}
+
+/// A message.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MessageRow {
+    pub(crate) agent: i64,
+    pub(crate) seq: i64,
+    pub(crate) queued: bool,
+    /// The number of the brief that settled it.
+    pub(crate) outcome: Option<i64>,
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) text: String,
+}
+
+/// A brief.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BriefRow {
+    pub(crate) agent: i64,
+    pub(crate) seq: i64,
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) settles: Vec<String>,
+}
+
+/// An entry of the log.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LogRow {
+    pub(crate) agent: i64,
+    pub(crate) seq: i64,
+    pub(crate) entry: Value,
+}
+
+/// The events of one commit: so many, up to this number.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EventsRow {
+    pub(crate) agent: i64,
+    pub(crate) last_seq: i64,
+    pub(crate) count: i64,
+}
+
+/// An effect without an outcome.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EffectRow {
+    pub(crate) agent: i64,
+    pub(crate) id: i64,
+    pub(crate) effect: Value,
+}
+
+/// A task.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TaskRow {
+    pub(crate) agent: i64,
+    pub(crate) id: String,
+    pub(crate) ended: bool,
+    pub(crate) record: Value,
+}
+
+impl Rows {
+    /// The name of an agent, for people.
+    pub(crate) fn name(&self, agent: i64) -> &str {
+        let mut agents = self.agents.iter();
+        let found = agents.find(|row| row.no == agent);
+        found.map_or("an agent that is gone", |row| row.id.as_str())
+    }
+}
+
+fn open(path: &Path) -> Result<Connection> {
+    Ok(Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?)
+}
+
+/// Reads everything in one transaction.
+pub(crate) fn read(path: &Path) -> Result<Rows> {
+    let mut db = open(path)?;
+    let tx = db.transaction()?;
+    Ok(Rows {
+        agents: all(
+            &tx,
+            "SELECT agent_no, agent_id, oldest_event, record FROM agents ORDER BY agent_no",
+            agent,
+        )?,
+        messages: all(
+            &tx,
+            "SELECT agent_no, seq, status, outcome, envelope FROM messages ORDER BY agent_no, seq",
+            message,
+        )?,
+        briefs: all(
+            &tx,
+            "SELECT agent_no, seq, row FROM briefs ORDER BY agent_no, seq",
+            brief,
+        )?,
+        log: all(
+            &tx,
+            "SELECT agent_no, seq, entry FROM log ORDER BY agent_no, seq",
+            log,
+        )?,
+        events: all(
+            &tx,
+            "SELECT agent_no, last_seq, data FROM events ORDER BY agent_no, last_seq",
+            events,
+        )?,
+        effects: all(
+            &tx,
+            "SELECT agent_no, id, effect FROM effects ORDER BY agent_no, id",
+            effect,
+        )?,
+        tasks: all(
+            &tx,
+            "SELECT agent_no, task_id, ended, record FROM tasks ORDER BY agent_no, task_no",
+            task,
+        )?,
+    })
+}
+
+/// What is still to be done, of agents that are listed and of those that are not.
+pub(crate) fn outstanding(path: &Path) -> Result<Vec<String>> {
+    let rows = read(path)?;
+    let effects = rows.effects.iter().map(|row| {
+        let kind = row.effect["effect"].as_str().unwrap_or_default();
+        format!("{} has an open effect {kind}", rows.name(row.agent))
+    });
+    let temporary = rows.agents.iter().filter(|agent| agent.temporary);
+    let temporary = temporary.map(|agent| format!("{} is there", agent.id));
+    let tasks = rows.tasks.iter().filter(|task| !task.ended);
+    let tasks = tasks.map(|task| format!("{} is not over", task.id));
+    Ok(effects.chain(temporary).chain(tasks).collect())
+}
+
+fn all<T>(
+    db: &Connection,
+    sql: &str,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>> {
+    let mut statement = db.prepare(sql)?;
+    let rows = statement.query_map([], |row| read(row))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Value> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+    })
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn agent(row: &Row<'_>) -> rusqlite::Result<AgentRow> {
+    let record = json(row, 3)?;
+    let counter = |name: &str| record["counters"][name].as_i64().unwrap_or_default();
+    Ok(AgentRow {
+        no: row.get(0)?,
+        id: row.get(1)?,
+        oldest_event: row.get(2)?,
+        temporary: record["identity"]["temporary"] == true,
+        open_turn: record["open_turn"].is_object(),
+        counters: Counters {
+            messages: counter("messages"),
+            events: counter("events"),
+            log: counter("log"),
+            briefs: counter("briefs"),
+        },
+    })
+}
+
+fn message(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
+    let status: i64 = row.get(2)?;
+    let envelope = json(row, 4)?;
+    Ok(MessageRow {
+        agent: row.get(0)?,
+        seq: row.get(1)?,
+        queued: status == QUEUED,
+        outcome: row.get(3)?,
+        id: text(&envelope["id"]),
+        kind: text(&envelope["kind"]),
+        text: text(&envelope["body"]["text"]),
+    })
+}
+
+fn brief(row: &Row<'_>) -> rusqlite::Result<BriefRow> {
+    let record = json(row, 2)?;
+    let settles = record["settles"].as_array().into_iter().flatten();
+    Ok(BriefRow {
+        agent: row.get(0)?,
+        seq: row.get(1)?,
+        id: text(&record["id"]),
+        kind: text(&record["kind"]),
+        settles: settles.map(text).collect(),
+    })
+}
+
+fn log(row: &Row<'_>) -> rusqlite::Result<LogRow> {
+    Ok(LogRow {
+        agent: row.get(0)?,
+        seq: row.get(1)?,
+        entry: json(row, 2)?,
+    })
+}
+
+fn events(row: &Row<'_>) -> rusqlite::Result<EventsRow> {
+    let count = json(row, 2)?.as_array().map_or(0, Vec::len);
+    Ok(EventsRow {
+        agent: row.get(0)?,
+        last_seq: row.get(1)?,
+        count: i64::try_from(count).unwrap_or(i64::MAX),
+    })
+}
+
+fn effect(row: &Row<'_>) -> rusqlite::Result<EffectRow> {
+    Ok(EffectRow {
+        agent: row.get(0)?,
+        id: row.get(1)?,
+        effect: json(row, 2)?,
+    })
+}
+
+fn task(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
+    let ended: Option<i64> = row.get(2)?;
+    Ok(TaskRow {
+        agent: row.get(0)?,
+        id: row.get(1)?,
+        ended: ended.is_some(),
+        record: json(row, 3)?,
+    })
+}

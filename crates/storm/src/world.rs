@@ -1,0 +1,114 @@
+//! The directory of one storm: the host's home, the workspaces, the marks and the host's log.
+
+use crate::Fallible;
+use crate::job::make_workspace;
+use holon_client::Client;
+use std::fs::{File, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The model all agents ask, as the settings name it.
+pub(crate) const MODEL: &str = "storm/weather";
+
+/// One directory with everything in it.
+#[derive(Debug)]
+pub(crate) struct World {
+    root: PathBuf,
+    program: PathBuf,
+}
+
+impl World {
+    /// Makes the directories. The host's home is not there before [`Self::configure`].
+    pub(crate) fn make(root: &Path, program: &Path) -> Fallible<Self> {
+        // The system's tables show real paths, and processes are looked up by them.
+        let root = root.canonicalize()?;
+        std::fs::create_dir_all(root.join("user"))?;
+        let world = Self {
+            root,
+            program: program.canonicalize()?,
+        };
+        std::fs::create_dir_all(world.home())?;
+        std::fs::set_permissions(world.home(), Permissions::from_mode(0o700))?;
+        std::fs::write(world.marks(), "")?;
+        Ok(world)
+    }
+
+    /// Writes the settings: one provider, at this address.
+    pub(crate) fn configure(&self, base_url: &str) -> Fallible<()> {
+        let settings = format!(
+            "[providers.storm]\ntransport = \"openai_chat_completions\"\nbase_url = {base_url:?}\n"
+        );
+        Ok(std::fs::write(self.home().join("config.toml"), settings)?)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// The file every command of every agent appends to.
+    pub(crate) fn marks(&self) -> PathBuf {
+        self.root.join("marks")
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.home().join("state/holon.sqlite3")
+    }
+
+    pub(crate) fn host_log(&self) -> PathBuf {
+        self.root.join("host.log")
+    }
+
+    /// Where it is written down who did what when.
+    pub(crate) fn diary(&self) -> PathBuf {
+        self.root.join("diary")
+    }
+
+    pub(crate) fn open_host_log(&self) -> Fallible<File> {
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.host_log());
+        Ok(log?)
+    }
+
+    /// The directory that holds every workspace.
+    pub(crate) fn workspaces(&self) -> PathBuf {
+        self.root.join("work")
+    }
+
+    /// Makes the workspace of this name.
+    pub(crate) fn workspace(&self, name: &str) -> Fallible<String> {
+        let made = make_workspace(&self.workspaces().join(name))?;
+        Ok(made.display().to_string())
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::unix(self.home().join("run/holon.sock"))
+    }
+
+    /// The host in this world: its own home and user, nothing else of this process's environment but the way to find
+    /// other programs.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the one variable commands need to find programs"
+    )]
+    pub(crate) fn serve_command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["serve", "--port", "0", "--model", MODEL])
+            .env_clear()
+            .current_dir(&self.root);
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command
+            .env("HOME", self.root.join("user"))
+            .env("HOLON_HOME", self.home());
+        command
+    }
+}
