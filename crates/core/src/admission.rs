@@ -11,7 +11,7 @@ use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::BriefAttachment;
 use holon_domain::event::{Event, MessageAdmitted};
 use holon_domain::message::{
-    AdmissionContext, Body, MessageEnvelope, MessageKind, Origin, Priority,
+    AdmissionContext, Body, Cause, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::{MessageId, TaskId, WorkItemId, limits};
@@ -26,6 +26,23 @@ const SOURCE_REF_KEYS: [&str; 5] = [
     "queued_event_id",
     "task_result_id",
 ];
+
+/// What the runtime itself vouches for when it puts a message into a queue without a door.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Provenance {
+    pub(crate) authority: AuthorityClass,
+    pub(crate) cause: Cause,
+}
+
+impl Provenance {
+    /// The provenance of a message that nothing but the agent itself caused.
+    pub(crate) const fn itself(authority: AuthorityClass) -> Self {
+        Self {
+            authority,
+            cause: Cause::Itself,
+        }
+    }
+}
 
 /// What can be said of a message before its agent is known: its size, its words, its provenance.
 ///
@@ -43,28 +60,27 @@ pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntr
     if draft.queue.pending >= limits::QUEUE_ENTRIES {
         return Err(Rejection::QueueFull);
     }
-    let authority = authority_of(&ingress);
-    Ok(enqueue(draft, ingress, authority))
+    let provenance = Provenance {
+        authority: authority_of(&ingress),
+        cause: Cause::at_door(ingress.kind, &ingress.origin),
+    };
+    Ok(enqueue(draft, ingress, provenance))
 }
 
-/// Puts a message into the queue whose provenance is beyond question: the caller names its authority.
+/// Puts a message into the queue whose provenance is beyond question: the caller names it.
 pub(crate) fn enqueue(
     draft: &mut Draft<'_>,
     ingress: Ingress,
-    authority: AuthorityClass,
+    provenance: Provenance,
 ) -> QueueEntry {
-    let entry = entry(draft, ingress, authority, QueueStatus::Queued);
+    let entry = entry(draft, ingress, provenance, QueueStatus::Queued);
     draft.queue_message(entry.clone());
     entry
 }
 
 /// Keeps such a message for the next turn that runs.
-pub(crate) fn hold(
-    draft: &mut Draft<'_>,
-    ingress: Ingress,
-    authority: AuthorityClass,
-) -> QueueEntry {
-    let entry = entry(draft, ingress, authority, QueueStatus::Held);
+pub(crate) fn hold(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) -> QueueEntry {
+    let entry = entry(draft, ingress, provenance, QueueStatus::Held);
     draft.hold_message(entry.clone());
     entry
 }
@@ -72,11 +88,11 @@ pub(crate) fn hold(
 fn entry(
     draft: &mut Draft<'_>,
     ingress: Ingress,
-    authority: AuthorityClass,
+    provenance: Provenance,
     status: QueueStatus,
 ) -> QueueEntry {
     let max_rounds = ingress.max_rounds;
-    let envelope = normalise(draft, ingress, authority);
+    let envelope = normalise(draft, ingress, provenance);
     let entry = QueueEntry {
         seq: draft.next_message(),
         status,
@@ -215,11 +231,7 @@ pub fn authority_of(ingress: &Ingress) -> AuthorityClass {
     ingress.origin.ceiling().weaker(door)
 }
 
-fn normalise(
-    draft: &mut Draft<'_>,
-    ingress: Ingress,
-    authority_class: AuthorityClass,
-) -> MessageEnvelope {
+fn normalise(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) -> MessageEnvelope {
     let bound = |key: &str| bound_ref(&ingress, key);
     let work_item_id = bound("work_item_id").map(WorkItemId::from_stored);
     let task_id = match &ingress.origin {
@@ -239,9 +251,10 @@ fn normalise(
         source_refs: source_refs(&ingress),
         kind: ingress.kind,
         origin: ingress.origin,
-        trust: TrustLevel::from(authority_class),
-        authority_class,
+        trust: TrustLevel::from(provenance.authority),
+        authority_class: provenance.authority,
         priority: ingress.priority,
+        cause: Some(provenance.cause),
         work_item_id,
         task_id,
         body: ingress.body,

@@ -7,7 +7,7 @@
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
-use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::model::ModelFailureKind;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
@@ -97,13 +97,7 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
 /// Whether nothing but the agent itself caused a message: its own follow-up, the end of its own rest or of its own task.
 #[must_use]
 pub fn is_self_caused(message: &MessageEnvelope) -> bool {
-    let own_system = matches!(&message.origin, Origin::System { subsystem }
-        if subsystem == crate::subsystem::SLEEP_WAIT || subsystem == crate::subsystem::TOOL_ENQUEUE);
-    let own_words = matches!(
-        message.kind,
-        MessageKind::SystemTick | MessageKind::InternalFollowup
-    );
-    own_system && own_words || message.kind == MessageKind::TaskResult
+    message.cause() == Cause::Itself
 }
 
 fn status(agent: &AgentRecord, next: &Next) -> AgentStatus {

@@ -5,7 +5,7 @@
 
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, WaitingReason};
 use holon_domain::continuation::{ContinuationClass, ContinuationResolution, TriggerKind};
-use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
+use holon_domain::message::{Cause, MessageEnvelope, MessageKind};
 
 /// What of a message decides its continuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,8 @@ impl Trigger {
             | MessageKind::TaskResult
             | MessageKind::InternalFollowup => false,
         };
-        let ends_own_rest = matches!(&message.origin, Origin::System { subsystem } if subsystem == crate::subsystem::SLEEP_WAIT);
+        let ends_own_rest =
+            message.kind == MessageKind::SystemTick && message.cause() == Cause::Itself;
         Self {
             kind: message.trigger_kind,
             contentful: message.body.is_contentful(),

@@ -3,7 +3,7 @@
 //! Every pause is an entry of the host's due-queue, named by the state that waits for it. An entry nobody waits for
 //! any more is cleared without consequence.
 
-use crate::admission;
+use crate::admission::{self, Provenance};
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::Reply;
@@ -142,7 +142,7 @@ fn rest_over(
         causation_id: None,
         max_rounds: None,
     };
-    let entry = admission::enqueue(draft, tick, authority);
+    let entry = admission::enqueue(draft, tick, Provenance::itself(authority));
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
         subsystem: SLEEP_WAIT.to_owned(),
         message_id: entry.envelope.id,

@@ -2,6 +2,10 @@
 //!
 //! The envelope is immutable once admitted; its place in the queue is a separate fact (`queue`).
 
+mod cause;
+
+pub use cause::Cause;
+
 use crate::authority::{AuthorityClass, TrustLevel};
 use crate::brief::BriefAttachment;
 use crate::continuation::TriggerKind;
@@ -316,6 +320,9 @@ pub struct MessageEnvelope {
     pub authority_class: AuthorityClass,
     /// Its band in the queue.
     pub priority: Priority,
+    /// Why it exists. Absent in messages stored before causes were; [`MessageEnvelope::cause`] answers for both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// Derived classification.
     pub trigger_kind: TriggerKind,
     /// The work item it is bound to, if runtime-owned ingress bound one.
@@ -345,6 +352,13 @@ pub struct MessageEnvelope {
 }
 
 impl MessageEnvelope {
+    /// Why the message exists.
+    #[must_use]
+    pub fn cause(&self) -> Cause {
+        self.cause
+            .unwrap_or_else(|| Cause::of_old(self.kind, &self.origin))
+    }
+
     /// Whether an operator is owed exactly one visible outcome for this message.
     #[must_use]
     pub fn owes_outcome(&self) -> bool {

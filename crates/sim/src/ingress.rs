@@ -13,6 +13,9 @@ use holon_domain::message::{
 use holon_domain::{AgentId, TaskId};
 use holon_engine::kernel::Refusal;
 
+/// The subsystem that the simulation names in its own messages; every other is a part of the runtime.
+pub(crate) const SIM: &str = "sim";
+
 /// Whether a message may enter an agent that takes messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -166,7 +169,7 @@ fn sign_of_life(kind: MessageKind, text: &str) -> Ingress {
             task_id: TaskId::from_stored(OUTSIDE),
         },
         _ => Origin::System {
-            subsystem: "sim".to_owned(),
+            subsystem: SIM.to_owned(),
         },
     };
     Ingress {

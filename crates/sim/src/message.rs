@@ -1,5 +1,6 @@
 //! A message as the oracle remembers it.
 
+use crate::ingress::SIM;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
 use holon_domain::queue::QueueStatus;
@@ -67,8 +68,7 @@ fn is_self_caused(envelope: &MessageEnvelope) -> bool {
 
 /// What repeats the words of a turn: follow-ups and the ends of rests.
 pub(crate) fn is_made_by_turn(envelope: &MessageEnvelope) -> bool {
-    let own = matches!(&envelope.origin, Origin::System { subsystem }
-        if subsystem == "sleep_wait" || subsystem == "tool_enqueue");
+    let own = matches!(&envelope.origin, Origin::System { subsystem } if subsystem != SIM);
     own && matches!(
         envelope.kind,
         MessageKind::SystemTick | MessageKind::InternalFollowup

@@ -12,7 +12,7 @@ use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MaxOutputTokensRecovery};
 use holon_domain::log::LogEntry;
 use holon_domain::message::{
-    AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
+    AdmissionContext, Body, Cause, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::task::{
@@ -69,6 +69,7 @@ pub(crate) fn envelope(
         trust: TrustLevel::TrustedOperator,
         authority_class: AuthorityClass::OperatorInstruction,
         priority,
+        cause: Some(Cause::Operator),
         trigger_kind: TriggerKind::OperatorInput,
         work_item_id: None,
         task_id: None,

@@ -1,7 +1,7 @@
 //! The end of a task: which of the four it is, what stays on record, and the message that tells it.
 
 use super::TaskReport;
-use crate::admission;
+use crate::admission::{self, Provenance};
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::rest::self_caused_priority;
@@ -181,7 +181,7 @@ pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport
 }
 
 /// How a message comes to its agent.
-type Admit = fn(&mut Draft<'_>, Ingress, AuthorityClass) -> QueueEntry;
+type Admit = fn(&mut Draft<'_>, Ingress, Provenance) -> QueueEntry;
 
 fn tell(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport, admit: Admit) {
     let ingress = Ingress {
@@ -202,7 +202,7 @@ fn tell(draft: &mut Draft<'_>, task: &TaskRecord, report: &TaskReport, admit: Ad
     let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);
     let authority = begun_on.map_or_else(AuthorityClass::weakest, AuthorityClass::from);
     let authority = authority.weaker(AuthorityClass::RuntimeInstruction);
-    let entry = admit(draft, ingress, authority);
+    let entry = admit(draft, ingress, Provenance::itself(authority));
     draft.event(Event::TaskResultReceived(TaskResultReceived {
         task_id: task.id.clone(),
         status: task.status,

@@ -232,7 +232,7 @@ fn follow_up(
     let authority = turn
         .authority
         .weaker(holon_domain::authority::AuthorityClass::RuntimeInstruction);
-    let entry = admission::enqueue(draft, ingress, authority);
+    let entry = admission::enqueue(draft, ingress, admission::Provenance::itself(authority));
     let result = json!({
         "enqueued": true,
         "message_id": entry.envelope.id,

@@ -6,7 +6,7 @@ use crate::world::World;
 use holon_core::Input;
 use holon_core::assess::{Next, assess};
 use holon_domain::limits;
-use holon_domain::message::Priority;
+use holon_domain::message::{Cause, Priority};
 use holon_domain::queue::QueueStatus;
 
 /// The turn in hand queues follow-ups and ends.
@@ -153,4 +153,26 @@ fn a_due_entry_that_comes_after_its_pause_has_ended_changes_nothing() {
         let sent = world.send(late);
         assert_eq!((sent.facts.len(), &world.agent), (0, &before));
     }
+}
+
+#[test]
+fn the_cause_of_every_message_is_settled_when_it_is_admitted() {
+    let mut world = states::calling_model();
+    world.send(make::admit(make::channel_event("news", Priority::Normal)));
+    follow_up(&mut world, 1);
+    world.send(Said::words("read the news").to(&world));
+    world.send(Said::calls(vec![make::sleep(Some(1))]).to(&world));
+    world.let_due_come();
+    let causes: Vec<_> = world
+        .messages
+        .values()
+        .map(|kept| kept.entry.envelope.cause)
+        .collect();
+    let expected = [
+        Cause::Operator,
+        Cause::Outside,
+        Cause::Itself,
+        Cause::Itself,
+    ];
+    assert_eq!(causes, expected.map(Some));
 }

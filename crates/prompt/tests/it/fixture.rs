@@ -189,6 +189,7 @@ fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnve
         trust: authority_class.into(),
         authority_class,
         priority: Priority::Normal,
+        cause: None,
         trigger_kind: kind.trigger(),
         work_item_id: None,
         task_id: None,

@@ -1,0 +1,99 @@
+//! The cause of a message: who or what brought it about, as one typed fact.
+//!
+//! Owns the rule for messages that come through a door and the one for messages stored before causes were.
+
+use super::{MessageKind, Origin};
+use serde::{Deserialize, Serialize};
+
+/// Why a message exists: who or what brought it about. Settled once, at admission, and stored with the message.
+///
+/// Pacing, continuation and priorities read this instead of guessing from the kind, the origin or the name of a
+/// subsystem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// An operator wrote it.
+    Operator,
+    /// An outside system or participant sent it.
+    Outside,
+    /// Nothing but the agent itself: its own follow-up, the end of its own rest, the end of its own task.
+    Itself,
+    /// The runtime, on the agent's behalf: a timer, a progress note, a delivery record.
+    Runtime,
+}
+
+impl Cause {
+    /// Every cause.
+    pub const ALL: [Self; 4] = [Self::Operator, Self::Outside, Self::Itself, Self::Runtime];
+
+    /// The cause of a message that came through a door, from its kind and origin.
+    ///
+    /// A follow-up and the end of a rest never come through a door: the runtime puts them into the queue itself and
+    /// names [`Cause::Itself`] there.
+    #[must_use]
+    pub const fn at_door(kind: MessageKind, origin: &Origin) -> Self {
+        match origin {
+            Origin::Operator { .. } => Self::Operator,
+            Origin::Channel { .. } | Origin::Webhook { .. } | Origin::Callback { .. } => {
+                Self::Outside
+            }
+            Origin::Task { .. } if matches!(kind, MessageKind::TaskResult) => Self::Itself,
+            Origin::Timer { .. } | Origin::System { .. } | Origin::Task { .. } => Self::Runtime,
+        }
+    }
+
+    /// The cause of a message that was stored before causes were. Only here do the names of subsystems matter.
+    pub(super) fn of_old(kind: MessageKind, origin: &Origin) -> Self {
+        let own_words = matches!(
+            kind,
+            MessageKind::SystemTick | MessageKind::InternalFollowup
+        );
+        match origin {
+            Origin::System { subsystem }
+                if own_words && matches!(subsystem.as_str(), "sleep_wait" | "tool_enqueue") =>
+            {
+                Self::Itself
+            }
+            Origin::Operator { .. }
+            | Origin::Channel { .. }
+            | Origin::Webhook { .. }
+            | Origin::Callback { .. }
+            | Origin::Timer { .. }
+            | Origin::System { .. }
+            | Origin::Task { .. } => Self::at_door(kind, origin),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(subsystem: &str) -> Origin {
+        Origin::System {
+            subsystem: subsystem.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_old_message_is_its_agents_own_only_by_kind_and_subsystem_together() {
+        let old = |kind, subsystem| Cause::of_old(kind, &system(subsystem));
+        for kind in [MessageKind::SystemTick, MessageKind::InternalFollowup] {
+            assert_eq!(old(kind, "sleep_wait"), Cause::Itself);
+            assert_eq!(old(kind, "tool_enqueue"), Cause::Itself);
+            assert_eq!(old(kind, "another"), Cause::Runtime);
+        }
+        assert_eq!(old(MessageKind::Control, "sleep_wait"), Cause::Runtime);
+    }
+
+    #[test]
+    fn the_end_of_a_task_is_its_agents_own_and_its_progress_is_the_runtimes() {
+        let task = Origin::Task {
+            task_id: crate::TaskId::from_stored("task_1"),
+        };
+        let cause = |kind| Cause::at_door(kind, &task);
+        assert_eq!(cause(MessageKind::TaskResult), Cause::Itself);
+        assert_eq!(cause(MessageKind::TaskStatus), Cause::Runtime);
+        assert_eq!(Cause::of_old(MessageKind::TaskResult, &task), Cause::Itself);
+    }
+}
