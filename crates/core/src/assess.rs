@@ -56,9 +56,27 @@ pub struct Assessment {
     pub closure: Option<ClosureDecision>,
 }
 
-/// Reads an agent's facts.
+/// The facts an assessment reads. Everything that may decide what an agent does next is a field here.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing<'a> {
+    /// The agent's row.
+    pub agent: &'a AgentRecord,
+    /// The head of its queue and how much stands behind it.
+    pub queue: &'a QueueView,
+}
+
+impl<'a> Standing<'a> {
+    /// The standing of an agent with nothing beside its row and its queue.
+    #[must_use]
+    pub const fn new(agent: &'a AgentRecord, queue: &'a QueueView) -> Self {
+        Self { agent, queue }
+    }
+}
+
+/// Reads where an agent stands.
 #[must_use]
-pub fn assess(agent: &AgentRecord, queue: &QueueView) -> Assessment {
+pub fn assess(standing: Standing<'_>) -> Assessment {
+    let Standing { agent, queue } = standing;
     let next = next(agent, queue);
     let status = status(agent, &next);
     let posture = posture(agent, queue, &next);

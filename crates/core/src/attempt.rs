@@ -48,7 +48,7 @@ pub const MAX_ATTEMPTS: u32 = limits::PROVIDER_RETRIES + 1;
 
 /// How the round stands when a failure comes in.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing {
+pub struct AttemptState {
     /// Which try of this model it was, from 1.
     pub attempt: u32,
     /// Whether another model could be asked.
@@ -118,14 +118,14 @@ pub fn renewal_ms(failure: &ModelFailure) -> Option<u64> {
 
 /// Judges a failure. `chance` spreads the pauses of many agents over time.
 #[must_use]
-pub fn judge(failure: &ModelFailure, standing: Standing, chance: u128) -> Disposition {
+pub fn judge(failure: &ModelFailure, state: AttemptState, chance: u128) -> Disposition {
     if let Some(renewal_ms) = renewal_ms(failure) {
-        return allowance(renewal_ms, standing);
+        return allowance(renewal_ms, state);
     }
     match remedy(failure.kind) {
-        Remedy::Retry => retry(failure.retry_after_ms, standing, chance),
-        Remedy::Network => network(standing, chance),
-        Remedy::OtherModel if taught_output_limit(failure) && standing.attempt < MAX_ATTEMPTS => {
+        Remedy::Retry => retry(failure.retry_after_ms, state, chance),
+        Remedy::Network => network(state, chance),
+        Remedy::OtherModel if taught_output_limit(failure) && state.attempt < MAX_ATTEMPTS => {
             Disposition::Retry { backoff_ms: 0 }
         }
         Remedy::Allowance | Remedy::OtherModel | Remedy::None => Disposition::FailFast,
@@ -138,17 +138,17 @@ fn taught_output_limit(failure: &ModelFailure) -> bool {
     learned.max_output_tokens.is_some()
 }
 
-fn retry(asked_ms: Option<u64>, standing: Standing, chance: u128) -> Disposition {
-    if standing.attempt >= MAX_ATTEMPTS {
+fn retry(asked_ms: Option<u64>, state: AttemptState, chance: u128) -> Disposition {
+    if state.attempt >= MAX_ATTEMPTS {
         return Disposition::Exhausted;
     }
     // Whoever sits and waits gets quick tries; a turn that nobody waits for gives a provider's bad minute time to pass.
-    let growth = if standing.attended {
+    let growth = if state.attended {
         limits::BACKOFF_GROWTH_ATTENDED
     } else {
         limits::BACKOFF_GROWTH
     };
-    let factor = growth.saturating_pow(standing.attempt.saturating_sub(1));
+    let factor = growth.saturating_pow(state.attempt.saturating_sub(1));
     let base = limits::BACKOFF_BASE_MS
         .saturating_mul(factor)
         .max(asked_ms.unwrap_or(0));
@@ -158,16 +158,16 @@ fn retry(asked_ms: Option<u64>, standing: Standing, chance: u128) -> Disposition
 }
 
 /// Pauses as long as it has waited already, so that pauses double.
-fn network(standing: Standing, chance: u128) -> Disposition {
-    let patience = if standing.attended {
+fn network(state: AttemptState, chance: u128) -> Disposition {
+    let patience = if state.attended {
         limits::ATTENDED_PATIENCE_MS
     } else {
         limits::NETWORK_PATIENCE_MS
     };
-    if standing.without_network_ms >= patience {
+    if state.without_network_ms >= patience {
         return Disposition::Exhausted;
     }
-    let base = standing
+    let base = state
         .without_network_ms
         .clamp(limits::BACKOFF_BASE_MS, limits::BACKOFF_MAX_MS);
     Disposition::WaitForNetwork {
@@ -176,14 +176,14 @@ fn network(standing: Standing, chance: u128) -> Disposition {
 }
 
 /// Another model goes first; without one, a renewal that is near enough is waited for.
-fn allowance(renewal_ms: u64, standing: Standing) -> Disposition {
-    let patience = if standing.attended {
+fn allowance(renewal_ms: u64, state: AttemptState) -> Disposition {
+    let patience = if state.attended {
         limits::ATTENDED_PATIENCE_MS
     } else {
         limits::PARK_MAX_MS
     };
-    let may_wait = renewal_ms <= patience && standing.parks < limits::PARKS_PER_ROUND;
-    if standing.has_fallback || !may_wait {
+    let may_wait = renewal_ms <= patience && state.parks < limits::PARKS_PER_ROUND;
+    if state.has_fallback || !may_wait {
         return Disposition::FailFast;
     }
     Disposition::Park {

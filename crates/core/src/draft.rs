@@ -2,7 +2,7 @@
 //!
 //! The only place where an agent's sequences advance, so that every number is given out once and in order.
 
-use crate::assess::{Next, assess, is_self_caused};
+use crate::assess::{Next, Standing, assess, is_self_caused};
 use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::block::ToolCall;
@@ -60,13 +60,18 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn finish(self) -> Decision {
-        let takes = assess(&self.agent, &self.queue).next == Next::Take;
+        let takes = assess(self.standing()).next == Next::Take;
         let more = self.queue_is_stale && takes;
         Decision {
             agent: self.agent,
             facts: self.facts,
             more,
         }
+    }
+
+    /// Where the agent stands as decided so far.
+    pub(crate) fn standing(&self) -> Standing<'_> {
+        Standing::new(&self.agent, &self.queue)
     }
 
     /// Moves the agent to another state of its life, and records that.

@@ -17,8 +17,12 @@ pub(crate) fn run_to_rest(draft: &mut Draft<'_>) {
     if draft.queue_is_stale() {
         return;
     }
-    let standing = assess(&draft.agent, &draft.queue);
-    match (standing.next, standing.closure, draft.queue.head.clone()) {
+    let assessment = assess(draft.standing());
+    match (
+        assessment.next,
+        assessment.closure,
+        draft.queue.head.clone(),
+    ) {
         (Next::Take, Some(prior), Some(head)) => take(draft, &prior, head),
         (
             Next::Take

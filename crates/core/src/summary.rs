@@ -1,6 +1,6 @@
 //! What is shown of an agent, computed from its row, its queue and its tasks.
 
-use crate::assess::{Assessment, assess};
+use crate::assess::{Assessment, Standing, assess};
 use crate::input::HostFacts;
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::model::ModelRef;
@@ -19,7 +19,7 @@ pub fn summarise(
     active_tasks: Vec<TaskListEntry>,
     host: &HostFacts,
 ) -> AgentSummary {
-    let standing = assess(agent, queue);
+    let standing = assess(Standing::new(agent, queue));
     AgentSummary {
         identity: agent.identity.clone(),
         agent: state_view(agent, queue, &standing),
@@ -44,7 +44,7 @@ pub fn summarise(
 /// One agent in a list.
 #[must_use]
 pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> AgentListEntry {
-    let standing = assess(agent, queue);
+    let standing = assess(Standing::new(agent, queue));
     AgentListEntry {
         identity: agent.identity.clone(),
         status: standing.status,

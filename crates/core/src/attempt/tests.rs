@@ -1,9 +1,9 @@
-//! The policy as tables: every kind of failure, at every standing that matters.
+//! The policy as tables: every kind of failure, at every state that matters.
 
 use super::*;
 use holon_domain::provider::LearnedLimits;
 
-const FIRST: Standing = Standing {
+const FIRST: AttemptState = AttemptState {
     attempt: 1,
     has_fallback: false,
     attended: false,
@@ -25,8 +25,8 @@ fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model(
         .map(|kind| {
             let tries: Vec<&str> = (1..=3)
                 .map(|attempt| {
-                    let standing = Standing { attempt, ..FIRST };
-                    judge(&failure(*kind, None), standing, 0).as_str()
+                    let state = AttemptState { attempt, ..FIRST };
+                    judge(&failure(*kind, None), state, 0).as_str()
                 })
                 .collect();
             let after = if falls_over(*kind) {
@@ -56,14 +56,14 @@ fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model(
 #[test]
 fn pauses_grow_take_jitter_honour_the_provider_and_stay_in_bounds() {
     let pause_for = |attended, attempt, after, chance| {
-        let standing = Standing {
+        let state = AttemptState {
             attempt,
             attended,
             ..FIRST
         };
         judge(
             &failure(ModelFailureKind::RateLimited, after),
-            standing,
+            state,
             chance,
         )
     };
@@ -86,14 +86,14 @@ fn a_provider_that_wants_to_be_left_alone_for_long_is_an_allowance() {
     let hour = 3_600_000;
     for kind in [ModelFailureKind::RateLimited, ModelFailureKind::Quota] {
         let failure = failure(kind, Some(hour));
-        let judged = |standing| judge(&failure, standing, 7);
+        let judged = |state| judge(&failure, state, 7);
         assert_eq!(judged(FIRST), Disposition::Park { backoff_ms: hour });
-        let last = Standing {
+        let last = AttemptState {
             attempt: 3,
             ..FIRST
         };
         assert_eq!(judged(last), Disposition::Park { backoff_ms: hour });
-        let other = Standing {
+        let other = AttemptState {
             has_fallback: true,
             ..FIRST
         };
@@ -102,7 +102,7 @@ fn a_provider_that_wants_to_be_left_alone_for_long_is_an_allowance() {
             Disposition::FailFast,
             "another model goes first"
         );
-        let attended = Standing {
+        let attended = AttemptState {
             attended: true,
             ..FIRST
         };
@@ -111,7 +111,7 @@ fn a_provider_that_wants_to_be_left_alone_for_long_is_an_allowance() {
             Disposition::FailFast,
             "nobody sits for an hour"
         );
-        let often = Standing {
+        let often = AttemptState {
             parks: limits::PARKS_PER_ROUND,
             ..FIRST
         };
@@ -126,14 +126,14 @@ fn a_provider_that_wants_to_be_left_alone_for_long_is_an_allowance() {
 fn without_a_network_pauses_grow_to_a_bound_use_up_no_try_and_end_at_last() {
     let offline = failure(ModelFailureKind::Network, None);
     let after = |without_network_ms, attended| {
-        let standing = Standing {
+        let state = AttemptState {
             attempt: 3,
             has_fallback: true,
             attended,
             without_network_ms,
             parks: 0,
         };
-        judge(&offline, standing, 0)
+        judge(&offline, state, 0)
     };
     let wait = |backoff_ms| Disposition::WaitForNetwork { backoff_ms };
     assert_eq!(after(0, false), wait(1_000));
@@ -158,7 +158,7 @@ fn a_lesson_about_the_output_limit_is_put_to_use_at_once_but_not_for_ever() {
         }),
         ..ModelFailure::new(ModelFailureKind::InvalidRequest, "max_tokens is too large")
     };
-    let at = |attempt| judge(&taught, Standing { attempt, ..FIRST }, 0);
+    let at = |attempt| judge(&taught, AttemptState { attempt, ..FIRST }, 0);
     assert_eq!(at(1), Disposition::Retry { backoff_ms: 0 });
     assert_eq!(at(3), Disposition::FailFast);
 }

@@ -195,12 +195,12 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
 }
 
 fn record_closure(draft: &mut Draft<'_>) {
-    let standing = assess(&draft.agent, &draft.queue);
-    if let Some(closure) = standing.closure {
+    let assessment = assess(draft.standing());
+    if let Some(closure) = assessment.closure {
         draft.event(Event::ClosureDecided(ClosureDecided {
             outcome: closure.outcome,
             waiting_reason: closure.waiting_reason,
-            until: standing.posture.wakes_at,
+            until: assessment.posture.wakes_at,
         }));
     }
 }

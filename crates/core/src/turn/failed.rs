@@ -3,7 +3,7 @@
 
 use super::end;
 use super::ending::Ending;
-use crate::attempt::{self, Disposition, MAX_ATTEMPTS, Standing};
+use crate::attempt::{self, AttemptState, Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundTiming, Stamp};
 use holon_domain::attempt::{
@@ -64,7 +64,7 @@ pub(crate) fn round_failed(
         draft.agent.totals.usage.add(usage);
     }
     learn(draft, &turn, failure.learned);
-    let verdict = attempt::judge(failure, standing(&turn), draft.entropy.next());
+    let verdict = attempt::judge(failure, attempt_state(&turn), draft.entropy.next());
     let pause = match verdict {
         Disposition::Retry { backoff_ms } => Some((backoff_ms, PauseCause::Retry)),
         Disposition::WaitForNetwork { backoff_ms } => Some((backoff_ms, PauseCause::Network)),
@@ -177,8 +177,8 @@ pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<Lear
     }
 }
 
-fn standing(turn: &OpenTurn) -> Standing {
-    Standing {
+fn attempt_state(turn: &OpenTurn) -> AttemptState {
+    AttemptState {
         attempt: current_try(turn),
         has_fallback: !turn.fallbacks.is_empty(),
         attended: turn.attended,

@@ -7,7 +7,7 @@ use crate::render::spelled;
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{Assessment, Next, assess};
+use holon_core::assess::{Assessment, Next, Standing, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::ClosureOutcome;
@@ -215,7 +215,7 @@ type Row = (Vec<String>, String);
 /// The rows of the facts from here on, with values that lead to the same rows put together.
 fn rows(rest: &[Dimension], agent: &AgentRecord, queue: &QueueView) -> Vec<Row> {
     let Some((first, others)) = rest.split_first() else {
-        return vec![(Vec::new(), text(&assess(agent, queue)))];
+        return vec![(Vec::new(), text(&assess(Standing::new(agent, queue))))];
     };
     let mut groups: Vec<(Vec<&str>, Vec<Row>)> = Vec::new();
     for (value, change) in &first.values {
@@ -267,7 +267,7 @@ fn for_all(
     check: &dyn Fn(&AgentRecord, &QueueView, &Assessment),
 ) {
     let Some((first, others)) = rest.split_first() else {
-        return check(agent, queue, &assess(agent, queue));
+        return check(agent, queue, &assess(Standing::new(agent, queue)));
     };
     for (_, change) in &first.values {
         let (mut agent, mut queue) = (agent.clone(), queue.clone());
@@ -312,7 +312,7 @@ fn an_agent_whose_home_could_not_be_made_is_not_shown_as_stopped_by_an_operator(
     let mut world = states::booting();
     let stamp = world.stamp().expect("its home is being made");
     world.send(make::home_prepared(stamp, Err("disk full")));
-    let standing = assess(&world.agent, &world.queue());
+    let standing = assess(Standing::new(&world.agent, &world.queue()));
     insta::assert_snapshot!(text(&standing), @"stay | stopped | archived: stopped because its home could not be made; a start tries again | completed, sleeping");
 }
 
@@ -320,7 +320,11 @@ fn an_agent_whose_home_could_not_be_made_is_not_shown_as_stopped_by_an_operator(
 fn an_agent_that_rests_beside_tasks_says_so_and_what_wakes_it() {
     let mut world = states::beside_tasks(2);
     world.send(Said::calls(vec![make::sleep(None)]).to(&world));
-    let reason = |world: &World| assess(&world.agent, &world.queue()).posture.reason;
+    let reason = |world: &World| {
+        assess(Standing::new(&world.agent, &world.queue()))
+            .posture
+            .reason
+    };
     insta::assert_snapshot!(reason(&world), @"rests until any message arrives; 2 tasks run and the end of each wakes it, unless it was stopped: nothing to do");
     world.send(Input::Stop);
     world.send(Input::Start);

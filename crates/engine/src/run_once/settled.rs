@@ -274,7 +274,7 @@ fn respond(
     (brief, tasks): (BriefRecord, Vec<Value>),
     tally: Tally,
 ) -> RunOnceResponse {
-    let closure = assess(agent, queue).closure;
+    let closure = assess(holon_core::assess::Standing::new(agent, queue)).closure;
     let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
     let final_status = match (&tally.failure, brief.kind) {
         (Some(failure), _) if failure.kind == MAX_TURNS_EXCEEDED => RunStatus::MaxTurnsExceeded,

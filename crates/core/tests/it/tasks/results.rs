@@ -6,7 +6,7 @@ use crate::make::{self, Said};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
-use holon_core::assess::{Next, assess};
+use holon_core::assess::{Next, Standing, assess};
 use holon_domain::decision::Fact;
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
@@ -166,7 +166,9 @@ fn where_no_model_can_be_asked_results_wait_for_the_next_turn_and_fail_none_each
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(world.agent.counters.briefs, 2, "one tells of the failure");
     assert_eq!(world.agent.held.len(), 2);
-    let posture = assess(&world.agent, &world.queue()).posture.reason;
+    let posture = assess(Standing::new(&world.agent, &world.queue()))
+        .posture
+        .reason;
     assert!(
         posture.contains("the ends of 2 tasks are told in its next turn"),
         "{posture}"
@@ -322,7 +324,7 @@ fn an_agent_that_lives_on_its_own_tasks_is_slowed_down() {
         states::run_tasks(&mut world, 1);
         world.send(Said::words("and again").to(&world));
         report(&mut world, number, commands::exited(0));
-        match assess(&world.agent, &world.queue()).next {
+        match assess(Standing::new(&world.agent, &world.queue())).next {
             Next::Pace { until } => {
                 waits.push(until.millis_since(world.now));
                 world.let_due_come();
