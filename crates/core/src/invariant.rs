@@ -137,7 +137,7 @@ pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<
         Phase::BackingOff { .. } => None,
     });
     let of_tasks = tasks.iter().filter_map(|task| task.effect);
-    let of_home = agent.home_effect.into_iter();
+    let of_home = agent.home.effect().into_iter();
     let mut all: Vec<u64> = of_home.chain(of_turn).chain(of_tasks).collect();
     all.sort_unstable();
     all

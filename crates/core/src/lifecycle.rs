@@ -9,13 +9,12 @@
 //!
 //! A removal ends the agent's tasks by force first; its home goes with the last of them.
 
-use crate::assess::failed_by;
 use crate::draft::Draft;
-use crate::home::{self, HOME_NOT_REMOVED};
+use crate::home;
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{rest, task, turn};
-use holon_domain::agent::{AgentRecord, Counters, Lifecycle};
+use holon_domain::agent::{AgentRecord, Counters, HomeState, Lifecycle};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, WorkspaceUsed,
@@ -52,7 +51,7 @@ pub fn create(
         lifecycle: Lifecycle::Booting,
         generation: 1,
         counters: Counters::default(),
-        home_effect: None,
+        home: HomeState::Unmade,
         open_turn: None,
         rest: None,
         agent_home,
@@ -174,7 +173,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     if draft.agent.lifecycle == Lifecycle::Deleting {
         // Unless the last try failed, the home or the rows are going already.
-        if draft.agent.home_effect.is_some() || !failed_by(&draft.agent, HOME_NOT_REMOVED) {
+        if draft.agent.home != HomeState::NotRemoved {
             return Reply::Unchanged;
         }
         home::remove(draft);
@@ -200,8 +199,9 @@ pub(crate) fn remove_home_after_tasks(draft: &mut Draft<'_>) {
 
 /// Lets go of everything the agent holds: its run, its rest, its home effect. Outcomes that still come are stale.
 fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
-    if let Some(effect) = draft.agent.home_effect.take() {
+    if let Some(effect) = draft.agent.home.effect() {
         draft.close_effect(effect);
+        draft.agent.home = draft.agent.home.released();
     }
     rest::end_rest(draft);
     draft.agent.generation += 1;

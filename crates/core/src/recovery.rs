@@ -45,7 +45,7 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<Proven>) -> R
     for id in invariant::awaited_effects(&draft.agent, &[]) {
         draft.close_effect(id);
     }
-    draft.agent.home_effect = None;
+    draft.agent.home = draft.agent.home.released();
     task::follow_anew(draft);
     let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.identity.temporary;
     match draft.agent.lifecycle {

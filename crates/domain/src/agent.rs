@@ -2,9 +2,12 @@
 //!
 //! Status, posture and closure are not here: they are computed from these facts by `core::assess`.
 
+mod legacy;
+
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
-use crate::failure::FailureArtifact;
+use crate::effect::EffectId;
+use crate::failure::{FailureArtifact, FailureCause};
 use crate::id::AgentId;
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
@@ -168,17 +171,67 @@ pub struct Totals {
     pub last_turn: Option<TokenUsage>,
 }
 
-/// The last failure of a turn, kept for inspection after the turn has ended.
+/// The last failure of a turn or of the agent's home, kept for inspection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "legacy::StoredFailure")]
 pub struct LastFailure {
-    /// When.
+    /// When it happened.
     pub occurred_at: Timestamp,
-    /// What.
+    /// Why, for decisions.
+    pub cause: FailureCause,
+    /// The same for people and clients.
     pub failure_artifact: FailureArtifact,
+}
+
+/// Where an agent's home stands. An open effect on the home is named in the state that waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum HomeState {
+    /// Not made, or it cannot be relied on: the last try failed or was called off.
+    Unmade,
+    /// Being made.
+    Preparing {
+        /// The effect that makes it.
+        effect: EffectId,
+    },
+    /// It is there.
+    Ready,
+    /// Being removed.
+    Removing {
+        /// The effect that removes it.
+        effect: EffectId,
+    },
+    /// It could not be removed. The agent's rows stay, and the next delete or boot tries again.
+    NotRemoved,
+    /// It is gone; the agent's rows may go.
+    Removed,
+}
+
+impl HomeState {
+    /// The effect on the home that is open.
+    #[must_use]
+    pub const fn effect(self) -> Option<EffectId> {
+        match self {
+            Self::Preparing { effect } | Self::Removing { effect } => Some(effect),
+            Self::Unmade | Self::Ready | Self::NotRemoved | Self::Removed => None,
+        }
+    }
+
+    /// The state once nobody waits for the open effect any more. A home that was being removed may be there in part,
+    /// so it has to be removed again.
+    #[must_use]
+    pub const fn released(self) -> Self {
+        match self {
+            Self::Preparing { .. } => Self::Unmade,
+            Self::Removing { .. } => Self::Ready,
+            Self::Unmade | Self::Ready | Self::NotRemoved | Self::Removed => self,
+        }
+    }
 }
 
 /// The scheduling facts of one agent: one row, rewritten by each decision about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "legacy::StoredAgent")]
 pub struct AgentRecord {
     /// Who it is.
     pub identity: AgentIdentity,
@@ -190,53 +243,49 @@ pub struct AgentRecord {
     pub generation: u64,
     /// Its sequences.
     pub counters: Counters,
-    /// The effect that makes or removes its home, while one is open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub home_effect: Option<crate::effect::EffectId>,
+    /// Its home.
+    pub home: HomeState,
     /// Its one open turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub open_turn: Option<OpenTurn>,
     /// The rest it asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<RestRecord>,
     /// Where its home is.
     pub agent_home: String,
     /// Its one active workspace.
     pub workspace: WorkspaceEntry,
     /// The model it asks instead of the host's default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model_override: Option<ModelRef>,
     /// How hard that model should think, when somebody said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
     /// What it has used.
-    #[serde(default)]
     pub totals: Totals,
     /// Turns in a row that nothing but the agent itself caused.
-    #[serde(default)]
     pub self_caused_turns: u32,
     /// How many queued messages nothing but the agent itself caused.
-    #[serde(default)]
     pub self_caused_queued: u64,
     /// How many of its tasks are not over: counted from their rows, and only written with them.
-    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub active_tasks: u32,
     /// Its messages that are held, in the order they are told.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<MessageSeq>,
     /// The pause before the next such turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,
     /// How its last turn ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,
     /// Its last failure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
     /// What woke it last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_wake_reason: Option<String>,
     /// When it last had something to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
 }

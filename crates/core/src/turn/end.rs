@@ -16,6 +16,7 @@ use holon_domain::event::{
     BriefCreated, ClosureDecided, CurrentRunAborted, Event, MessageProcessingAborted, RuntimeError,
     TurnTerminal,
 };
+use holon_domain::failure::FailureCause;
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
 use holon_domain::model::ModelFailureKind;
@@ -54,6 +55,9 @@ fn record_failure(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &Failure) {
     }));
     draft.agent.last_failure = Some(LastFailure {
         occurred_at: draft.now,
+        cause: failure
+            .provider
+            .map_or(FailureCause::Runtime, FailureCause::Provider),
         failure_artifact: artifact.clone(),
     });
     draft.log(

@@ -83,7 +83,7 @@ pub(crate) fn standing(world: &World) -> String {
             turn.turn_index, turn.rounds
         ));
     }
-    if let Some(effect) = agent.home_effect {
+    if let Some(effect) = agent.home.effect() {
         parts.push(format!("home ({effect})"));
     }
     if let Some(rest) = &agent.rest {

@@ -50,8 +50,15 @@ fn read_all<T: DeserializeOwned + Serialize>(
     text: &str,
     name: impl Fn(&T) -> &'static str,
 ) -> BTreeSet<&'static str> {
+    read_rows(rows(text), name)
+}
+
+fn read_rows<T: DeserializeOwned + Serialize>(
+    rows: Vec<Value>,
+    name: impl Fn(&T) -> &'static str,
+) -> BTreeSet<&'static str> {
     let mut names = BTreeSet::new();
-    for row in rows(text) {
+    for row in rows {
         let read: T =
             serde_json::from_value(row.clone()).unwrap_or_else(|error| panic!("{error}: {row}"));
         let again = serde_json::to_value(&read).expect("is written");
@@ -187,19 +194,25 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
 #[test]
 fn every_form_of_agent_message_and_brief_that_was_stored_is_read() {
     use holon_domain::turn::Phase;
-    let phases = read_all(
-        include_str!("../golden/agents.json"),
-        |agent: &AgentRecord| {
-            agent
-                .open_turn
-                .as_ref()
-                .map_or("none", |turn| match turn.phase {
-                    Phase::CallingModel { .. } => "calling_model",
-                    Phase::BackingOff { .. } => "backing_off",
-                    Phase::RunningTool { .. } => "running_tool",
-                })
-        },
-    );
+    let mut agents = rows(include_str!("../golden/agents.json"));
+    for row in &mut agents {
+        // The effect on a home is part of the state of the home by now.
+        let read: AgentRecord = serde_json::from_value(row.clone()).expect("is read");
+        let effect = row.as_object_mut().expect("a row").remove("home_effect");
+        let effect = effect.as_ref().and_then(Value::as_u64);
+        let known = row.get("home").is_some();
+        assert!(known || read.home.effect() == effect, "{row}");
+    }
+    let phases = read_rows(agents, |agent: &AgentRecord| {
+        agent
+            .open_turn
+            .as_ref()
+            .map_or("none", |turn| match turn.phase {
+                Phase::CallingModel { .. } => "calling_model",
+                Phase::BackingOff { .. } => "backing_off",
+                Phase::RunningTool { .. } => "running_tool",
+            })
+    });
     assert_eq!(phases.len(), 4, "{phases:?}");
     read_all(
         include_str!("../golden/messages.json"),
