@@ -1,7 +1,7 @@
 //! Attempts: whether a failed provider request is tried again, when, and whether another model is asked instead.
 //! Policy only; one attempt is the `llm` crate's.
 
-use holon_domain::attempt::{PARK, WAIT_FOR_NETWORK};
+use holon_domain::attempt::AttemptDisposition;
 use holon_domain::limits;
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 
@@ -30,15 +30,15 @@ pub enum Disposition {
 }
 
 impl Disposition {
-    /// The stored spelling.
+    /// What is stored of it with the attempt.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub const fn stored(self) -> AttemptDisposition {
         match self {
-            Self::Retry { .. } => "retry",
-            Self::WaitForNetwork { .. } => WAIT_FOR_NETWORK,
-            Self::Park { .. } => PARK,
-            Self::Exhausted => "exhausted",
-            Self::FailFast => "fail_fast",
+            Self::Retry { .. } => AttemptDisposition::Retry,
+            Self::WaitForNetwork { .. } => AttemptDisposition::WaitForNetwork,
+            Self::Park { .. } => AttemptDisposition::Park,
+            Self::Exhausted => AttemptDisposition::Exhausted,
+            Self::FailFast => AttemptDisposition::FailFast,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::attempt::{self, AttemptState, Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundTiming, Stamp};
 use holon_domain::attempt::{
-    AttemptOutcome, AttemptRecord, AttemptTimeline, Tries, WAIT_FOR_NETWORK, tries_of,
+    AttemptDisposition, AttemptOutcome, AttemptRecord, AttemptTimeline, Spelled, Tries, tries_of,
 };
 use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectId};
@@ -208,8 +208,8 @@ fn attempt_record(
         started_at: Some(timing.started_at),
         completed_at: Some(timing.completed_at),
         duration_ms: Some(timing.provider_ms),
-        failure_kind: Some(failure.kind.as_str().to_owned()),
-        disposition: Some(verdict.as_str().to_owned()),
+        failure_kind: Some(Spelled::Known(failure.kind)),
+        disposition: Some(Spelled::Known(verdict.stored())),
         outcome,
         advanced_to_fallback: false,
         backoff_ms: None,
@@ -222,7 +222,7 @@ fn attempt_record(
 /// Adds to the account. Of many tries without a network in a row only the first and the last are kept.
 fn keep(attempts: &mut Vec<AttemptRecord>, record: AttemptRecord) {
     let offline = |attempt: &AttemptRecord| {
-        attempt.disposition.as_deref() == Some(WAIT_FOR_NETWORK)
+        attempt.is_disposed(AttemptDisposition::WaitForNetwork)
             && attempt.model_ref == record.model_ref
     };
     if offline(&record)

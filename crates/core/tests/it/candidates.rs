@@ -74,7 +74,8 @@ fn tries(timeline: &AttemptTimeline) -> Vec<String> {
         } else {
             ""
         };
-        let why = attempt.disposition.as_deref().unwrap_or("answered");
+        let why = attempt.disposition.as_ref();
+        let why = why.map_or("answered", |disposition| disposition.as_str());
         format!("{} {} {why}{onward}", attempt.model_ref, attempt.attempt)
     };
     timeline.attempts.iter().map(one).collect()
