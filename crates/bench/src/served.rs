@@ -136,7 +136,7 @@ pub(crate) async fn idle_agents(holon: &Path, count: usize, starts: usize) -> Fa
 fn fill(db: &Path, count: usize) -> Fallible<()> {
     let ports = world::ports(world::Model::Text);
     let facts = holon_core::HostFacts {
-        models: holon_domain::model::ModelChain::only(holon_domain::model::ModelRef::none()),
+        models: holon_domain::model::ModelChain::none(),
     };
     let kernel = holon_engine::kernel::Kernel::new(holon_engine::SharedFacts::new(facts));
     let mut db = Db::open(db)?;

@@ -180,7 +180,7 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
 fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
     let (reason, wakes_at) = match &turn.phase {
         Phase::CallingModel { .. } => (
-            format!("asks {} for round {}", turn.model, turn.rounds + 1),
+            format!("asks {} for round {}", turn.model_ref(), turn.rounds + 1),
             None,
         ),
         Phase::BackingOff { until, cause, .. } => (pause_reason(turn, *cause), Some(*until)),
@@ -198,7 +198,7 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
 }
 
 fn pause_reason(turn: &OpenTurn, cause: PauseCause) -> String {
-    let model = &turn.model;
+    let model = turn.model_ref();
     match cause {
         PauseCause::Retry => format!("waits to ask {model} again after a provider failure"),
         PauseCause::Network => {

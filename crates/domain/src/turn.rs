@@ -109,8 +109,9 @@ pub struct OpenTurn {
     pub authority: AuthorityClass,
     /// When it began.
     pub started_at: Timestamp,
-    /// The model the turn asks.
-    pub model: ModelRef,
+    /// The model the turn asks. Absent when none was chosen: then its rounds fail with the next step to take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRef>,
     /// The model it asked first, once it has had to turn to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_model: Option<ModelRef>,
@@ -163,8 +164,14 @@ pub struct OpenTurn {
 impl OpenTurn {
     /// The model it asked first.
     #[must_use]
-    pub fn requested(&self) -> &ModelRef {
-        self.requested_model.as_ref().unwrap_or(&self.model)
+    pub fn requested(&self) -> Option<&ModelRef> {
+        self.requested_model.as_ref().or(self.model.as_ref())
+    }
+
+    /// The model the turn asks, as events and records spell it.
+    #[must_use]
+    pub fn model_ref(&self) -> String {
+        ModelRef::spell(self.model.as_ref())
     }
 }
 

@@ -148,10 +148,9 @@ async fn check_model(
     }
     let facts = acts.shell().kernel.facts().now();
     let own = found.and_then(|agent| agent.model_override.as_ref());
-    let first = facts.models.first(own);
-    if first.is_none() {
+    let Some(first) = facts.models.first(own) else {
         return Err(Error::NoModel);
-    }
+    };
     let refused = match acts.check(first).await {
         Ok(()) => return Ok(()),
         Err(refused) => refused,

@@ -30,13 +30,13 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
 
 /// Which try of its model is in hand, from 1.
 pub(crate) fn current_try(turn: &OpenTurn) -> u32 {
-    tries_of(&turn.attempts, &turn.model.to_string()).saturating_add(1)
+    tries_of(&turn.attempts, &turn.model_ref()).saturating_add(1)
 }
 
 /// How the answered round came about. The account of its tries is closed.
 pub(super) fn close_tries(turn: &mut OpenTurn, timing: RoundTiming) -> Tries {
     Tries {
-        model_ref: turn.model.to_string(),
+        model_ref: turn.model_ref(),
         requested_model_ref: turn.requested_model.as_ref().map(ToString::to_string),
         started_at: timing.started_at,
         duration_ms: timing.provider_ms,
@@ -158,17 +158,25 @@ fn park(
     others.append(&mut turn.fallbacks);
     turn.fallbacks = others;
     turn.parks += 1;
-    if turn.model != model {
-        let before = std::mem::replace(&mut turn.model, model);
-        turn.requested_model.get_or_insert(before);
-    }
+    turn_to(&mut turn, Some(model));
     back_off(draft, turn, failure, (wait_ms, PauseCause::Quota));
+}
+
+/// Lets the turn ask another model from now on, and remembers the one it asked first.
+fn turn_to(turn: &mut OpenTurn, model: Option<ModelRef>) {
+    if turn.model == model {
+        return;
+    }
+    let before = std::mem::replace(&mut turn.model, model);
+    if turn.requested_model.is_none() {
+        turn.requested_model = before;
+    }
 }
 
 /// What a provider taught holds for every agent of the host.
 pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<LearnedLimits>) {
     if let Some(limits) = learned {
-        let model_ref = turn.model.to_string();
+        let model_ref = turn.model_ref();
         draft.event(Event::ModelLimitLearned(ModelLimitLearned {
             model_ref: model_ref.clone(),
             limits,
@@ -201,8 +209,12 @@ fn attempt_record(
         Disposition::FailFast => AttemptOutcome::FailFastAborted,
     };
     AttemptRecord {
-        provider: turn.model.provider().to_owned(),
-        model_ref: turn.model.to_string(),
+        provider: turn
+            .model
+            .as_ref()
+            .map_or("none", ModelRef::provider)
+            .to_owned(),
+        model_ref: turn.model_ref(),
         attempt: current_try(turn),
         max_attempts: MAX_ATTEMPTS,
         started_at: Some(timing.started_at),
@@ -251,7 +263,7 @@ fn back_off(
         backoff_ms,
         retry_at: until,
         cause,
-        model_ref: Some(turn.model.to_string()),
+        model_ref: Some(turn.model_ref()),
     }));
     let due = draft.set_due(
         until,
@@ -266,16 +278,16 @@ fn back_off(
 /// The next model is asked the same, and for the rest of the turn.
 fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure: &ModelFailure) {
     let next = turn.fallbacks.remove(index);
-    let failed = std::mem::replace(&mut turn.model, next);
+    let failed = turn.model_ref();
+    turn_to(&mut turn, Some(next));
     draft.event(Event::ProviderFallbackSelected(ProviderFallbackSelected {
         turn_index: turn.turn_index,
         round: turn.rounds + 1,
-        from_model_ref: failed.to_string(),
-        to_model_ref: turn.model.to_string(),
+        from_model_ref: failed,
+        to_model_ref: turn.model_ref(),
         failure_kind: failure.kind.as_str().to_owned(),
         error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
     }));
-    turn.requested_model.get_or_insert(failed);
     // An effort was chosen for the model it was chosen with.
     turn.reasoning_effort = None;
     ask(draft, turn);
@@ -294,11 +306,7 @@ pub(crate) fn redirect(draft: &mut Draft<'_>) {
         return;
     };
     let own = draft.agent.model_override.as_ref();
-    let model = draft.host.models.first(own).clone();
-    if model != turn.model {
-        let before = std::mem::replace(&mut turn.model, model);
-        turn.requested_model.get_or_insert(before);
-    }
+    turn_to(&mut turn, draft.host.models.first(own).cloned());
     turn.fallbacks = draft.host.models.after_first(own);
     turn.fallbacks.truncate(limits::FALLBACKS);
     turn.reasoning_effort = draft.agent.reasoning_effort;
@@ -333,7 +341,7 @@ fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
 
 fn give_up(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) {
     let attempts = std::mem::take(&mut turn.attempts);
-    let timeline = AttemptTimeline::of(&turn.requested().to_string(), attempts);
+    let timeline = AttemptTimeline::of(&ModelRef::spell(turn.requested()), attempts);
     let reason = match failure.kind {
         ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
         ModelFailureKind::Timeout

@@ -6,6 +6,7 @@ use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
+use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::turn::{OpenTurn, Owed, Phase, ResumeMark};
 use holon_domain::{RunId, limits};
@@ -22,7 +23,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let turn_index = draft.agent.counters.turns;
     let run_id = RunId::mint(draft.entropy);
     let own = draft.agent.model_override.as_ref();
-    let model = draft.host.models.first(own).clone();
+    let model = draft.host.models.first(own).cloned();
     let mut fallbacks = draft.host.models.after_first(own);
     fallbacks.truncate(limits::FALLBACKS);
     // A temporary agent lives for one caller, who waits for all of it.
@@ -46,7 +47,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         message_kind: envelope.kind,
         run_id: run_id.clone(),
         turn_index,
-        requested_model: model.to_string(),
+        requested_model: ModelRef::spell(model.as_ref()),
     }));
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
     let effect = draft.open_effect(Effect::CallModel {

@@ -19,7 +19,7 @@ use holon_domain::event::{
 };
 use holon_domain::intent::Intent;
 use holon_domain::log::{InterjectionBoundary, LogEntry};
-use holon_domain::model::{ModelRef, ModelReply, ReplyBlock, StopReason};
+use holon_domain::model::{ModelReply, ReplyBlock, StopReason};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Owed};
@@ -50,8 +50,8 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
     } = answer;
     let tries = close_tries(&mut turn, timing);
     account(draft, &mut turn, reply.usage);
-    let model = turn.model.clone();
-    let (blocks, calls) = mint_calls(draft, &model, &reply, intents);
+    let lineage = turn.model_ref();
+    let (blocks, calls) = mint_calls(draft, &lineage, &reply, intents);
     emit_round(draft, &turn, &blocks, &reply, &tries, (&frame, timing));
     let words = text::preview(text_of(&blocks).trim(), limits::EVENT_PREVIEW_BYTES);
     let entry = draft.log(
@@ -249,13 +249,12 @@ fn account(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
 
 fn mint_calls(
     draft: &mut Draft<'_>,
-    model: &ModelRef,
+    lineage: &str,
     reply: &ModelReply,
     intents: Vec<Result<Intent, ToolError>>,
 ) -> (Vec<Block>, PlannedCalls) {
-    let lineage = model.to_string();
     let sealed = |data: &String| Opaque {
-        lineage: lineage.clone(),
+        lineage: lineage.to_owned(),
         data: data.clone(),
     };
     let blocks: Vec<Block> = reply
