@@ -175,6 +175,7 @@ fn idle_agent(n: usize) -> holon_core::input::NewAgent {
         workspace: holon_domain::workspace::WorkspaceEntry::agent_home(&agent_home),
         agent_home,
         model: None,
+        run: None,
         identity: AgentIdentity {
             agent_id,
             kind: AgentKind::Named,
@@ -182,7 +183,6 @@ fn idle_agent(n: usize) -> holon_core::input::NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
-            temporary: false,
         },
     }
 }

@@ -1,7 +1,7 @@
 //! What can happen to an agent, and what a decision may know: the closed set of inputs and the bounded view.
 
 use crate::ingress::Ingress;
-use holon_domain::agent::{AgentIdentity, AgentRecord};
+use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::block::ToolCall;
 use holon_domain::effect::EffectId;
 use holon_domain::intent::{HostAction, Intent};
@@ -254,4 +254,6 @@ pub struct NewAgent {
     pub workspace: WorkspaceEntry,
     /// Which model it asks.
     pub model: Option<ModelRef>,
+    /// The terms of the run it is made for, if it is made for one.
+    pub run: Option<RunTerms>,
 }

@@ -39,6 +39,7 @@ pub fn create(
         agent_home,
         workspace,
         model,
+        run,
     } = new;
     let created = AgentCreated {
         kind: identity.kind,
@@ -56,6 +57,7 @@ pub fn create(
         rest: None,
         agent_home,
         workspace,
+        run,
         model_override: model,
         reasoning_effort: None,
         totals: Default::default(),

@@ -47,7 +47,7 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<Proven>) -> R
     }
     draft.agent.home = draft.agent.home.released();
     task::follow_anew(draft);
-    let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.identity.temporary;
+    let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.goes_with_process();
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
             lifecycle::remove_home_after_tasks(draft);

@@ -22,7 +22,7 @@ pub fn summarise(
 ) -> AgentSummary {
     let standing = assess(Standing::new(agent, queue));
     AgentSummary {
-        identity: agent.identity.clone(),
+        identity: agent.identity_view(),
         agent: state_view(agent, queue, &standing),
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),
@@ -47,7 +47,7 @@ pub fn summarise(
 pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> AgentListEntry {
     let standing = assess(Standing::new(agent, queue));
     AgentListEntry {
-        identity: agent.identity.clone(),
+        identity: agent.identity_view(),
         status: standing.status,
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),

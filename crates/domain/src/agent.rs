@@ -3,6 +3,9 @@
 //! Status, posture and closure are not here: they are computed from these facts by `core::assess`.
 
 mod legacy;
+mod run_terms;
+
+pub use run_terms::{RunEnd, RunTerms};
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
@@ -76,9 +79,24 @@ pub struct AgentIdentity {
     /// Who caused it to be, for audit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage_parent_agent_id: Option<AgentId>,
-    /// Whether it goes away with its one request.
+}
+
+/// An identity as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityView {
+    /// The identity itself; its fields stand beside `temporary`.
+    #[serde(flatten)]
+    pub identity: AgentIdentity,
+    /// Whether the agent is removed once its one run is over.
     #[serde(default)]
     pub temporary: bool,
+}
+
+impl std::ops::Deref for IdentityView {
+    type Target = AgentIdentity;
+    fn deref(&self) -> &AgentIdentity {
+        &self.identity
+    }
 }
 
 /// Status as shown; computed, never stored.
@@ -255,6 +273,9 @@ pub struct AgentRecord {
     pub agent_home: String,
     /// Its one active workspace.
     pub workspace: WorkspaceEntry,
+    /// The terms of its one run, when it was made for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunTerms>,
     /// The model it asks instead of the host's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_override: Option<ModelRef>,

@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use holon_api::{ErrorBody, ModelsResponse, ReloadResponse};
 use holon_domain::AgentId;
-use holon_domain::agent::AgentIdentity;
+use holon_domain::agent::IdentityView;
 use holon_domain::brief::BriefRecord;
 use holon_domain::feed::{EventPage, EventQuery, FeedNotice};
 use holon_domain::model::ModelChoice;
@@ -46,7 +46,7 @@ pub trait Look: Send + Sync + 'static {
 #[async_trait]
 pub trait Act: Send + Sync + 'static {
     /// See [`Acts::create_agent`].
-    async fn create_agent(&self, request: CreateAgent) -> Result<AgentIdentity, Error>;
+    async fn create_agent(&self, request: CreateAgent) -> Result<IdentityView, Error>;
     /// See [`Acts::admit`].
     async fn admit(&self, agent_id: &AgentId, ingress: Ingress) -> Result<Admitted, Error>;
     /// See [`Acts::start_agent`].
@@ -135,7 +135,7 @@ impl Look for Reads {
 
 #[async_trait]
 impl Act for Acts {
-    async fn create_agent(&self, request: CreateAgent) -> Result<AgentIdentity, Error> {
+    async fn create_agent(&self, request: CreateAgent) -> Result<IdentityView, Error> {
         self.create_agent(request).await
     }
 

@@ -167,5 +167,5 @@ pub(crate) fn needs_attention(record: &AgentRecord, pending: u64) -> bool {
         Lifecycle::Booting | Lifecycle::Deleting => true,
         Lifecycle::Runnable | Lifecycle::Stopped => false,
     };
-    in_passing || pending > 0 || record.open_turn.is_some() || record.identity.temporary
+    in_passing || pending > 0 || record.open_turn.is_some() || record.goes_with_process()
 }

@@ -112,9 +112,9 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     end::end(draft, &turn, Ending::finished(round));
 }
 
-/// The rounds of the request that set the bound. All a temporary agent does is one request, over however many turns.
+/// The rounds of the request that set the bound, over however many turns it took.
 fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
-    if draft.agent.identity.temporary {
+    if draft.agent.is_one_run() {
         draft.agent.totals.model_rounds
     } else {
         u64::from(turn.rounds)

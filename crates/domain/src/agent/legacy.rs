@@ -1,8 +1,8 @@
 //! Rows of earlier builds: how the facts they hold are read as today's.
 
 use super::{
-    AgentIdentity, AgentRecord, Counters, HomeState, LastFailure, Lifecycle, RestRecord, RestWake,
-    Totals,
+    AgentRecord, Counters, HomeState, IdentityView, LastFailure, Lifecycle, RestRecord, RestWake,
+    RunTerms, Totals,
 };
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
@@ -40,7 +40,7 @@ impl From<StoredFailure> for LastFailure {
 /// An agent's row as stored; before the state of a home was, an effect and the last failure told it.
 #[derive(Deserialize)]
 pub(super) struct StoredAgent {
-    identity: AgentIdentity,
+    identity: IdentityView,
     created_at: Timestamp,
     lifecycle: Lifecycle,
     generation: u64,
@@ -55,6 +55,8 @@ pub(super) struct StoredAgent {
     rest: Option<RestRecord>,
     agent_home: String,
     workspace: WorkspaceEntry,
+    #[serde(default)]
+    run: Option<RunTerms>,
     #[serde(default)]
     model_override: Option<ModelRef>,
     #[serde(default)]
@@ -84,9 +86,11 @@ pub(super) struct StoredAgent {
 impl From<StoredAgent> for AgentRecord {
     fn from(row: StoredAgent) -> Self {
         let home = row.home.unwrap_or_else(|| home_of_old(&row));
+        let temporary = row.identity.temporary.then(|| RunTerms::temporary(None));
         Self {
             home,
-            identity: row.identity,
+            run: row.run.or(temporary),
+            identity: row.identity.identity,
             created_at: row.created_at,
             lifecycle: row.lifecycle,
             generation: row.generation,

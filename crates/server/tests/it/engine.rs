@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use holon_api::{ErrorBody, ModelsResponse, ReloadResponse};
-use holon_domain::agent::AgentIdentity;
+use holon_domain::agent::IdentityView;
 use holon_domain::brief::BriefRecord;
 use holon_domain::event::{Event, MaxOutputTokensRecovery};
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord, FeedNotice};
@@ -167,7 +167,7 @@ impl Scripted {
     }
 }
 
-fn identity(name: &AgentId) -> AgentIdentity {
+fn identity(name: &AgentId) -> IdentityView {
     serde_json::from_value(json!({
         "agent_id": name, "kind": "named", "visibility": "public", "ownership": "self_owned",
         "profile_preset": "public_named",
@@ -221,7 +221,7 @@ impl Look for Scripted {
 
 #[async_trait]
 impl Act for Scripted {
-    async fn create_agent(&self, request: CreateAgent) -> Result<AgentIdentity, Error> {
+    async fn create_agent(&self, request: CreateAgent) -> Result<IdentityView, Error> {
         self.ask(format!("create {request:?}"))?;
         Ok(identity(&request.agent_id))
     }

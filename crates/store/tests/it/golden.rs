@@ -202,6 +202,13 @@ fn every_form_of_agent_message_and_brief_that_was_stored_is_read() {
         let effect = effect.as_ref().and_then(Value::as_u64);
         let known = row.get("home").is_some();
         assert!(known || read.home.effect() == effect, "{row}");
+        // That it lives for one request is part of the terms of its run.
+        let temporary = row["identity"]
+            .as_object_mut()
+            .expect("one")
+            .remove("temporary");
+        let temporary = temporary.and_then(|told| told.as_bool());
+        assert!(row.get("run").is_some() || read.is_temporary() == temporary.unwrap_or(false));
     }
     let phases = read_rows(agents, |agent: &AgentRecord| {
         agent
