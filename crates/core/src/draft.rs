@@ -4,7 +4,7 @@
 
 use crate::assess::{Next, Standing, assess, is_self_caused};
 use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
-use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle};
 use holon_domain::block::ToolCall;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
@@ -242,6 +242,16 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn clear_due(&mut self, id: DueId) {
         self.facts.push(Fact::DueCleared { id });
+    }
+
+    /// Changes the agent's settings, and has them written if that made a difference.
+    pub(crate) fn change_settings(&mut self, change: impl FnOnce(&mut AgentSettings)) {
+        let before = self.agent.settings.clone();
+        change(&mut self.agent.settings);
+        if self.agent.settings != before {
+            let settings = Box::new(self.agent.settings.clone());
+            self.facts.push(Fact::SettingsWritten(settings));
+        }
     }
 
     /// Writes a task's row, and into the view of them.

@@ -14,7 +14,7 @@ use crate::home;
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{rest, task, turn};
-use holon_domain::agent::{AgentRecord, Counters, HomeState, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, WorkspaceUsed,
@@ -46,20 +46,23 @@ pub fn create(
         profile_preset: identity.profile_preset,
         workspace_id: workspace.workspace_id.clone(),
     };
-    let agent = AgentRecord {
+    let settings = AgentSettings {
         identity,
         created_at: now,
+        agent_home,
+        workspace,
+        run,
+        model_override: model,
+        reasoning_effort: None,
+    };
+    let agent = AgentRecord {
+        settings,
         lifecycle: Lifecycle::Booting,
         generation: 1,
         counters: Counters::default(),
         home: HomeState::Unmade,
         open_turn: None,
         rest: None,
-        agent_home,
-        workspace,
-        run,
-        model_override: model,
-        reasoning_effort: None,
         totals: Default::default(),
         self_caused_turns: 0,
         self_caused_queued: 0,
@@ -100,7 +103,7 @@ pub(crate) fn configure(
             execution_root: workspace.execution_root.clone(),
             cwd: workspace.cwd.clone(),
         }));
-        draft.agent.workspace = workspace;
+        draft.change_settings(|settings| settings.workspace = workspace);
     }
     if let Some(choice) = model {
         choose_model(draft, choice);
@@ -123,12 +126,18 @@ fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
                     reasoning_effort,
                 }));
             }
-            draft.agent.model_override = Some(model);
-            draft.agent.reasoning_effort = reasoning_effort;
+            draft.change_settings(|settings| {
+                settings.model_override = Some(model);
+                settings.reasoning_effort = reasoning_effort;
+            });
         }
         ModelChoice::Inherit => {
-            draft.agent.reasoning_effort = None;
-            if let Some(model) = draft.agent.model_override.take() {
+            let before = draft.agent.model_override.clone();
+            draft.change_settings(|settings| {
+                settings.model_override = None;
+                settings.reasoning_effort = None;
+            });
+            if let Some(model) = before {
                 draft.event(Event::AgentModelOverrideCleared(
                     AgentModelOverrideCleared {
                         override_model: model.to_string(),

@@ -2,23 +2,25 @@
 //!
 //! Status, posture and closure are not here: they are computed from these facts by `core::assess`.
 
+mod home;
 mod legacy;
 mod run_terms;
+mod settings;
+mod stored;
 
+pub use home::HomeState;
 pub use run_terms::{RunEnd, RunTerms};
+pub use settings::AgentSettings;
+pub use stored::AgentRow;
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
-use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
 use crate::id::AgentId;
-use crate::model::ModelRef;
-use crate::provider::ReasoningEffort;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::turn::{OpenTurn, TerminalRecord};
-use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
 /// What kind of agent.
@@ -201,66 +203,23 @@ pub struct LastFailure {
     pub failure_artifact: FailureArtifact,
 }
 
-/// Where an agent's home stands. An open effect on the home is named in the state that waits for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum HomeState {
-    /// Not made, or it cannot be relied on: the last try failed or was called off.
-    Unmade,
-    /// Being made.
-    Preparing {
-        /// The effect that makes it.
-        effect: EffectId,
-    },
-    /// It is there.
-    Ready,
-    /// Being removed.
-    Removing {
-        /// The effect that removes it.
-        effect: EffectId,
-    },
-    /// It could not be removed. The agent's rows stay, and the next delete or boot tries again.
-    NotRemoved,
-    /// It is gone; the agent's rows may go.
-    Removed,
-}
-
-impl HomeState {
-    /// The effect on the home that is open.
-    #[must_use]
-    pub const fn effect(self) -> Option<EffectId> {
-        match self {
-            Self::Preparing { effect } | Self::Removing { effect } => Some(effect),
-            Self::Unmade | Self::Ready | Self::NotRemoved | Self::Removed => None,
-        }
-    }
-
-    /// The state once nobody waits for the open effect any more. A home that was being removed may be there in part,
-    /// so it has to be removed again.
-    #[must_use]
-    pub const fn released(self) -> Self {
-        match self {
-            Self::Preparing { .. } => Self::Unmade,
-            Self::Removing { .. } => Self::Ready,
-            Self::Unmade | Self::Ready | Self::NotRemoved | Self::Removed => self,
-        }
-    }
-}
-
-/// The scheduling facts of one agent: one row, rewritten by each decision about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "legacy::StoredAgent")]
+/// One agent: its settings, the ends of its sequences, and its scheduling state.
+///
+/// Only the scheduling state is serialised with it; it is small and rewritten by each decision. Settings have a column
+/// of their own that is written when they change, counters a column each; [`AgentRecord::from_row`] puts the three
+/// together. Settings are read through the record (`agent.identity`) and changed by name (`agent.settings.workspace`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentRecord {
-    /// Who it is.
-    pub identity: AgentIdentity,
-    /// When it was made.
-    pub created_at: Timestamp,
+    /// What rarely changes.
+    #[serde(skip)]
+    pub settings: AgentSettings,
+    /// The last number given out in each of its sequences.
+    #[serde(skip)]
+    pub counters: Counters,
     /// Whether it may run.
     pub lifecycle: Lifecycle,
     /// Fencing generation: raised by recovery, stop and abort.
     pub generation: u64,
-    /// Its sequences.
-    pub counters: Counters,
     /// Its home.
     pub home: HomeState,
     /// Its one open turn.
@@ -269,19 +228,6 @@ pub struct AgentRecord {
     /// The rest it asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<RestRecord>,
-    /// Where its home is.
-    pub agent_home: String,
-    /// Its one active workspace.
-    pub workspace: WorkspaceEntry,
-    /// The terms of its one run, when it was made for one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<RunTerms>,
-    /// The model it asks instead of the host's default.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model_override: Option<ModelRef>,
-    /// How hard that model should think, when somebody said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reasoning_effort: Option<ReasoningEffort>,
     /// What it has used.
     pub totals: Totals,
     /// Turns in a row that nothing but the agent itself caused.
@@ -309,4 +255,11 @@ pub struct AgentRecord {
     /// When it last had something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+}
+
+impl std::ops::Deref for AgentRecord {
+    type Target = AgentSettings;
+    fn deref(&self) -> &AgentSettings {
+        &self.settings
+    }
 }

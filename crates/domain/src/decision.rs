@@ -1,6 +1,6 @@
 //! A decision: the facts one input leads to. `core` makes it, `store` writes it, nothing else changes an agent.
 
-use crate::agent::AgentRecord;
+use crate::agent::{AgentRecord, AgentSettings};
 use crate::brief::BriefRow;
 use crate::effect::{Effect, EffectId};
 use crate::event::Event;
@@ -95,6 +95,8 @@ pub enum Fact {
         /// Which.
         id: DueId,
     },
+    /// The agent's settings change; without it they stay as they are stored.
+    SettingsWritten(Box<AgentSettings>),
     /// A task begins or changes. One that is over never changes.
     TaskWritten(Box<TaskRecord>),
     /// A provider's error taught something about a model. One row for the host; what was learned later counts.

@@ -153,7 +153,7 @@ fn run_to_rest(
         last = next.decision;
     }
     if last.more {
-        work.unfinished = Some(last.agent.identity.agent_id);
+        work.unfinished = Some(last.agent.settings.identity.agent_id);
     }
     Ok(())
 }
@@ -292,6 +292,7 @@ impl Work {
                 | Fact::BriefWritten { .. }
                 | Fact::EventRecorded { .. }
                 | Fact::DueCleared { .. }
+                | Fact::SettingsWritten(_)
                 | Fact::TaskWritten(_)
                 | Fact::LimitLearned { .. }
                 | Fact::BlobKept { .. } => {}

@@ -13,6 +13,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (agents::ID_OF, None),
     (agents::TALLY, None),
     (agents::UPDATE, None),
+    (agents::UPDATE_SETTINGS, None),
     (agents::UPDATE_INDEXED, None),
     (queue::HEAD, Some("messages_queue")),
     (queue::ONE, None),

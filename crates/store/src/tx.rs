@@ -147,6 +147,7 @@ impl<'a> Tx<'a> {
             Fact::EffectClosed { id } => effects::close(conn, no, *id),
             Fact::DueSet { id, at, due } => effects::set_due(conn, no, *id, *at, due),
             Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
+            Fact::SettingsWritten(settings) => agents::write_settings(conn, no, settings),
             Fact::TaskWritten(task) => tasks::write(conn, no, task),
             Fact::LimitLearned { model_ref, limits } => {
                 model_limits::learn(conn, model_ref, *limits)
@@ -298,6 +299,7 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::EffectClosed { .. }
             | Fact::DueSet { .. }
             | Fact::DueCleared { .. }
+            | Fact::SettingsWritten(_)
             | Fact::TaskWritten(_)
             | Fact::LimitLearned { .. }
             | Fact::BlobKept { .. } => continue,

@@ -135,7 +135,9 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::MessageSettled { seq, brief } => format!("message {seq} settled by brief {brief}"),
         Fact::LogAppended { entry, .. } => format!("log {}", entry_text(entry)),
         Fact::BriefWritten { seq, row } => format!("brief {seq} {}", spelled(row.kind)),
-        Fact::EventRecorded { .. } | Fact::BlobKept { .. } => return None,
+        Fact::EventRecorded { .. } | Fact::SettingsWritten(_) | Fact::BlobKept { .. } => {
+            return None;
+        }
         Fact::EffectOpened { id, effect, .. } => {
             format!("+effect {id} {}", effect_text(effect, world))
         }

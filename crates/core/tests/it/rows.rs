@@ -29,6 +29,10 @@ impl World {
             agent.generation >= self.agent.generation,
             "generations only rise"
         );
+        assert_eq!(
+            agent.settings, self.agent.settings,
+            "settings change only by a fact"
+        );
         self.agent = agent;
     }
 
@@ -90,6 +94,7 @@ impl World {
                 let known = self.learned.entry(model_ref.clone()).or_default();
                 *known = known.and_then(*limits);
             }
+            Fact::SettingsWritten(settings) => self.agent.settings = (**settings).clone(),
             Fact::BlobKept { .. } => {}
         }
     }

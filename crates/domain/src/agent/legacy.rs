@@ -1,16 +1,14 @@
-//! Rows of earlier builds: how the facts they hold are read as today's.
+//! Rows of earlier builds: everything of an agent in one JSON text. Read here and nowhere else, and never written.
 
+use super::stored::HotState;
 use super::{
-    AgentRecord, Counters, HomeState, IdentityView, LastFailure, Lifecycle, RestRecord, RestWake,
-    RunTerms, Totals,
+    AgentRecord, AgentSettings, Counters, HomeState, IdentityView, LastFailure, Lifecycle, RunTerms,
 };
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
-use crate::queue::MessageSeq;
 use crate::time::Timestamp;
-use crate::turn::{OpenTurn, TerminalRecord};
 use crate::workspace::WorkspaceEntry;
 use serde::Deserialize;
 
@@ -37,87 +35,53 @@ impl From<StoredFailure> for LastFailure {
     }
 }
 
-/// An agent's row as stored; before the state of a home was, an effect and the last failure told it.
+/// The whole row of an earlier build.
 #[derive(Deserialize)]
-pub(super) struct StoredAgent {
+pub(super) struct OldRow {
     identity: IdentityView,
     created_at: Timestamp,
-    lifecycle: Lifecycle,
-    generation: u64,
     counters: Counters,
-    #[serde(default)]
-    home: Option<HomeState>,
-    #[serde(default)]
-    home_effect: Option<EffectId>,
-    #[serde(default)]
-    open_turn: Option<OpenTurn>,
-    #[serde(default)]
-    rest: Option<RestRecord>,
     agent_home: String,
     workspace: WorkspaceEntry,
-    #[serde(default)]
-    run: Option<RunTerms>,
     #[serde(default)]
     model_override: Option<ModelRef>,
     #[serde(default)]
     reasoning_effort: Option<ReasoningEffort>,
     #[serde(default)]
-    totals: Totals,
-    #[serde(default)]
-    self_caused_turns: u32,
-    #[serde(default)]
-    self_caused_queued: u64,
-    #[serde(default)]
-    active_tasks: u32,
-    #[serde(default)]
-    held: Vec<MessageSeq>,
-    #[serde(default)]
-    pace: Option<RestWake>,
-    #[serde(default)]
-    last_turn: Option<TerminalRecord>,
-    #[serde(default)]
-    last_failure: Option<LastFailure>,
-    #[serde(default)]
-    last_wake_reason: Option<String>,
-    #[serde(default)]
-    last_brief_at: Option<Timestamp>,
+    home_effect: Option<EffectId>,
+    #[serde(flatten)]
+    state: HotState,
 }
 
-impl From<StoredAgent> for AgentRecord {
-    fn from(row: StoredAgent) -> Self {
-        let home = row.home.unwrap_or_else(|| home_of_old(&row));
-        let temporary = row.identity.temporary.then(|| RunTerms::temporary(None));
-        Self {
-            home,
-            run: row.run.or(temporary),
-            identity: row.identity.identity,
-            created_at: row.created_at,
-            lifecycle: row.lifecycle,
-            generation: row.generation,
-            counters: row.counters,
-            open_turn: row.open_turn,
-            rest: row.rest,
-            agent_home: row.agent_home,
-            workspace: row.workspace,
-            model_override: row.model_override,
-            reasoning_effort: row.reasoning_effort,
-            totals: row.totals,
-            self_caused_turns: row.self_caused_turns,
-            self_caused_queued: row.self_caused_queued,
-            active_tasks: row.active_tasks,
-            held: row.held,
-            pace: row.pace,
-            last_turn: row.last_turn,
-            last_failure: row.last_failure,
-            last_wake_reason: row.last_wake_reason,
-            last_brief_at: row.last_brief_at,
+impl OldRow {
+    /// The record the row means today: settings apart, the state of the home said, the flag `temporary` as terms.
+    pub(super) fn into_record(self) -> AgentRecord {
+        let home = home_of(&self);
+        let temporary = self.identity.temporary;
+        let settings = AgentSettings {
+            identity: self.identity.identity,
+            created_at: self.created_at,
+            agent_home: self.agent_home,
+            workspace: self.workspace,
+            run: temporary.then(|| RunTerms::temporary(None)),
+            model_override: self.model_override,
+            reasoning_effort: self.reasoning_effort,
+        };
+        let mut state = HotState { home, ..self.state };
+        if let Some(turn) = &mut state.open_turn {
+            // A reference that was none stood for a missing choice.
+            turn.model
+                .take_if(|model| model.provider() == "none" && model.model() == "none");
         }
+        AgentRecord::of(settings, self.counters, state)
     }
 }
 
-fn home_of_old(row: &StoredAgent) -> HomeState {
-    let cause = row.last_failure.as_ref().map(|failure| failure.cause);
-    match (row.lifecycle, row.home_effect, cause) {
+/// Where a home stands whose state was told by an open effect and the last failure.
+fn home_of(row: &OldRow) -> HomeState {
+    let (lifecycle, last) = (row.state.lifecycle, row.state.last_failure.as_ref());
+    let cause = last.map(|failure| failure.cause);
+    match (lifecycle, row.home_effect, cause) {
         (Lifecycle::Deleting, Some(effect), _) => HomeState::Removing { effect },
         (Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped, Some(effect), _) => {
             HomeState::Preparing { effect }

@@ -49,7 +49,7 @@ impl AgentRecord {
     /// Whether everything the agent does belongs to one run, whose caller waits for its end.
     #[must_use]
     pub const fn is_one_run(&self) -> bool {
-        self.run.is_some()
+        self.settings.run.is_some()
     }
 
     /// Whether the agent is removed once its run is over.

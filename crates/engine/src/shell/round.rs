@@ -142,7 +142,7 @@ fn load(
         return Ok(None);
     };
     // A turn ends where it began, also when the agent is told to work elsewhere meanwhile.
-    agent.workspace = turn.workspace.clone();
+    agent.settings.workspace = turn.workspace.clone();
     let entries: Vec<LogEntry> = reader
         .turn_entries(no, turn.first_entry)?
         .into_iter()

@@ -312,7 +312,7 @@ fn boot_looks_at_agents_with_work_or_in_passing_and_at_no_others() {
         scribe.record.lifecycle = Lifecycle::Deleting
     });
     add(&mut db, "tmp_run_1", &|scribe| {
-        scribe.record.run = Some(RunTerms::temporary(None))
+        scribe.record.settings.run = Some(RunTerms::temporary(None))
     });
     add(&mut db, "acting", &|scribe| {
         scribe.open_effect();
