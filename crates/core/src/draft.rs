@@ -5,6 +5,7 @@
 use crate::assess::{Next, Standing, assess, is_self_caused};
 use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
 use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle};
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::ToolCall;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
@@ -23,6 +24,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) round: Option<RoundInHand>,
     pub(crate) in_hand: Option<(ToolCall, HostAction)>,
     pub(crate) tasks: Vec<TaskRecord>,
+    pub(crate) attempts: Vec<AttemptRecord>,
     pub(crate) host: &'a HostFacts,
     pub(crate) now: Timestamp,
     pub(crate) entropy: &'a mut dyn Entropy,
@@ -44,6 +46,7 @@ impl<'a> Draft<'a> {
             round,
             in_hand,
             tasks,
+            attempts,
         } = view;
         Self {
             agent,
@@ -51,6 +54,7 @@ impl<'a> Draft<'a> {
             round,
             in_hand,
             tasks,
+            attempts,
             host,
             now,
             entropy,
@@ -242,6 +246,22 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn clear_due(&mut self, id: DueId) {
         self.facts.push(Fact::DueCleared { id });
+    }
+
+    /// Keeps a failed attempt at its position in the round, from 1. One that is there already is replaced.
+    pub(crate) fn keep_attempt(&mut self, n: usize, record: AttemptRecord) {
+        self.attempts.truncate(n - 1);
+        self.attempts.push(record.clone());
+        self.facts.push(Fact::AttemptKept {
+            n: u32::try_from(n).unwrap_or(u32::MAX),
+            record: Box::new(record),
+        });
+    }
+
+    /// Lets go of the failed attempts of a round that is over.
+    pub(crate) fn clear_attempts(&mut self) {
+        self.attempts.clear();
+        self.facts.push(Fact::AttemptsCleared);
     }
 
     /// Changes the agent's settings, and has them written if that made a difference.

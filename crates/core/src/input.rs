@@ -2,6 +2,7 @@
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::EffectId;
 use holon_domain::intent::{HostAction, Intent};
@@ -39,6 +40,8 @@ pub struct AgentView {
     pub in_hand: Option<(ToolCall, HostAction)>,
     /// Its tasks that are not over, those that calls of the round name, and those whose ends are still to be told.
     pub tasks: Vec<TaskRecord>,
+    /// The failed attempts of the round in hand, in order.
+    pub attempts: Vec<AttemptRecord>,
 }
 
 /// The round whose calls are being run.

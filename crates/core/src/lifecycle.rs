@@ -80,6 +80,7 @@ pub fn create(
         round: None,
         in_hand: None,
         tasks: Vec::new(),
+        attempts: Vec::new(),
     };
     let mut draft = Draft::new(view, host, now, entropy);
     draft.event(Event::AgentCreated(created));

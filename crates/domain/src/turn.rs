@@ -3,7 +3,7 @@
 //! An open turn holds the id of the one effect or due entry it waits for, never a flag of its own;
 //! what was said stands in the log.
 
-use crate::attempt::{AttemptRecord, TokenUsage};
+use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::effect::EffectId;
 use crate::id::{MessageId, RunId};
@@ -143,9 +143,12 @@ pub struct OpenTurn {
     pub followups: u32,
     /// What it cost so far.
     pub usage: TokenUsage,
-    /// Tries of the round in hand.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attempts: Vec<AttemptRecord>,
+    /// How many failed attempts of the round in hand are on record, each a row of its own.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub failed_attempts: u32,
+    /// How many of its tries the current model has used up in the round in hand.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub tries: u32,
     /// How long the round in hand has waited for a network, as planned and not by the clock: a machine that sleeps
     /// loses no patience.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]

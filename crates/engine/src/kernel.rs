@@ -8,6 +8,7 @@ use crate::facts::SharedFacts;
 use holon_core::input::NewAgent;
 use holon_core::{AgentView, HostFacts, Input, Rejection, Reply, RoundInHand, lifecycle, step};
 use holon_domain::agent::AgentRecord;
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
@@ -215,13 +216,27 @@ fn view(tx: &mut Tx<'_>, no: AgentNo, agent: AgentRecord) -> Result<AgentView, h
         0 => Vec::new(),
         _ => tx.active_tasks(no)?,
     };
+    let attempts = failed_attempts(tx, no, &agent)?;
     Ok(AgentView {
         agent,
         queue,
         round,
         in_hand,
         tasks,
+        attempts,
     })
+}
+
+/// The failed attempts of the round in hand, when its turn says that there are some.
+fn failed_attempts(
+    tx: &mut Tx<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+) -> Result<Vec<AttemptRecord>, holon_store::Error> {
+    match &agent.open_turn {
+        Some(turn) if turn.failed_attempts > 0 => tx.attempts(no),
+        Some(_) | None => Ok(Vec::new()),
+    }
 }
 
 fn call_of(effect: Option<Effect>) -> Option<(ToolCall, HostAction)> {
@@ -292,6 +307,8 @@ impl Work {
                 | Fact::BriefWritten { .. }
                 | Fact::EventRecorded { .. }
                 | Fact::DueCleared { .. }
+                | Fact::AttemptKept { .. }
+                | Fact::AttemptsCleared
                 | Fact::SettingsWritten(_)
                 | Fact::TaskWritten(_)
                 | Fact::LimitLearned { .. }

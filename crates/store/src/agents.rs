@@ -3,10 +3,12 @@
 //! Invariant: `pending`, `interjections`, the event bounds and `attention` are written only here, in the same
 //! savepoint as the rows they count; nobody else reads them as truth about anything but what they count.
 
+use crate::attempts;
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, run};
 use holon_domain::AgentId;
 use holon_domain::agent::{AgentRecord, AgentRow, AgentSettings, Counters, Lifecycle, Visibility};
+use holon_domain::attempt::AttemptRecord;
 use rusqlite::{Connection, Row, params};
 
 /// Events are accounted for retention in chunks of this many bytes, so that the index changes rarely.
@@ -27,6 +29,9 @@ pub(crate) const BY_ID: &str = concat!(
 pub(crate) const ID_OF: &str = "SELECT agent_id FROM agents WHERE agent_no = ?1";
 pub(crate) const TALLY: &str = "SELECT attention, pending, interjections, oldest_event, newest_event, event_bytes, \
      event_chunks, settings IS NOT NULL FROM agents WHERE agent_no = ?1";
+/// The text of a row that an earlier build wrote and this one has not split yet.
+pub(crate) const UNSPLIT: &str =
+    "SELECT record FROM agents WHERE agent_no = ?1 AND settings IS NULL";
 pub(crate) const UPDATE: &str = "UPDATE agents SET pending = ?2, interjections = ?3, newest_event = ?4, \
      event_bytes = ?5, newest_message = ?6, newest_entry = ?7, newest_brief = ?8, newest_effect = ?9, newest_turn = ?10, \
      record = ?11 WHERE agent_no = ?1";
@@ -170,6 +175,38 @@ pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo,
     Ok(AgentNo(conn.last_insert_rowid()))
 }
 
+/// A row of an earlier build, taken apart.
+pub(crate) struct Unsplit {
+    record: AgentRecord,
+    pub(crate) attempts: Vec<AttemptRecord>,
+}
+
+/// Reads the row of an agent, if an earlier build wrote it and it was not split since.
+pub(crate) fn unsplit(conn: &Connection, no: AgentNo) -> Result<Option<Unsplit>, Error> {
+    first(conn, UNSPLIT, [no.0], |row| {
+        let text: String = row.get(0)?;
+        let (record, attempts) = AgentRecord::split_old(&text).map_err(|error| Error::Row {
+            table: "agents",
+            key: no.to_string(),
+            reason: error.to_string(),
+        })?;
+        Ok(Unsplit { record, attempts })
+    })
+}
+
+/// Splits the row of an agent, if an earlier build wrote it: settings and attempts go where they stand today. What is
+/// left in the record is rewritten by the decision that is applied next.
+pub(crate) fn split(conn: &Connection, no: AgentNo) -> Result<(), Error> {
+    let Some(Unsplit { record, attempts }) = unsplit(conn, no)? else {
+        return Ok(());
+    };
+    write_settings(conn, no, &record.settings)?;
+    for (n, attempt) in (1..).zip(&attempts) {
+        attempts::keep(conn, no, n, attempt)?;
+    }
+    Ok(())
+}
+
 /// Writes an agent's settings and what is derived of them.
 pub(crate) fn write_settings(
     conn: &Connection,
@@ -208,9 +245,6 @@ pub(crate) fn update(
         serde_json::to_string(record)?
     ];
     run(conn, UPDATE, values)?;
-    if !before.is_split {
-        write_settings(conn, no, &record.settings)?;
-    }
     let attention = needs_attention(record, after.pending);
     let chunks = after.event_bytes / CHUNK_BYTES;
     if attention != before.attention || chunks != before.event_chunks {

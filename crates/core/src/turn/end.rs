@@ -30,6 +30,9 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if let Some(failure) = &ending.failure {
         record_failure(draft, turn, failure);
     }
+    if turn.failed_attempts > 0 {
+        draft.clear_attempts();
+    }
     settle(draft, turn, &ending);
     close_message(draft, turn, &ending);
     record_terminal(draft, turn, &ending);

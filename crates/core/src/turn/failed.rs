@@ -18,7 +18,7 @@ use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::timer::{Due, DueId};
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalReason};
-use holon_domain::{Timestamp, limits, text};
+use holon_domain::{limits, text};
 
 /// The effect whose answer is waited for.
 pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
@@ -30,18 +30,27 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
 
 /// Which try of its model is in hand, from 1.
 pub(crate) fn current_try(turn: &OpenTurn) -> u32 {
-    tries_of(&turn.attempts, &turn.model_ref()).saturating_add(1)
+    turn.tries.saturating_add(1)
 }
 
 /// How the answered round came about. The account of its tries is closed.
-pub(super) fn close_tries(turn: &mut OpenTurn, timing: RoundTiming) -> Tries {
+pub(super) fn close_tries(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    timing: RoundTiming,
+) -> Tries {
+    let failed = std::mem::take(&mut draft.attempts);
+    if turn.failed_attempts > 0 {
+        draft.clear_attempts();
+    }
+    (turn.failed_attempts, turn.tries) = (0, 0);
     Tries {
         model_ref: turn.model_ref(),
         requested_model_ref: turn.requested_model.as_ref().map(ToString::to_string),
         started_at: timing.started_at,
         duration_ms: timing.provider_ms,
         max_attempts: MAX_ATTEMPTS,
-        failed: std::mem::take(&mut turn.attempts),
+        failed,
     }
 }
 
@@ -87,7 +96,7 @@ pub(crate) fn round_failed(
         renews_at: attempt::renewal_ms(failure).map(|ms| draft.now.plus_millis(ms)),
         ..attempt_record(&turn, failure, timing, verdict)
     };
-    keep(&mut turn.attempts, record);
+    keep(draft, &mut turn, record);
     if let Some(index) = local {
         fall_over(draft, turn, index, failure);
     } else if advances {
@@ -97,11 +106,11 @@ pub(crate) fn round_failed(
     {
         back_off(draft, turn, failure, (wait_ms, cause));
     } else if attempt::falls_over(failure.kind)
-        && let Some((model, wait_ms)) = next_renewal(&turn, draft.now)
+        && let Some((model, wait_ms)) = next_renewal(draft, &turn)
     {
         park(draft, turn, failure, (model, wait_ms));
     } else {
-        give_up(draft, turn, failure);
+        give_up(draft, &turn, failure);
     }
     Reply::Done
 }
@@ -121,7 +130,8 @@ fn local_fallback(
 
 /// The model whose allowance is renewed first, of all the round has asked, and how long that takes. Nothing for
 /// somebody who would sit and wait too long, and not for ever.
-fn next_renewal(turn: &OpenTurn, now: Timestamp) -> Option<(ModelRef, u64)> {
+fn next_renewal(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ModelRef, u64)> {
+    let now = draft.now;
     let patience = if turn.attended {
         limits::ATTENDED_PATIENCE_MS
     } else {
@@ -132,7 +142,7 @@ fn next_renewal(turn: &OpenTurn, now: Timestamp) -> Option<(ModelRef, u64)> {
         let model = ModelRef::parse(&attempt.model_ref).ok()?;
         Some((model, at.millis_since(now)))
     };
-    let renewals = turn.attempts.iter().filter_map(ahead);
+    let renewals = draft.attempts.iter().filter_map(ahead);
     renewals
         .filter(|(_, wait_ms)| turn.parks < limits::PARKS_PER_ROUND && *wait_ms <= patience)
         .min_by_key(|(_, wait_ms)| *wait_ms)
@@ -147,7 +157,7 @@ fn park(
     (model, wait_ms): (ModelRef, u64),
 ) {
     let mut others: Vec<ModelRef> = Vec::new();
-    for attempt in &turn.attempts {
+    for attempt in &draft.attempts {
         if let Ok(asked) = ModelRef::parse(&attempt.model_ref)
             && asked != model
             && !others.contains(&asked)
@@ -158,12 +168,12 @@ fn park(
     others.append(&mut turn.fallbacks);
     turn.fallbacks = others;
     turn.parks += 1;
-    turn_to(&mut turn, Some(model));
+    turn_to(draft, &mut turn, Some(model));
     back_off(draft, turn, failure, (wait_ms, PauseCause::Quota));
 }
 
 /// Lets the turn ask another model from now on, and remembers the one it asked first.
-fn turn_to(turn: &mut OpenTurn, model: Option<ModelRef>) {
+fn turn_to(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option<ModelRef>) {
     if turn.model == model {
         return;
     }
@@ -171,6 +181,7 @@ fn turn_to(turn: &mut OpenTurn, model: Option<ModelRef>) {
     if turn.requested_model.is_none() {
         turn.requested_model = before;
     }
+    turn.tries = tries_of(&draft.attempts, &turn.model_ref());
 }
 
 /// What a provider taught holds for every agent of the host.
@@ -232,19 +243,19 @@ fn attempt_record(
 }
 
 /// Adds to the account. Of many tries without a network in a row only the first and the last are kept.
-fn keep(attempts: &mut Vec<AttemptRecord>, record: AttemptRecord) {
+fn keep(draft: &mut Draft<'_>, turn: &mut OpenTurn, record: AttemptRecord) {
     let offline = |attempt: &AttemptRecord| {
         attempt.is_disposed(AttemptDisposition::WaitForNetwork)
             && attempt.model_ref == record.model_ref
     };
-    if offline(&record)
-        && let [.., first, last] = attempts.as_slice()
-        && offline(first)
-        && offline(last)
-    {
-        attempts.pop();
-    }
-    attempts.push(record);
+    let replaces_last = match draft.attempts.as_slice() {
+        [.., first, last] => offline(&record) && offline(first) && offline(last),
+        [] | [_] => false,
+    };
+    let kept = draft.attempts.len() - usize::from(replaces_last);
+    draft.keep_attempt(kept + 1, record);
+    turn.failed_attempts = u32::try_from(draft.attempts.len()).unwrap_or(u32::MAX);
+    turn.tries = tries_of(&draft.attempts, &turn.model_ref());
 }
 
 fn back_off(
@@ -257,7 +268,7 @@ fn back_off(
     draft.event(Event::ProviderRetryScheduled(ProviderRetryScheduled {
         turn_index: turn.turn_index,
         round: turn.rounds + 1,
-        attempt: turn.attempts.last().map_or(0, |last| last.attempt),
+        attempt: draft.attempts.last().map_or(0, |last| last.attempt),
         failure_kind: failure.kind.as_str().to_owned(),
         error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
         backoff_ms,
@@ -279,7 +290,7 @@ fn back_off(
 fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure: &ModelFailure) {
     let next = turn.fallbacks.remove(index);
     let failed = turn.model_ref();
-    turn_to(&mut turn, Some(next));
+    turn_to(draft, &mut turn, Some(next));
     draft.event(Event::ProviderFallbackSelected(ProviderFallbackSelected {
         turn_index: turn.turn_index,
         round: turn.rounds + 1,
@@ -306,7 +317,8 @@ pub(crate) fn redirect(draft: &mut Draft<'_>) {
         return;
     };
     let own = draft.agent.model_override.as_ref();
-    turn_to(&mut turn, draft.host.models.first(own).cloned());
+    let model = draft.host.models.first(own).cloned();
+    turn_to(draft, &mut turn, model);
     turn.fallbacks = draft.host.models.after_first(own);
     turn.fallbacks.truncate(limits::FALLBACKS);
     turn.reasoning_effort = draft.agent.reasoning_effort;
@@ -339,8 +351,8 @@ fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     draft.agent.open_turn = Some(turn);
 }
 
-fn give_up(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) {
-    let attempts = std::mem::take(&mut turn.attempts);
+fn give_up(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
+    let attempts = std::mem::take(&mut draft.attempts);
     let timeline = AttemptTimeline::of(&ModelRef::spell(turn.requested()), attempts);
     let reason = match failure.kind {
         ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
@@ -358,7 +370,7 @@ fn give_up(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) {
     };
     end::end(
         draft,
-        &turn,
+        turn,
         Ending::provider_failed(reason, failure, timeline),
     );
 }

@@ -48,7 +48,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: RoundA
         timing,
         ..
     } = answer;
-    let tries = close_tries(&mut turn, timing);
+    let tries = close_tries(draft, &mut turn, timing);
     account(draft, &mut turn, reply.usage);
     let lineage = turn.model_ref();
     let (blocks, calls) = mint_calls(draft, &lineage, &reply, intents);

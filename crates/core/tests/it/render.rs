@@ -138,6 +138,10 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::EventRecorded { .. } | Fact::SettingsWritten(_) | Fact::BlobKept { .. } => {
             return None;
         }
+        Fact::AttemptKept { n, record } => {
+            format!("attempt {n} kept, of {}", record.model_ref)
+        }
+        Fact::AttemptsCleared => "attempts cleared".to_owned(),
         Fact::EffectOpened { id, effect, .. } => {
             format!("+effect {id} {}", effect_text(effect, world))
         }

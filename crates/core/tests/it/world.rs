@@ -10,6 +10,7 @@ use holon_core::{
     AgentView, HostFacts, Input, Rejection, Reply, RoundInHand, Stamp, lifecycle, step,
 };
 use holon_domain::agent::AgentRecord;
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::brief::BriefRow;
 use holon_domain::decision::{Decision, Fact};
@@ -71,6 +72,8 @@ pub(crate) struct World {
     pub(crate) briefs: Vec<BriefRow>,
     /// In the order they began, over or not.
     pub(crate) tasks: Vec<TaskRecord>,
+    /// Failed attempts of the round in hand.
+    pub(crate) attempts: Vec<AttemptRecord>,
     /// Calls whose commands were begun.
     pub(crate) begun: BTreeSet<CallId>,
     pub(crate) intents: BTreeMap<CallId, Result<Intent, ToolError>>,
@@ -97,6 +100,7 @@ impl World {
             events: Vec::new(),
             briefs: Vec::new(),
             tasks: Vec::new(),
+            attempts: Vec::new(),
             begun: BTreeSet::new(),
             intents: BTreeMap::new(),
             learned: BTreeMap::new(),
@@ -139,6 +143,7 @@ impl World {
             round: self.round_in_hand(),
             in_hand: self.in_hand(),
             tasks: self.active_tasks().cloned().collect(),
+            attempts: self.attempts.clone(),
         }
     }
 
@@ -262,6 +267,7 @@ impl World {
             tasks: self.active_tasks().cloned().collect(),
             dequeued: dequeued.iter().map(|entry| entry.seq).collect(),
             held: held.iter().map(|entry| entry.seq).collect(),
+            attempts: u32::try_from(self.attempts.len()).expect("few"),
         };
         invariant::check(&self.agent, &self.queue(), &stored)
     }

@@ -4,11 +4,13 @@ use super::stored::HotState;
 use super::{
     AgentRecord, AgentSettings, Counters, HomeState, IdentityView, LastFailure, Lifecycle, RunTerms,
 };
+use crate::attempt::{AttemptRecord, tries_of};
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
 use crate::time::Timestamp;
+use crate::turn::OpenTurn;
 use crate::workspace::WorkspaceEntry;
 use serde::Deserialize;
 
@@ -49,13 +51,37 @@ pub(super) struct OldRow {
     reasoning_effort: Option<ReasoningEffort>,
     #[serde(default)]
     home_effect: Option<EffectId>,
+    #[serde(default)]
+    open_turn: Option<OldTurn>,
     #[serde(flatten)]
     state: HotState,
 }
 
+/// An open turn of an earlier build, with the failed attempts of its round.
+#[derive(Deserialize)]
+struct OldTurn {
+    #[serde(default)]
+    attempts: Vec<AttemptRecord>,
+    #[serde(flatten)]
+    turn: OpenTurn,
+}
+
+impl OldTurn {
+    fn split(self) -> (OpenTurn, Vec<AttemptRecord>) {
+        let Self { attempts, mut turn } = self;
+        // A reference that was none stood for a missing choice.
+        turn.model
+            .take_if(|model| model.provider() == "none" && model.model() == "none");
+        turn.failed_attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+        turn.tries = tries_of(&attempts, &turn.model_ref());
+        (turn, attempts)
+    }
+}
+
 impl OldRow {
-    /// The record the row means today: settings apart, the state of the home said, the flag `temporary` as terms.
-    pub(super) fn into_record(self) -> AgentRecord {
+    /// The record the row means today: settings apart, the state of the home said, the flag `temporary` as terms; and
+    /// the failed attempts that have rows of their own today.
+    pub(super) fn split(self) -> (AgentRecord, Vec<AttemptRecord>) {
         let home = home_of(&self);
         let temporary = self.identity.temporary;
         let settings = AgentSettings {
@@ -67,13 +93,14 @@ impl OldRow {
             model_override: self.model_override,
             reasoning_effort: self.reasoning_effort,
         };
-        let mut state = HotState { home, ..self.state };
-        if let Some(turn) = &mut state.open_turn {
-            // A reference that was none stood for a missing choice.
-            turn.model
-                .take_if(|model| model.provider() == "none" && model.model() == "none");
-        }
-        AgentRecord::of(settings, self.counters, state)
+        let (open_turn, attempts) = self.open_turn.map(OldTurn::split).unzip();
+        let state = HotState {
+            home,
+            open_turn,
+            ..self.state
+        };
+        let record = AgentRecord::of(settings, self.counters, state);
+        (record, attempts.unwrap_or_default())
     }
 }
 

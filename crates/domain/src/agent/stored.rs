@@ -5,6 +5,7 @@ use super::{
     AgentRecord, AgentSettings, Counters, HomeState, LastFailure, Lifecycle, RestRecord, RestWake,
     Totals,
 };
+use crate::attempt::AttemptRecord;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::{OpenTurn, TerminalRecord};
@@ -68,10 +69,19 @@ impl AgentRecord {
                 Ok(Self::of(settings, counters, state))
             }
             (Some(_), None) | (None, Some(_)) | (None, None) => {
-                let old: OldRow = serde_json::from_str(row.record)?;
-                Ok(old.into_record())
+                Self::split_old(row.record).map(|(record, _)| record)
             }
         }
+    }
+
+    /// Takes apart the text of an earlier build, which held everything of an agent: its record, and the failed
+    /// attempts of the round in hand.
+    ///
+    /// # Errors
+    /// When it is no JSON of that shape.
+    pub fn split_old(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {
+        let old: OldRow = serde_json::from_str(text)?;
+        Ok(old.split())
     }
 
     pub(super) fn of(settings: AgentSettings, counters: Counters, state: HotState) -> Self {

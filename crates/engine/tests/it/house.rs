@@ -155,6 +155,7 @@ impl House {
             tasks: outstanding.tasks,
             dequeued: outstanding.dequeued,
             held: outstanding.held,
+            attempts: outstanding.attempts,
         };
         let broken = invariant::check(&agent, &queue, &stored);
         assert!(broken.is_empty(), "{broken:?}");

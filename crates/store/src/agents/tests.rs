@@ -88,3 +88,41 @@ fn an_agent_that_was_only_made_is_read_with_its_settings_and_counters() {
     create(&mut db, &record);
     assert_eq!(read(&db, "a"), record);
 }
+
+/// The row of an earlier build whose turn has a failed attempt, as its golden row says.
+fn old_row_with_an_attempt() -> Value {
+    let rows = include_str!("../../tests/golden/agents.json");
+    let rows: Vec<Value> = serde_json::from_str(rows).expect("rows");
+    let has_attempt = |row: &Value| row["open_turn"]["attempts"].is_array();
+    rows.into_iter().find(has_attempt).expect("such a row")
+}
+
+#[test]
+fn attempts_inside_a_row_of_an_earlier_build_are_read_and_get_rows_at_its_first_write() {
+    let row = old_row_with_an_attempt();
+    let (record, attempts) = AgentRecord::split_old(&row.to_string()).expect("is split");
+    let mut db = Db::in_memory().expect("opens");
+    let no = create(&mut db, &record);
+    let counted =
+        "UPDATE agents SET record = ?1, settings = NULL, newest_message = NULL, newest_event = ?2";
+    db.conn
+        .execute(counted, (row.to_string(), record.counters.events))
+        .expect("writes");
+    let of_agent = |db: &Db| crate::attempts::of_agent(&db.conn, no).expect("reads");
+    assert_eq!(of_agent(&db), attempts);
+    assert_eq!(attempts.len(), 1);
+
+    let mut scribe = Scribe::from(record);
+    let second = Box::new(attempts[0].clone());
+    let keep = Fact::AttemptKept {
+        n: 2,
+        record: second,
+    };
+    apply(&mut db, no, &scribe.fact(keep).decide());
+    assert_eq!(of_agent(&db), [attempts.as_slice(), &attempts].concat());
+    let stored: Value = serde_json::from_str(&column(&db, "record").expect("a record")).unwrap();
+    assert_eq!(stored["open_turn"].get("attempts"), None, "{stored}");
+
+    apply(&mut db, no, &scribe.fact(Fact::AttemptsCleared).decide());
+    assert_eq!(of_agent(&db), []);
+}

@@ -2,6 +2,7 @@
 //! be read by this build without losing a field.
 
 use holon_domain::agent::{AgentRecord, AgentRow};
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::brief::BriefRow;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
@@ -207,7 +208,7 @@ fn columns_of(agent: &AgentRecord) -> Value {
 }
 
 /// Takes out of an old row what is said in another way by now, and checks that it is.
-fn take_moved(row: &mut Value, read: &AgentRecord) {
+fn take_moved(row: &mut Value, read: &AgentRecord, kept: &[AttemptRecord]) {
     let row = row.as_object_mut().expect("a row");
     let effect = row.remove("home_effect").and_then(|id| id.as_u64());
     assert_eq!(read.home.effect(), effect, "{row:?}");
@@ -215,6 +216,10 @@ fn take_moved(row: &mut Value, read: &AgentRecord) {
     let temporary = identity.remove("temporary") == Some(Value::Bool(true));
     assert_eq!(read.is_temporary(), temporary, "{row:?}");
     assert_eq!(read.goes_with_process(), temporary, "{row:?}");
+    if let Some(turn) = row.get_mut("open_turn") {
+        let attempts = turn.as_object_mut().expect("a turn").remove("attempts");
+        assert_eq!(attempts, Some(serde_json::json!(kept)), "{turn}");
+    }
 }
 
 #[test]
@@ -227,7 +232,12 @@ fn every_form_of_agent_that_was_stored_whole_is_read() {
             counters: None,
         };
         let read = AgentRecord::from_row(columns).unwrap_or_else(|error| panic!("{error}: {row}"));
-        take_moved(&mut row, &read);
+        let (split, attempts) = AgentRecord::split_old(&row.to_string()).expect("is split");
+        assert_eq!(split, read);
+        let counted = read.open_turn.as_ref();
+        let counted = counted.map_or(0, |turn| turn.failed_attempts as usize);
+        assert_eq!(counted, attempts.len());
+        take_moved(&mut row, &read, &attempts);
         let again = columns_of(&read);
         assert!(says_all(&row, &again), "lost a field:\n{row}\n{again}");
         phases.insert(phase_of(&read));
@@ -256,10 +266,14 @@ fn every_form_of_agent_that_was_stored_in_columns_is_read() {
 }
 
 #[test]
-fn every_form_of_message_and_brief_that_was_stored_is_read() {
+fn every_form_of_message_attempt_and_brief_that_was_stored_is_read() {
     read_all(
         include_str!("../golden/messages.json"),
         |_: &MessageEnvelope| "message",
+    );
+    read_all(
+        include_str!("../golden/attempts.json"),
+        |_: &AttemptRecord| "attempt",
     );
     read_all(
         include_str!("../golden/briefs.json"),
