@@ -137,7 +137,7 @@ pub(crate) async fn idle_agents(holon: &Path, count: usize, starts: usize) -> Fa
 fn fill(db: &Path, count: usize) -> Fallible<()> {
     let ports = world::ports(FixedModel::Text);
     let facts = holon_core::HostFacts {
-        models: holon_domain::model::ModelChain::only(holon_domain::model::ModelRef::none()),
+        models: holon_domain::model::ModelChain::none(),
     };
     let kernel = holon_engine::kernel::Kernel::new(holon_engine::SharedFacts::new(facts));
     let mut db = Db::open(db)?;
@@ -173,6 +173,7 @@ fn idle_agent(n: usize) -> holon_core::input::NewAgent {
         workspace: holon_domain::workspace::WorkspaceEntry::agent_home(&agent_home),
         agent_home,
         model: None,
+        run: None,
         identity: AgentIdentity {
             agent_id,
             kind: AgentKind::Named,
@@ -180,7 +181,6 @@ fn idle_agent(n: usize) -> holon_core::input::NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
-            temporary: false,
         },
     }
 }

@@ -11,7 +11,7 @@ use holon_api::{
     SetModelRequest, ShutdownResponse,
 };
 use holon_domain::AgentId;
-use holon_domain::agent::AgentIdentity;
+use holon_domain::agent::IdentityView;
 use holon_domain::brief::BriefRecord;
 use holon_domain::limits::ANSWER_IDLE_MS;
 use holon_domain::run::RunOnceResponse;
@@ -216,7 +216,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &CreateAgentRequest,
-    ) -> Result<AgentIdentity, Error> {
+    ) -> Result<IdentityView, Error> {
         self.post(control(agent_id, "create"), request).await
     }
 

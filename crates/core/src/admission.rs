@@ -82,10 +82,9 @@ pub fn models_for(
     if let Some(named) = named {
         return vec![named.clone()];
     }
-    let first = host.models.first(own);
-    if first.is_none() {
+    let Some(first) = host.models.first(own) else {
         return Vec::new();
-    }
+    };
     let mut models = vec![first.clone()];
     models.extend(host.models.after_first(own));
     models

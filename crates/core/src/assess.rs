@@ -7,16 +7,13 @@
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
+use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
-use holon_domain::model::ModelFailureKind;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
 use holon_domain::turn::{
     OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason, TerminalRecord,
 };
-
-/// Kind of the failure to make a home.
-pub(crate) const HOME_NOT_MADE: &str = "home_not_made";
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,7 +180,7 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
 fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
     let (reason, wakes_at) = match &turn.phase {
         Phase::CallingModel { .. } => (
-            format!("asks {} for round {}", turn.model, turn.rounds + 1),
+            format!("asks {} for round {}", turn.model_ref(), turn.rounds + 1),
             None,
         ),
         Phase::BackingOff { until, cause, .. } => (pause_reason(turn, *cause), Some(*until)),
@@ -207,7 +204,7 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
 }
 
 fn pause_reason(turn: &OpenTurn, cause: PauseCause) -> String {
-    let model = &turn.model;
+    let model = turn.model_ref();
     match cause {
         PauseCause::Retry => format!("waits to ask {model} again after a provider failure"),
         PauseCause::Network => {
@@ -317,13 +314,11 @@ pub const fn is_failure(reason: TerminalReason) -> bool {
 /// Whether the agent's last failure is that its home could not be made.
 #[must_use]
 pub fn home_is_missing(agent: &AgentRecord) -> bool {
-    failed_by(agent, HOME_NOT_MADE)
+    failure_cause(agent) == Some(FailureCause::HomeNotMade)
 }
 
-/// Whether the agent's last failure is of this kind.
-pub(crate) fn failed_by(agent: &AgentRecord, kind: &str) -> bool {
-    let failure = agent.last_failure.as_ref();
-    failure.is_some_and(|failure| failure.failure_artifact.kind == kind)
+fn failure_cause(agent: &AgentRecord) -> Option<FailureCause> {
+    agent.last_failure.as_ref().map(|failure| failure.cause)
 }
 
 /// Whether a message of this age stood in the queue when no model could be asked, for a reason that has nothing to do
@@ -332,12 +327,10 @@ pub(crate) fn nobody_answered_since(agent: &AgentRecord, created_at: Timestamp) 
     let in_vain = |end: &TerminalRecord| {
         end.reason == TerminalReason::ProviderFailed && created_at <= end.completed_at
     };
-    let blameless = |kind: &ModelFailureKind| !kind.may_be_the_requests();
-    let failed_so = |kind: ModelFailureKind| failed_by(agent, kind.as_str());
-    agent.last_turn.as_ref().is_some_and(in_vain)
-        && ModelFailureKind::ALL
-            .iter()
-            .filter(|kind| blameless(kind))
-            .copied()
-            .any(failed_so)
+    let blameless = match failure_cause(agent) {
+        Some(FailureCause::Provider(kind)) => !kind.may_be_the_requests(),
+        Some(FailureCause::HomeNotMade | FailureCause::HomeNotRemoved | FailureCause::Runtime)
+        | None => false,
+    };
+    blameless && agent.last_turn.as_ref().is_some_and(in_vain)
 }

@@ -1,7 +1,7 @@
 //! Attempts: whether a failed provider request is tried again, when, and whether another model is asked instead.
 //! Policy only; one attempt is the `llm` crate's.
 
-use holon_domain::attempt::{PARK, WAIT_FOR_NETWORK};
+use holon_domain::attempt::AttemptDisposition;
 use holon_domain::limits;
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 
@@ -30,15 +30,26 @@ pub enum Disposition {
 }
 
 impl Disposition {
-    /// The stored spelling.
+    /// The pause before the next try of the same model, where there is one.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub const fn backoff_ms(self) -> Option<u64> {
         match self {
-            Self::Retry { .. } => "retry",
-            Self::WaitForNetwork { .. } => WAIT_FOR_NETWORK,
-            Self::Park { .. } => PARK,
-            Self::Exhausted => "exhausted",
-            Self::FailFast => "fail_fast",
+            Self::Retry { backoff_ms }
+            | Self::WaitForNetwork { backoff_ms }
+            | Self::Park { backoff_ms } => Some(backoff_ms),
+            Self::Exhausted | Self::FailFast => None,
+        }
+    }
+
+    /// What is stored of it with the attempt.
+    #[must_use]
+    pub const fn stored(self) -> AttemptDisposition {
+        match self {
+            Self::Retry { .. } => AttemptDisposition::Retry,
+            Self::WaitForNetwork { .. } => AttemptDisposition::WaitForNetwork,
+            Self::Park { .. } => AttemptDisposition::Park,
+            Self::Exhausted => AttemptDisposition::Exhausted,
+            Self::FailFast => AttemptDisposition::FailFast,
         }
     }
 }

@@ -5,7 +5,8 @@
 
 use crate::assess::{Next, Standing, assess, is_self_caused};
 use crate::input::{AgentView, HostFacts, RoundInHand, Stamp};
-use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle};
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{ControlApplied, EffectOutcomeDropped, Event};
@@ -31,6 +32,7 @@ pub(crate) struct Draft<'a> {
     /// Tasks by name: as loaded, or as this decision wrote them.
     tasks: BTreeMap<TaskId, Option<TaskRecord>>,
     effects: BTreeMap<EffectId, Option<Effect>>,
+    attempts: Part<Vec<AttemptRecord>>,
     facts: Vec<Fact>,
     sends: Vec<(AgentId, Sent)>,
     /// What was read and had not been loaded. Such a decision is not used.
@@ -53,7 +55,13 @@ impl<'a> Draft<'a> {
             active_tasks,
             tasks,
             effects,
+            attempts,
         } = loaded;
+        let tried = agent.open_turn.as_ref();
+        let attempts = match tried.map_or(0, |turn| turn.failed_attempts) {
+            0 => Part::Loaded(Vec::new()),
+            _ => attempts,
+        };
         Self {
             agent,
             queue,
@@ -64,6 +72,7 @@ impl<'a> Draft<'a> {
             active_tasks,
             tasks,
             effects,
+            attempts,
             facts: Vec::new(),
             sends: Vec::new(),
             missing: RefCell::default(),
@@ -163,6 +172,17 @@ impl<'a> Draft<'a> {
         }
         self.missing.borrow_mut().tasks.insert(id.clone());
         None
+    }
+
+    /// The failed attempts of the round in hand, in order.
+    pub(crate) fn attempts(&self) -> Vec<AttemptRecord> {
+        match &self.attempts {
+            Part::Loaded(attempts) => attempts.clone(),
+            Part::Missing => {
+                self.missing.borrow_mut().attempts = true;
+                Vec::new()
+            }
+        }
     }
 
     /// The content of an open effect.
@@ -365,6 +385,34 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn clear_due(&mut self, id: DueId) {
         self.facts.push(Fact::DueCleared { id });
+    }
+
+    /// Keeps a failed attempt at its position in the round, from 1. One that is there already is replaced.
+    pub(crate) fn keep_attempt(&mut self, n: usize, record: AttemptRecord) {
+        let mut attempts = self.attempts();
+        attempts.truncate(n - 1);
+        attempts.push(record.clone());
+        self.attempts = Part::Loaded(attempts);
+        self.facts.push(Fact::AttemptKept {
+            n: u32::try_from(n).unwrap_or(u32::MAX),
+            record: Box::new(record),
+        });
+    }
+
+    /// Lets go of the failed attempts of a round that is over.
+    pub(crate) fn clear_attempts(&mut self) {
+        self.attempts = Part::Loaded(Vec::new());
+        self.facts.push(Fact::AttemptsCleared);
+    }
+
+    /// Changes the agent's settings, and has them written if that made a difference.
+    pub(crate) fn change_settings(&mut self, change: impl FnOnce(&mut AgentSettings)) {
+        let before = self.agent.settings.clone();
+        change(&mut self.agent.settings);
+        if self.agent.settings != before {
+            let settings = Box::new(self.agent.settings.clone());
+            self.facts.push(Fact::SettingsWritten(settings));
+        }
     }
 
     /// Writes the row of a task that begins.

@@ -1,7 +1,7 @@
 //! What can happen to an agent, and what a decision may know: the closed set of inputs and the bounded view.
 
 use crate::ingress::Ingress;
-use holon_domain::agent::{AgentIdentity, AgentRecord};
+use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, Opaque, ToolCall, calls_of, text_of};
 use holon_domain::consequence::Consequence;
@@ -150,14 +150,9 @@ impl RoundAnswer {
 /// A model's answer as the log keeps it: calls get ids of the runtime, opaque data the lineage of the model that was
 /// asked. Done before the commit, so that the writer copies no answer.
 #[must_use]
-pub fn blocks(
-    model: &ModelRef,
-    reply: Vec<ReplyBlock>,
-    entropy: &mut dyn Entropy,
-) -> Arc<Vec<Block>> {
-    let lineage = model.to_string();
+pub fn blocks(lineage: &str, reply: Vec<ReplyBlock>, entropy: &mut dyn Entropy) -> Arc<Vec<Block>> {
     let sealed = |data: String| Opaque {
-        lineage: lineage.clone(),
+        lineage: lineage.to_owned(),
         data,
     };
     let blocks = reply.into_iter().filter_map(|block| match block {
@@ -346,4 +341,6 @@ pub struct NewAgent {
     pub workspace: WorkspaceEntry,
     /// Which model it asks.
     pub model: Option<ModelRef>,
+    /// The terms of the run it is made for, if it is made for one.
+    pub run: Option<RunTerms>,
 }

@@ -28,6 +28,8 @@ pub struct StoredFacts {
     pub dequeued: Vec<u64>,
     /// Messages that are held.
     pub held: Vec<u64>,
+    /// How many failed attempts are kept.
+    pub attempts: u32,
 }
 
 /// Checks an agent against what is stored beside its row.
@@ -97,8 +99,19 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
         "interjections are part of the queue",
         &|| format!("{} of {}", queue.interjections, queue.pending),
     );
+    found.extend(check_attempts(agent, stored.attempts));
     found.extend(check_tasks(agent, &stored.tasks));
     found
+}
+
+/// Checks an agent against the failed attempts that are kept of it.
+fn check_attempts(agent: &AgentRecord, kept: u32) -> Option<Violation> {
+    let turn = agent.open_turn.as_ref();
+    let counted = turn.map_or(0, |turn| turn.failed_attempts);
+    (kept != counted).then(|| Violation {
+        rule: "exactly those failed attempts are kept that the open turn counts",
+        found: format!("kept {kept}, counted {counted}"),
+    })
 }
 
 /// Checks an agent against its tasks that are not over.
@@ -137,7 +150,7 @@ pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<
         Phase::BackingOff { .. } | Phase::Sending { .. } => None,
     });
     let of_tasks = tasks.iter().filter_map(|task| task.effect);
-    let of_home = agent.home_effect.into_iter();
+    let of_home = agent.home.effect().into_iter();
     let of_sends = agent.deliveries.iter().copied();
     let mut all: Vec<u64> = of_home
         .chain(of_turn)

@@ -9,13 +9,12 @@
 //!
 //! A removal ends the agent's tasks by force first; its home goes with the last of them.
 
-use crate::assess::failed_by;
 use crate::draft::Draft;
-use crate::home::{self, HOME_NOT_REMOVED};
+use crate::home;
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{delivery, rest, task, turn};
-use holon_domain::agent::{AgentRecord, Counters, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, WorkspaceUsed,
@@ -41,26 +40,31 @@ pub fn create(
         agent_home,
         workspace,
         model,
+        run,
     } = new;
     let created = AgentCreated {
         kind: identity.kind,
         profile_preset: identity.profile_preset,
         workspace_id: workspace.workspace_id.clone(),
     };
-    let agent = AgentRecord {
+    let settings = AgentSettings {
         identity,
         created_at: now,
+        agent_home,
+        workspace,
+        run,
+        model_override: model,
+        reasoning_effort: None,
+    };
+    let agent = AgentRecord {
+        settings,
         lifecycle: Lifecycle::Booting,
         generation: 1,
         counters: Counters::default(),
-        home_effect: None,
+        home: HomeState::Unmade,
         deliveries: Vec::new(),
         open_turn: None,
         rest: None,
-        agent_home,
-        workspace,
-        model_override: model,
-        reasoning_effort: None,
         totals: Default::default(),
         self_caused_turns: 0,
         self_caused_queued: 0,
@@ -98,7 +102,7 @@ pub(crate) fn configure(
             execution_root: workspace.execution_root.clone(),
             cwd: workspace.cwd.clone(),
         }));
-        draft.agent.workspace = workspace;
+        draft.change_settings(|settings| settings.workspace = workspace);
     }
     if let Some(choice) = model {
         choose_model(draft, choice);
@@ -121,12 +125,18 @@ fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
                     reasoning_effort,
                 }));
             }
-            draft.agent.model_override = Some(model);
-            draft.agent.reasoning_effort = reasoning_effort;
+            draft.change_settings(|settings| {
+                settings.model_override = Some(model);
+                settings.reasoning_effort = reasoning_effort;
+            });
         }
         ModelChoice::Inherit => {
-            draft.agent.reasoning_effort = None;
-            if let Some(model) = draft.agent.model_override.take() {
+            let before = draft.agent.model_override.clone();
+            draft.change_settings(|settings| {
+                settings.model_override = None;
+                settings.reasoning_effort = None;
+            });
+            if let Some(model) = before {
                 draft.event(Event::AgentModelOverrideCleared(
                     AgentModelOverrideCleared {
                         override_model: model.to_string(),
@@ -173,7 +183,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     if draft.agent.lifecycle == Lifecycle::Deleting {
         // Unless the last try failed, the home or the rows are going already.
-        if draft.agent.home_effect.is_some() || !failed_by(&draft.agent, HOME_NOT_REMOVED) {
+        if draft.agent.home != HomeState::NotRemoved {
             return Reply::Unchanged;
         }
         home::remove(draft);
@@ -192,8 +202,9 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
 
 /// Lets go of everything the agent holds: its run, its rest, its home effect. Outcomes that still come are stale.
 fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
-    if let Some(effect) = draft.agent.home_effect.take() {
+    if let Some(effect) = draft.agent.home.effect() {
         draft.close_effect(effect);
+        draft.agent.home = draft.agent.home.released();
     }
     rest::end_rest(draft);
     delivery::next_generation(draft);

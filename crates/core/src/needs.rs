@@ -20,9 +20,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         }
         Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
-        | Input::RoundFailed { .. }
         | Input::DueCame { .. }
         | Input::Start => {}
+        Input::RoundFailed { .. } => needs.attempts = has_attempts(agent),
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {
             for intent in answer.intents.iter().flatten() {
@@ -30,6 +30,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             }
             // Without a call the turn ends here, unless an operator has more to say.
             needs.operators = answer.intents.is_empty();
+            needs.attempts = has_attempts(agent);
         }
         Input::ToolFinished { .. } => needs.round = call.map(|call| call.round_entry),
         Input::Received(sent) => match sent {
@@ -46,6 +47,11 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::GiveUp { .. } => all_open(agent, &mut needs),
     }
     needs
+}
+
+fn has_attempts(agent: &AgentRecord) -> bool {
+    let turn = agent.open_turn.as_ref();
+    turn.is_some_and(|turn| turn.failed_attempts > 0)
 }
 
 /// Everything that is under way: for inputs that let go of it.

@@ -46,10 +46,10 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> 
             draft.close_effect(id);
         }
     }
-    draft.agent.home_effect = None;
+    draft.agent.home = draft.agent.home.released();
     delivery::next_generation(draft);
     task::follow_anew(draft);
-    let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.identity.temporary;
+    let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.goes_with_process();
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
             home::remove_when_free(draft);

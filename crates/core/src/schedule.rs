@@ -58,7 +58,7 @@ fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) {
 fn opens_no_turn(draft: &Draft<'_>, head: &QueueEntry) -> bool {
     let message = &head.envelope;
     message.kind == MessageKind::TaskResult
-        && (turn::rounds_left(draft, message.kind, head.max_rounds) == Some(0)
+        && (turn::rounds_left(&draft.agent, head) == Some(0)
             || nobody_answered_since(&draft.agent, message.created_at))
 }
 

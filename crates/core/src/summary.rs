@@ -10,6 +10,7 @@ use holon_domain::summary::{
     ExecutionPolicy, ExecutionSnapshot, LifecycleHint, ModelSource,
 };
 use holon_domain::task::TaskListEntry;
+use holon_domain::turn::OpenTurn;
 
 /// One agent, concisely.
 #[must_use]
@@ -21,7 +22,7 @@ pub fn summarise(
 ) -> AgentSummary {
     let standing = assess(Standing::new(agent, queue));
     AgentSummary {
-        identity: agent.identity.clone(),
+        identity: agent.identity_view(),
         agent: state_view(agent, queue, &standing),
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),
@@ -46,7 +47,7 @@ pub fn summarise(
 pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> AgentListEntry {
     let standing = assess(Standing::new(agent, queue));
     AgentListEntry {
-        identity: agent.identity.clone(),
+        identity: agent.identity_view(),
         status: standing.status,
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),
@@ -115,7 +116,7 @@ fn lifecycle_hint(agent: &AgentRecord) -> LifecycleHint {
 }
 
 fn model_state(agent: &AgentRecord, host: &HostFacts) -> AgentModelState {
-    let shown = |model: &ModelRef| (!model.is_none()).then(|| model.to_string());
+    let shown = |model: Option<&ModelRef>| model.map(ToString::to_string);
     let own = agent.model_override.as_ref();
     let turn = agent.open_turn.as_ref();
     AgentModelState {
@@ -125,7 +126,7 @@ fn model_state(agent: &AgentRecord, host: &HostFacts) -> AgentModelState {
             ModelSource::RuntimeDefault
         },
         effective_model: shown(host.models.first(own)),
-        runtime_default_model: shown(&host.models.default),
+        runtime_default_model: shown(host.models.default.as_ref()),
         effective_fallback_models: host
             .models
             .after_first(own)
@@ -134,8 +135,8 @@ fn model_state(agent: &AgentRecord, host: &HostFacts) -> AgentModelState {
             .collect(),
         override_model: own.map(ToString::to_string),
         override_reasoning_effort: agent.reasoning_effort,
-        requested_model: turn.map(|turn| turn.requested().to_string()),
-        active_model: turn.map(|turn| turn.model.to_string()),
+        requested_model: turn.map(|turn| ModelRef::spell(turn.requested())),
+        active_model: turn.map(OpenTurn::model_ref),
         fallback_active: turn.is_some_and(|turn| turn.requested_model.is_some()),
         resolved_policy: None,
     }

@@ -102,22 +102,11 @@ fn new_task(
             spec: Box::new(spec),
             trust: turn.authority.into(),
         }),
-        max_rounds: draft
-            .agent
-            .identity
-            .temporary
-            .then(|| run_bound(draft, turn)),
+        max_rounds: None,
         effect: None,
         stop: None,
         end: None,
     }
-}
-
-/// The most rounds of the run a temporary agent lives for, counted from its beginning.
-fn run_bound(draft: &Draft<'_>, turn: &OpenTurn) -> u32 {
-    let used = u32::try_from(draft.agent.totals.model_rounds).unwrap_or(u32::MAX);
-    let before = used.saturating_sub(turn.rounds);
-    turn.max_rounds.saturating_add(before)
 }
 
 fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {

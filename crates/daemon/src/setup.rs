@@ -7,7 +7,7 @@ use crate::port::{Bound, Live, limits, wall_clock};
 use async_trait::async_trait;
 use holon_api::{ModelsResponse, ReloadResponse};
 use holon_config::{Env, Settings};
-use holon_domain::model::{ModelChain, ModelRef};
+use holon_domain::model::ModelChain;
 use holon_engine::Host;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -40,10 +40,7 @@ pub(crate) struct HostSetup {
 /// Whom agents ask, as the settings have it.
 pub(crate) fn chain(settings: &Settings) -> ModelChain {
     ModelChain {
-        default: settings
-            .model
-            .as_ref()
-            .map_or_else(ModelRef::none, |model| model.value.clone()),
+        default: settings.model.as_ref().map(|model| model.value.clone()),
         fallbacks: settings.fallbacks.value.clone(),
         fallback_disabled: settings.disable_provider_fallback.value,
         local_providers: local_providers(settings),
@@ -119,7 +116,7 @@ impl HostSetup {
             ok: true,
             changed,
             restart_needed,
-            default_model: (!now.default.is_none()).then(|| now.default.to_string()),
+            default_model: now.default.as_ref().map(ToString::to_string),
             fallback_models: now.fallbacks.iter().map(ToString::to_string).collect(),
         })
     }

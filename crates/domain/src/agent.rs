@@ -2,17 +2,25 @@
 //!
 //! Status, posture and closure are not here: they are computed from these facts by `core::assess`.
 
+mod home;
+mod legacy;
+mod run_terms;
+mod settings;
+mod stored;
+
+pub use home::HomeState;
+pub use run_terms::{RunEnd, RunTerms};
+pub use settings::AgentSettings;
+pub use stored::AgentRow;
+
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
-use crate::failure::FailureArtifact;
+use crate::failure::{FailureArtifact, FailureCause};
 use crate::id::AgentId;
-use crate::model::ModelRef;
-use crate::provider::ReasoningEffort;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::turn::{OpenTurn, TerminalRecord};
-use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
 /// What kind of agent.
@@ -73,9 +81,24 @@ pub struct AgentIdentity {
     /// Who caused it to be, for audit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage_parent_agent_id: Option<AgentId>,
-    /// Whether it goes away with its one request.
+}
+
+/// An identity as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityView {
+    /// The identity itself; its fields stand beside `temporary`.
+    #[serde(flatten)]
+    pub identity: AgentIdentity,
+    /// Whether the agent is removed once its one run is over.
     #[serde(default)]
     pub temporary: bool,
+}
+
+impl std::ops::Deref for IdentityView {
+    type Target = AgentIdentity;
+    fn deref(&self) -> &AgentIdentity {
+        &self.identity
+    }
 }
 
 /// Status as shown; computed, never stored.
@@ -168,78 +191,78 @@ pub struct Totals {
     pub last_turn: Option<TokenUsage>,
 }
 
-/// The last failure of a turn, kept for inspection after the turn has ended.
+/// The last failure of a turn or of the agent's home, kept for inspection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "legacy::StoredFailure")]
 pub struct LastFailure {
-    /// When.
+    /// When it happened.
     pub occurred_at: Timestamp,
-    /// What.
+    /// Why, for decisions.
+    pub cause: FailureCause,
+    /// The same for people and clients.
     pub failure_artifact: FailureArtifact,
 }
 
-/// The scheduling facts of one agent: one row, rewritten by each decision about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// One agent: its settings, the ends of its sequences, and its scheduling state.
+///
+/// Only the scheduling state is serialised with it; it is small and rewritten by each decision. Settings have a column
+/// of their own that is written when they change, counters a column each; [`AgentRecord::from_row`] puts the three
+/// together. Settings are read through the record (`agent.identity`) and changed by name (`agent.settings.workspace`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentRecord {
-    /// Who it is.
-    pub identity: AgentIdentity,
-    /// When it was made.
-    pub created_at: Timestamp,
+    /// What rarely changes.
+    #[serde(skip)]
+    pub settings: AgentSettings,
+    /// The last number given out in each of its sequences.
+    #[serde(skip)]
+    pub counters: Counters,
     /// Whether it may run.
     pub lifecycle: Lifecycle,
     /// Fencing generation: raised by recovery, stop and abort.
     pub generation: u64,
-    /// Its sequences.
-    pub counters: Counters,
-    /// The effect that makes or removes its home, while one is open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub home_effect: Option<crate::effect::EffectId>,
-    /// Effects that deliver what its decisions sent to other agents and one commit had no room for, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Its home.
+    pub home: HomeState,
+    /// Effects that deliver what its decisions sent to other agents and one commit had no room for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deliveries: Vec<crate::effect::EffectId>,
     /// Its one open turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub open_turn: Option<OpenTurn>,
     /// The rest it asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<RestRecord>,
-    /// Where its home is.
-    pub agent_home: String,
-    /// Its one active workspace.
-    pub workspace: WorkspaceEntry,
-    /// The model it asks instead of the host's default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model_override: Option<ModelRef>,
-    /// How hard that model should think, when somebody said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reasoning_effort: Option<ReasoningEffort>,
     /// What it has used.
-    #[serde(default)]
     pub totals: Totals,
     /// Turns in a row that nothing but the agent itself caused.
-    #[serde(default)]
     pub self_caused_turns: u32,
     /// How many queued messages nothing but the agent itself caused.
-    #[serde(default)]
     pub self_caused_queued: u64,
     /// How many of its tasks are not over: counted from their rows, and only written with them.
-    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub active_tasks: u32,
     /// Its messages that are held, in the order they are told.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<MessageSeq>,
     /// The pause before the next such turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,
     /// How its last turn ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,
     /// Its last failure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
     /// What woke it last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_wake_reason: Option<String>,
     /// When it last had something to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+}
+
+impl std::ops::Deref for AgentRecord {
+    type Target = AgentSettings;
+    fn deref(&self) -> &AgentSettings {
+        &self.settings
+    }
 }

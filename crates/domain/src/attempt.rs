@@ -1,5 +1,6 @@
 //! Token usage and the provider attempt timeline: what each request cost and how it ended.
 
+use crate::model::ModelFailureKind;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,78 @@ pub enum AttemptOutcome {
     FailFastAborted,
     /// It gave an answer.
     Succeeded,
+}
+
+/// What the retry policy made of a failed attempt, as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptDisposition {
+    /// The same model is asked again after a pause.
+    Retry,
+    /// There was no network; the try is made again once there may be one.
+    WaitForNetwork,
+    /// The allowance was used up; the try is made again once it is renewed.
+    Park,
+    /// The model has had all its tries.
+    Exhausted,
+    /// Another try of the model would not help.
+    FailFast,
+}
+
+impl AttemptDisposition {
+    /// Every disposition.
+    pub const ALL: [Self; 5] = [
+        Self::Retry,
+        Self::WaitForNetwork,
+        Self::Park,
+        Self::Exhausted,
+        Self::FailFast,
+    ];
+
+    /// The stored spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::WaitForNetwork => "wait_for_network",
+            Self::Park => "park",
+            Self::Exhausted => "exhausted",
+            Self::FailFast => "fail_fast",
+        }
+    }
+}
+
+/// A stored word of a closed set. A word that another build wrote and this one does not know is kept as it is and
+/// written back unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Spelled<T> {
+    /// A word of this build.
+    Known(T),
+    /// A word of another build.
+    Unknown(String),
+}
+
+impl Spelled<AttemptDisposition> {
+    /// The word itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(disposition) => disposition.as_str(),
+            Self::Unknown(word) => word,
+        }
+    }
+}
+
+impl Spelled<ModelFailureKind> {
+    /// The word itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(kind) => kind.as_str(),
+            Self::Unknown(word) => word,
+        }
+    }
 }
 
 /// What the HTTP client says of one of its errors.
@@ -132,10 +205,10 @@ pub struct AttemptRecord {
     pub duration_ms: Option<u64>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_kind: Option<String>,
-    /// What the policy made of it.
+    pub failure_kind: Option<Spelled<ModelFailureKind>>,
+    /// What the retry policy made of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disposition: Option<String>,
+    pub disposition: Option<Spelled<AttemptDisposition>>,
     /// How it ended.
     pub outcome: AttemptOutcome,
     /// Whether the next candidate is another model.
@@ -251,16 +324,18 @@ pub fn tries_of(attempts: &[AttemptRecord], model_ref: &str) -> u32 {
     u32::try_from(used.count()).unwrap_or(u32::MAX)
 }
 
-/// Disposition of a try that found no network and is made again once there may be one.
-pub const WAIT_FOR_NETWORK: &str = "wait_for_network";
-/// Disposition of a try that found no allowance and is made again once there is a new one.
-pub const PARK: &str = "park";
-
 impl AttemptRecord {
+    /// Whether the retry policy made this of the try.
+    #[must_use]
+    pub fn is_disposed(&self, as_one: AttemptDisposition) -> bool {
+        self.disposition == Some(Spelled::Known(as_one))
+    }
+
     /// Whether the try told nothing about the model and is simply made again later.
     #[must_use]
     pub fn only_waited(&self) -> bool {
-        matches!(self.disposition.as_deref(), Some(WAIT_FOR_NETWORK | PARK))
+        self.is_disposed(AttemptDisposition::WaitForNetwork)
+            || self.is_disposed(AttemptDisposition::Park)
     }
 }
 
@@ -282,5 +357,30 @@ impl AttemptTimeline {
             winning_model_ref: None,
             aggregated_token_usage: spent,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn dispositions_are_stored_as_they_are_spelled() {
+        for disposition in AttemptDisposition::ALL {
+            let word = json!(disposition.as_str());
+            let stored = Spelled::Known(disposition);
+            assert_eq!(serde_json::to_value(&stored).expect("writes"), word);
+            let read: Spelled<AttemptDisposition> = serde_json::from_value(word).expect("reads");
+            assert_eq!(read, stored);
+        }
+    }
+
+    #[test]
+    fn a_word_of_another_build_is_kept_as_it_is() {
+        let word = json!("ask_somebody_else");
+        let read: Spelled<ModelFailureKind> = serde_json::from_value(word.clone()).expect("reads");
+        assert_eq!(read.as_str(), "ask_somebody_else");
+        assert_eq!(serde_json::to_value(&read).expect("writes"), word);
     }
 }

@@ -1,6 +1,7 @@
 //! A decision: the facts one input leads to. `core` makes it, `store` writes it, nothing else changes an agent.
 
-use crate::agent::AgentRecord;
+use crate::agent::{AgentRecord, AgentSettings};
+use crate::attempt::AttemptRecord;
 use crate::brief::BriefRow;
 use crate::effect::{Effect, EffectId};
 use crate::event::Event;
@@ -95,6 +96,18 @@ pub enum Fact {
         /// Which.
         id: DueId,
     },
+    /// A failed attempt of the round in hand is kept. The position is counted from 1 in the round; writing one again
+    /// replaces it.
+    AttemptKept {
+        /// Its position.
+        n: u32,
+        /// The attempt.
+        record: Box<AttemptRecord>,
+    },
+    /// The round in hand is answered or its turn is over: none of its attempts is kept any longer.
+    AttemptsCleared,
+    /// The agent's settings change; without it they stay as they are stored.
+    SettingsWritten(Box<AgentSettings>),
     /// A task begins or changes. One that is over never changes.
     TaskWritten(Box<TaskRecord>),
     /// A provider's error taught something about a model. One row for the host; what was learned later counts.

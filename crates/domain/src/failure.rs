@@ -1,5 +1,6 @@
 //! The failure artifact: one shape for every failure an operator sees.
 
+use crate::model::ModelFailureKind;
 use crate::{limits, text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,6 +19,40 @@ pub enum FailureCategory {
     Task,
     /// Not classified.
     Unknown,
+}
+
+/// Why an agent's last failure came about, for decisions. The artifact beside it is for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCause {
+    /// Its home could not be made, so it was stopped.
+    HomeNotMade,
+    /// Its home could not be removed, so its rows stayed.
+    HomeNotRemoved,
+    /// No model could answer; the class of the last provider failure.
+    Provider(ModelFailureKind),
+    /// Anything else that ended a turn: a bound, an abort, a fault of the runtime.
+    Runtime,
+}
+
+impl FailureCause {
+    /// The stable spelling that a failure artifact shows for a home that could not be made.
+    pub const HOME_NOT_MADE: &'static str = "home_not_made";
+    /// The same for a home that could not be removed.
+    pub const HOME_NOT_REMOVED: &'static str = "home_not_removed";
+
+    /// The cause of a failure that was stored before causes were, from the kind its artifact shows.
+    pub(crate) fn of_old(kind: &str) -> Self {
+        let provider = ModelFailureKind::ALL
+            .into_iter()
+            .find(|known| known.as_str() == kind);
+        match (kind, provider) {
+            (_, Some(provider)) => Self::Provider(provider),
+            (Self::HOME_NOT_MADE, None) => Self::HomeNotMade,
+            (Self::HOME_NOT_REMOVED, None) => Self::HomeNotRemoved,
+            (_, None) => Self::Runtime,
+        }
+    }
 }
 
 /// A failure, normalised.
@@ -67,6 +102,26 @@ impl FailureArtifact {
             exit_status: None,
             source_chain: Vec::new(),
             metadata: BTreeMap::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_of_an_old_failure_follows_from_the_kind_it_shows() {
+        for kind in ModelFailureKind::ALL {
+            let cause = FailureCause::of_old(kind.as_str());
+            assert_eq!(cause, FailureCause::Provider(kind));
+        }
+        for (kind, cause) in [
+            ("home_not_made", FailureCause::HomeNotMade),
+            ("home_not_removed", FailureCause::HomeNotRemoved),
+            ("max_turns_exceeded", FailureCause::Runtime),
+        ] {
+            assert_eq!(FailureCause::of_old(kind), cause);
         }
     }
 }

@@ -50,19 +50,10 @@ impl ModelRef {
         }
     }
 
-    /// The absence of a choice: every call to it fails with the next step.
+    /// A model or its absence, as events and records spell it.
     #[must_use]
-    pub fn none() -> Self {
-        Self {
-            provider: "none".to_owned(),
-            model: "none".to_owned(),
-        }
-    }
-
-    /// Whether no choice was made.
-    #[must_use]
-    pub fn is_none(&self) -> bool {
-        *self == Self::none()
+    pub fn spell(model: Option<&Self>) -> String {
+        model.map_or_else(|| "none".to_owned(), ToString::to_string)
     }
 
     /// The provider id.

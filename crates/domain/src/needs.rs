@@ -3,6 +3,7 @@
 //! A part that was not loaded is [`Part::Missing`] and never looks empty. A decision that reads one is abandoned and
 //! made again with it.
 
+use crate::attempt::AttemptRecord;
 use crate::effect::{Effect, EffectId};
 use crate::id::TaskId;
 use crate::log::LogEntry;
@@ -26,6 +27,8 @@ pub struct Needs {
     pub tasks: BTreeSet<TaskId>,
     /// The content of these open effects.
     pub effects: BTreeSet<EffectId>,
+    /// The failed attempts of the round in hand.
+    pub attempts: bool,
 }
 
 impl Needs {
@@ -37,6 +40,7 @@ impl Needs {
         self.active_tasks |= more.active_tasks;
         self.tasks.extend(more.tasks);
         self.effects.extend(more.effects);
+        self.attempts |= more.attempts;
     }
 
     /// Whether nothing is asked for.
@@ -80,4 +84,6 @@ pub struct Loaded {
     pub tasks: BTreeMap<TaskId, Option<TaskRecord>>,
     /// The effects that were asked for; none where one is not open.
     pub effects: BTreeMap<EffectId, Option<Effect>>,
+    /// The failed attempts of the round in hand, in order.
+    pub attempts: Part<Vec<AttemptRecord>>,
 }

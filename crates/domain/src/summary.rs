@@ -1,6 +1,6 @@
 //! What is shown of an agent: status, posture, lifecycle hints, model, usage. All computed, none stored.
 
-use crate::agent::{AgentIdentity, AgentStatus, LastFailure, Lifecycle, RestRecord};
+use crate::agent::{AgentStatus, IdentityView, LastFailure, Lifecycle, RestRecord};
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::id::{MessageId, RunId};
@@ -233,7 +233,7 @@ pub struct ExecutionSnapshot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSummary {
     /// Who it is.
-    pub identity: AgentIdentity,
+    pub identity: IdentityView,
     /// How it is.
     pub agent: AgentStateView,
     /// Why, and what wakes it.
@@ -260,7 +260,7 @@ pub struct AgentSummary {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentListEntry {
     /// Who it is.
-    pub identity: AgentIdentity,
+    pub identity: IdentityView,
     /// How it is.
     pub status: AgentStatus,
     /// Why.

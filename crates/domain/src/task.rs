@@ -324,7 +324,7 @@ pub struct TaskRecord {
     /// How it is brought back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<TaskRecoverySpec>,
-    /// The most model rounds of the run it belongs to, where that ends with it.
+    /// Written by earlier builds and no longer read: the bound of a run is among the terms of its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
     /// The effect that watches or stops it; none once it is over.

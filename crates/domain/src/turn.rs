@@ -3,7 +3,7 @@
 //! An open turn holds the id of the one effect or due entry it waits for, never a flag of its own;
 //! what was said stands in the log.
 
-use crate::attempt::{AttemptRecord, TokenUsage};
+use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::effect::EffectId;
 use crate::id::{MessageId, RunId};
@@ -151,8 +151,9 @@ pub struct OpenTurn {
     pub authority: AuthorityClass,
     /// When it began.
     pub started_at: Timestamp,
-    /// The model the turn asks.
-    pub model: ModelRef,
+    /// The model the turn asks. Absent when none was chosen: then its rounds fail with the next step to take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRef>,
     /// The model it asked first, once it has had to turn to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_model: Option<ModelRef>,
@@ -184,9 +185,12 @@ pub struct OpenTurn {
     pub followups: u32,
     /// What it cost so far.
     pub usage: TokenUsage,
-    /// Tries of the round in hand.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attempts: Vec<AttemptRecord>,
+    /// How many failed attempts of the round in hand are on record, each a row of its own.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub failed_attempts: u32,
+    /// How many of its tries the current model has used up in the round in hand.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub tries: u32,
     /// How long the round in hand has waited for a network, as planned and not by the clock: a machine that sleeps
     /// loses no patience.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
@@ -205,8 +209,14 @@ pub struct OpenTurn {
 impl OpenTurn {
     /// The model it asked first.
     #[must_use]
-    pub fn requested(&self) -> &ModelRef {
-        self.requested_model.as_ref().unwrap_or(&self.model)
+    pub fn requested(&self) -> Option<&ModelRef> {
+        self.requested_model.as_ref().or(self.model.as_ref())
+    }
+
+    /// The model the turn asks, as events and records spell it.
+    #[must_use]
+    pub fn model_ref(&self) -> String {
+        ModelRef::spell(self.model.as_ref())
     }
 }
 

@@ -7,7 +7,7 @@ use holon_core::input::NewAgent;
 use holon_core::{Input, Reply, admission};
 use holon_domain::AgentId;
 use holon_domain::agent::{
-    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
+    AgentIdentity, AgentKind, AgentRecord, IdentityView, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::model::{ModelChoice, ModelRef};
 
@@ -36,7 +36,7 @@ impl Acts {
     ///
     /// # Errors
     /// When the name is taken differently, the workspace or model cannot be used, or storage fails.
-    pub async fn create_agent(&self, request: CreateAgent) -> Result<AgentIdentity, Error> {
+    pub async fn create_agent(&self, request: CreateAgent) -> Result<IdentityView, Error> {
         let CreateAgent {
             agent_id,
             workspace,
@@ -54,14 +54,16 @@ impl Acts {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
-            temporary: false,
         };
         let new = self.new_agent(identity.clone(), &workspace, model).await?;
         if let Some(found) = self.find(&identity.agent_id).await? {
             return existing(&found, &new, &workspace);
         }
         match self.shell.create(new.clone()).await {
-            Ok(()) => Ok(identity),
+            Ok(()) => Ok(IdentityView {
+                identity,
+                temporary: false,
+            }),
             // Someone else made it between the look and the commit.
             Err(Error::AgentConflict { .. }) => match self.find(&identity.agent_id).await? {
                 Some(found) => existing(&found, &new, &workspace),
@@ -88,6 +90,7 @@ impl Acts {
             agent_home,
             workspace,
             model,
+            run: None,
         })
     }
 
@@ -194,7 +197,7 @@ fn existing(
     found: &AgentRecord,
     wanted: &NewAgent,
     choice: &WorkspaceChoice,
-) -> Result<AgentIdentity, Error> {
+) -> Result<IdentityView, Error> {
     let agent_id = found.identity.agent_id.clone();
     if !choice.is_empty() && found.workspace != wanted.workspace {
         let reason = format!("it works in {}", found.workspace.cwd);
@@ -210,5 +213,5 @@ fn existing(
             reason: format!("it asks {model}"),
         });
     }
-    Ok(found.identity.clone())
+    Ok(found.identity_view())
 }

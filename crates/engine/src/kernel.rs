@@ -178,7 +178,9 @@ impl Run<'_> {
             last = next.decision;
         }
         if last.more {
-            self.work.unfinished.insert(last.agent.identity.agent_id);
+            self.work
+                .unfinished
+                .insert(last.agent.settings.identity.agent_id);
         }
         Ok(())
     }

@@ -79,8 +79,13 @@ impl Reads {
         let (agent, queue, policy, tasks) = self
             .of(agent_id, move |reader, no, agent| {
                 let model = chain.models.first(agent.model_override.as_ref());
-                let learned = reader.model_limits(&model.to_string())?;
-                let policy = (!model.is_none()).then(|| ask.policy(model).with(learned));
+                let policy = match model {
+                    Some(model) => {
+                        let learned = reader.model_limits(&model.to_string())?;
+                        Some(ask.policy(model).with(learned))
+                    }
+                    None => None,
+                };
                 let tasks = reader.active_tasks(no)?;
                 Ok((agent, reader.queue(no)?, policy, tasks))
             })

@@ -9,10 +9,11 @@ use crate::conduct::Scope;
 use crate::error::Error;
 use crate::news::hear_of;
 use crate::request::{Admitted, Ingress, RunRequest};
+use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection, Reply, admission, assess};
 use holon_domain::AgentId;
 use holon_domain::agent::{
-    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
+    AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, RunTerms, Visibility,
 };
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
@@ -126,13 +127,13 @@ async fn make_temporary(acts: &Acts, request: &RunRequest) -> Result<AgentId, Er
         ownership: Ownership::ParentSupervised,
         profile_preset: ProfilePreset::PrivateChild,
         lineage_parent_agent_id: None,
-        temporary: true,
     };
     check_model(acts, request, None).await?;
     let new = acts
         .new_agent(identity, &request.workspace, request.model.clone())
         .await?;
-    acts.shell().create(new).await?;
+    let run = Some(RunTerms::temporary(request.max_rounds));
+    acts.shell().create(NewAgent { run, ..new }).await?;
     Ok(agent_id)
 }
 

@@ -11,9 +11,6 @@ use std::path::PathBuf;
 /// What went wrong before a provider was asked, or while a script was played.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody chose a model.
-    #[error("no model is chosen; run `holon init`, or choose one with --model PROVIDER/MODEL")]
-    NoModel,
     /// The provider part of the model reference names nothing this build can speak to.
     #[error(
         "provider {provider:?} is not known here; {}see them all with `holon config providers list --all`, or describe \
@@ -165,8 +162,7 @@ impl Error {
             Self::UnknownProvider { .. }
             | Self::BadAddress { .. }
             | Self::DuplicateProvider { .. } => ModelFailureKind::UnsupportedTransport,
-            Self::NoModel
-            | Self::Missing { .. }
+            Self::Missing { .. }
             | Self::NotAFile { .. }
             | Self::Unreadable { .. }
             | Self::TooLarge { .. }
@@ -184,8 +180,7 @@ impl Error {
 
     const fn stage(&self) -> &'static str {
         match self {
-            Self::NoModel
-            | Self::UnknownProvider { .. }
+            Self::UnknownProvider { .. }
             | Self::BadAddress { .. }
             | Self::DuplicateProvider { .. } => "route",
             Self::Cancelled => "cancel",

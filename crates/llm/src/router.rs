@@ -119,9 +119,6 @@ impl Router {
     }
 
     fn served(&self, model: &ModelRef) -> Result<Served<'_>, Error> {
-        if model.is_none() {
-            return Err(Error::NoModel);
-        }
         self.provider(model.provider())
     }
 

@@ -1,5 +1,6 @@
 //! The process ends, in order or not, and another takes over what was committed.
 
+use crate::commit::{describe, touched};
 use crate::flight::Flight;
 use crate::keys::{home_of, key_of};
 use crate::plan::Fault;
@@ -7,7 +8,7 @@ use crate::post::Delivery;
 use crate::rng::Rng;
 use crate::store::{now, refused_by_store};
 use crate::violation::{Verdict, stored, violation};
-use crate::world::{World, describe, touched};
+use crate::world::World;
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
 use holon_domain::effect::EffectId;

@@ -9,7 +9,7 @@ use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection};
 use holon_domain::AgentId;
 use holon_domain::agent::{
-    AgentIdentity, AgentKind, Lifecycle, Ownership, ProfilePreset, Visibility,
+    AgentIdentity, AgentKind, Lifecycle, Ownership, ProfilePreset, RunTerms, Visibility,
 };
 use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::workspace::WorkspaceEntry;
@@ -70,7 +70,6 @@ impl World {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
-            temporary: false,
         }))
     }
 
@@ -79,15 +78,18 @@ impl World {
             return Ok(());
         }
         let agent_id = AgentId::temporary("run", &mut self.dice);
-        self.create(&new_agent(AgentIdentity {
+        let new = new_agent(AgentIdentity {
             agent_id,
             kind: AgentKind::Child,
             visibility: Visibility::Private,
             ownership: Ownership::ParentSupervised,
             profile_preset: ProfilePreset::PrivateChild,
             lineage_parent_agent_id: None,
-            temporary: true,
-        }))
+        });
+        self.create(&NewAgent {
+            run: Some(RunTerms::temporary(None)),
+            ..new
+        })
     }
 
     pub(crate) fn delete_any(&mut self) -> Verdict<()> {
@@ -141,5 +143,6 @@ fn new_agent(identity: AgentIdentity) -> NewAgent {
         agent_home,
         identity,
         model: None,
+        run: None,
     }
 }

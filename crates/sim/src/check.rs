@@ -18,6 +18,7 @@ pub(crate) fn agent(
         tasks: outstanding.tasks.clone(),
         dequeued: outstanding.dequeued.clone(),
         held: outstanding.held.clone(),
+        attempts: outstanding.attempts,
     };
     if let Some(broken) = invariant::check(agent, queue, &facts).into_iter().next() {
         return violation(broken.rule, format!("{}: {agent:?}", broken.found));

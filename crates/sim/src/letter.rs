@@ -25,7 +25,9 @@ pub(crate) fn any(agents: &[AgentId], dice: &mut Rng) -> ReplyBlock {
         1 => agents.first().map_or("nobody", AgentId::as_str),
         _ => {
             let others = agents.len().saturating_sub(1);
-            let found = agents.get(1 + dice.index(others)).or(agents.first());
+            let found = agents
+                .get(1 + dice.index(others))
+                .or_else(|| agents.first());
             found.map_or("nobody", AgentId::as_str)
         }
     };

@@ -11,6 +11,7 @@ mod cast;
 mod check;
 mod command;
 mod commands;
+mod commit;
 mod coverage;
 mod envelope;
 mod flight;

@@ -13,7 +13,7 @@ use holon_domain::effect::EffectRecord;
 use holon_domain::intent::Intent;
 use holon_domain::limits;
 use holon_domain::log::{FrameRecord, InterjectionBoundary};
-use holon_domain::model::{ModelRef, ModelReply};
+use holon_domain::model::ModelReply;
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolError;
 use std::sync::Arc;
@@ -105,8 +105,8 @@ impl World {
             _ if interjected.len().is_multiple_of(2) => InterjectionBoundary::AfterProviderRound,
             _ => InterjectionBoundary::AfterToolResults,
         };
-        let model = turn.map_or_else(ModelRef::none, |turn| turn.model.clone());
-        let blocks = blocks(&model, reply.blocks, &mut self.entropy);
+        let lineage = turn.map_or_else(String::new, |turn| turn.model_ref());
+        let blocks = blocks(&lineage, reply.blocks, &mut self.entropy);
         let intents = calls_of(&blocks).map(|call| interpret(call, preset));
         RoundAnswer {
             learned: None,

@@ -28,7 +28,7 @@ pub(crate) enum Resumption {
 impl Known {
     /// Counts unclean ends without a new entry in between; the third sets the turn's message aside.
     pub(crate) fn resumption(&mut self, clean_exit: bool) -> Option<Resumption> {
-        if self.removing || self.record.identity.temporary {
+        if self.removing || self.record.goes_with_process() {
             return None;
         }
         let turn = self.record.open_turn.as_ref()?;

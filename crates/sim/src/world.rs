@@ -8,7 +8,6 @@ use crate::keys::home_of;
 use crate::model::Model;
 use crate::plan::{Fault, Plan};
 use crate::post::Delivery;
-use crate::receiver::{Failure, FaultyLedger, ReceiverFault, When};
 use crate::request::Mood;
 use crate::rng::Rng;
 use crate::store::refused_by_store;
@@ -22,8 +21,8 @@ use holon_domain::intent::AfterRestart;
 use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::{AgentId, CallId, Timestamp};
 use holon_engine::SharedFacts;
-use holon_engine::kernel::{Handled, Kernel, Refusal, Work};
-use holon_store::{Db, DueRow, Error, Inline, WriteError};
+use holon_engine::kernel::{Kernel, Refusal, Work};
+use holon_store::{Db, DueRow, Inline};
 use std::collections::BTreeSet;
 
 /// When every run begins.
@@ -128,139 +127,6 @@ impl World {
         let work = made.map_err(|error| refused_by_store(&error))?;
         self.look_at(&BTreeSet::from([id]), Delivery::default())?;
         self.dispatch(work)
-    }
-
-    /// Hands an input to the kernel, in a commit of its own.
-    pub(crate) fn send(&mut self, id: &AgentId, input: &Input) -> Verdict<Sent> {
-        if self.trouble(Fault::Crash, 1) {
-            self.trace
-                .note(|| "the process dies before the commit".to_owned());
-            self.die()?;
-            return Ok(Sent::Died);
-        }
-        let panics = !matches!(input, Input::Recover { .. } | Input::GiveUp { .. })
-            && self.trouble(Fault::Panic, 3);
-        let fault = ReceiverFault::new(self.draw_receiver_fault());
-        let written = self.handle(id, input, panics, fault.clone())?;
-        let handled = match written {
-            Ok(Ok(handled)) => handled,
-            Ok(Err(refusal)) => {
-                self.trace.note(|| format!("  refused: {refusal:?}"));
-                self.look_at(&BTreeSet::from([id.clone()]), Delivery::default())?;
-                return Ok(Sent::Refused(refusal));
-            }
-            Err(WriteError::Panicked { .. }) if panics => {
-                self.trace.note(|| "  panicked".to_owned());
-                self.look_at(&BTreeSet::new(), Delivery::default())?;
-                return Ok(Sent::Panicked);
-            }
-            Err(WriteError::Store(Error::Refused { .. })) if fault.failed_store() => {
-                self.trace.note(|| "  the store failed".to_owned());
-                self.model.coverage.count("receiver:store_failed");
-                self.look_at(&BTreeSet::new(), Delivery::default())?;
-                return Ok(Sent::Failed);
-            }
-            Err(error) => return Err(refused_by_store(&error)),
-        };
-        self.look_after(id, input, &handled, fault.hit().as_ref())?;
-        self.committed(id, handled)
-    }
-
-    /// Handles an input in a commit of its own, with the faults that were drawn for it.
-    fn handle(
-        &mut self,
-        id: &AgentId,
-        input: &Input,
-        panics: bool,
-        fault: ReceiverFault,
-    ) -> Verdict<Result<Result<Handled, Refusal>, WriteError>> {
-        let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
-        let (id, input) = (id.clone(), input.clone());
-        self.commit(move |ledger| {
-            let mut entropy = Rng::new(seed);
-            let mut ledger = FaultyLedger::new(ledger, &fault);
-            let handled = kernel.handle(&mut ledger, &id, &input, now, &mut entropy)?;
-            if panics {
-                std::panic::resume_unwind(Box::new("the simulation asked for this"));
-            }
-            Ok(handled)
-        })
-    }
-
-    fn draw_receiver_fault(&mut self) -> Option<(Failure, When)> {
-        if !self.trouble(Fault::Receiver, 30) {
-            return None;
-        }
-        let failures = [Failure::Panic, Failure::Contradiction, Failure::Storage];
-        let failure = self.dice.pick(&failures)?;
-        Some((failure, self.dice.pick(&[When::First, When::Last])?))
-    }
-
-    /// Looks at everything a commit may have changed, and at what it told whom.
-    fn look_after(
-        &mut self,
-        id: &AgentId,
-        input: &Input,
-        handled: &Handled,
-        failed: Option<&AgentId>,
-    ) -> Verdict<()> {
-        let (deferred, handed) = match input {
-            Input::Defer { sends } => (sends.as_slice(), [].as_slice()),
-            Input::Deliver { sends, .. } if handled.reply == Reply::Done => {
-                ([].as_slice(), sends.as_slice())
-            }
-            _ => ([].as_slice(), [].as_slice()),
-        };
-        let delivery = Delivery {
-            deferred,
-            handed,
-            failed,
-        };
-        if failed.is_some() {
-            self.model.coverage.count("receiver:failed");
-        }
-        self.look_at(&touched(id, &handled.work), delivery)
-    }
-
-    fn committed(&mut self, id: &AgentId, handled: Handled) -> Verdict<Sent> {
-        let Handled { reply, work } = handled;
-        self.trace.note(|| describe(&reply, &work));
-        if self.trouble(Fault::Crash, 1) {
-            self.trace
-                .note(|| "the process dies after the commit".to_owned());
-            self.die()?;
-            return Ok(Sent::Died);
-        }
-        let touched = touched(id, &work);
-        if touched.len() > 1 {
-            self.model.coverage.count("commit:several_agents");
-        }
-        if self.trouble(Fault::Unknown, 4) {
-            self.trace
-                .note(|| "nobody learns that the commit holds".to_owned());
-            self.model.coverage.count("commit_unknown");
-            if touched.len() > 1 {
-                self.model.coverage.count("commit_unknown:several_agents");
-            }
-            self.doubtful.extend(touched.iter().cloned());
-            return Ok(Sent::Unknown(touched));
-        }
-        if let Reply::Admitted {
-            message_id,
-            message_seq,
-        } = &reply
-        {
-            self.model.acknowledged(id, message_id, *message_seq)?;
-        }
-        if reply == Reply::RowsMayGo {
-            self.model.is_going(id);
-            self.going.push(id.clone());
-        }
-        self.dispatch(work)?;
-        for agent_id in &touched {
-            self.check_flights(agent_id)?;
-        }
-        Ok(Sent::Handled(reply))
     }
 
     pub(crate) fn dispatch(&mut self, work: Work) -> Verdict<()> {
@@ -381,34 +247,4 @@ impl World {
         }
         Ok(())
     }
-}
-
-/// Every agent a commit made a decision about.
-pub(crate) fn touched(id: &AgentId, work: &Work) -> BTreeSet<AgentId> {
-    let mut touched = work.touched.clone();
-    touched.insert(id.clone());
-    touched
-}
-
-pub(crate) fn describe(reply: &Reply, work: &Work) -> String {
-    let effects: Vec<String> = work
-        .effects
-        .values()
-        .map(|record| format!("{} {}#{}", record.agent_id, record.effect.name(), record.id))
-        .collect();
-    let reply = match reply {
-        Reply::Admitted { message_seq, .. } => format!("admitted {message_seq}"),
-        Reply::Done => "done".to_owned(),
-        Reply::Unchanged => "unchanged".to_owned(),
-        Reply::RowsMayGo => "rows may go".to_owned(),
-    };
-    let closed: Vec<String> = work
-        .closed
-        .iter()
-        .map(|(agent_id, id)| format!("{agent_id} #{id}"))
-        .collect();
-    format!(
-        "  {reply}; begin {effects:?}; closed {closed:?}; due {:?}",
-        work.due
-    )
 }

@@ -3,33 +3,56 @@
 //! Invariant: `pending`, `interjections`, the event bounds and `attention` are written only here, in the same
 //! savepoint as the rows they count; nobody else reads them as truth about anything but what they count.
 
+use crate::attempts;
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, all, first, limit, run};
 use holon_domain::AgentId;
-use holon_domain::agent::{AgentRecord, Lifecycle, Visibility};
-use rusqlite::{Connection, params};
+use holon_domain::agent::{AgentRecord, AgentRow, AgentSettings, Counters, Lifecycle, Visibility};
+use holon_domain::attempt::AttemptRecord;
+use rusqlite::{Connection, Row, params};
 
 /// Events are accounted for retention in chunks of this many bytes, so that the index changes rarely.
 pub(crate) const CHUNK_BYTES: u64 = 64 << 10;
 
-pub(crate) const BY_ID: &str = "SELECT agent_no, record FROM agents WHERE agent_id = ?1";
+/// The columns a record is made of, in the order `read` expects them.
+macro_rules! record_columns {
+    () => {
+        "record, settings, newest_message, newest_entry, newest_brief, newest_effect, newest_turn, newest_event"
+    };
+}
+
+pub(crate) const BY_ID: &str = concat!(
+    "SELECT agent_no, agent_id, ",
+    record_columns!(),
+    " FROM agents WHERE agent_id = ?1"
+);
 pub(crate) const ID_OF: &str = "SELECT agent_id FROM agents WHERE agent_no = ?1";
 pub(crate) const TALLY: &str = "SELECT attention, pending, interjections, oldest_event, newest_event, event_bytes, \
-     event_chunks FROM agents WHERE agent_no = ?1";
+     event_chunks, settings IS NOT NULL FROM agents WHERE agent_no = ?1";
+/// The text of a row that an earlier build wrote and this one has not split yet.
+pub(crate) const UNSPLIT: &str =
+    "SELECT record FROM agents WHERE agent_no = ?1 AND settings IS NULL";
 pub(crate) const UPDATE: &str = "UPDATE agents SET pending = ?2, interjections = ?3, newest_event = ?4, \
-     event_bytes = ?5, visible = ?6, record = ?7 WHERE agent_no = ?1";
+     event_bytes = ?5, newest_message = ?6, newest_entry = ?7, newest_brief = ?8, newest_effect = ?9, newest_turn = ?10, \
+     record = ?11 WHERE agent_no = ?1";
+pub(crate) const UPDATE_SETTINGS: &str =
+    "UPDATE agents SET settings = ?2, visible = ?3 WHERE agent_no = ?1";
 /// The indexed columns apart: naming them in an UPDATE rewrites their index entries even when nothing changes.
 pub(crate) const UPDATE_INDEXED: &str =
     "UPDATE agents SET attention = ?2, event_chunks = ?3 WHERE agent_no = ?1";
 const INSERT: &str = "INSERT INTO agents (agent_id, visible, attention, pending, interjections, oldest_event, \
-     newest_event, event_bytes, event_chunks, record) VALUES (?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4)";
+     newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, newest_effect, \
+     newest_turn) VALUES (?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 pub(crate) const ATTENTION: &str =
     "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 ORDER BY agent_id LIMIT ?2";
 /// For boot: the table holds open effects and nothing else, so it is walked from there.
 const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
      WHERE a.agent_id > ?1 ORDER BY a.agent_id LIMIT ?2";
-const VISIBLE: &str =
-    "SELECT agent_id, record, pending FROM agents WHERE visible = 1 ORDER BY agent_id";
+const VISIBLE: &str = concat!(
+    "SELECT pending, agent_id, ",
+    record_columns!(),
+    " FROM agents WHERE visible = 1 ORDER BY agent_id"
+);
 
 /// The derived integers of one agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +64,8 @@ pub(crate) struct Tally {
     pub(crate) newest_event: u64,
     pub(crate) event_bytes: u64,
     pub(crate) event_chunks: u64,
+    /// Whether the settings stand in their own column. Rows of earlier builds are split at their first write.
+    pub(crate) is_split: bool,
 }
 
 /// Reads an agent by name.
@@ -49,13 +74,50 @@ pub(crate) fn by_id(
     id: &AgentId,
 ) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
     first(conn, BY_ID, [id.as_str()], |row| {
-        Ok((AgentNo(row.get(0)?), json(row, 1, "agents", id)?))
+        Ok((AgentNo(row.get(0)?), read(row)?))
     })
 }
 
 /// The number of a named agent.
 pub(crate) fn number_of(conn: &Connection, id: &AgentId) -> Result<Option<AgentNo>, Error> {
     first(conn, BY_ID, [id.as_str()], |row| Ok(AgentNo(row.get(0)?)))
+}
+
+/// Reads a record from a row that has the agent's name in its second column and the record's columns after it.
+fn read(row: &Row<'_>) -> Result<AgentRecord, Error> {
+    let unreadable = |reason: String| Error::Row {
+        table: "agents",
+        key: row.get(1).unwrap_or_default(),
+        reason,
+    };
+    let text = |column: usize| -> Result<Option<&str>, Error> {
+        let value = row.get_ref(column)?.as_str_or_null();
+        value.map_err(|error| unreadable(error.to_string()))
+    };
+    let Some(record) = text(2)? else {
+        return Err(unreadable("it has no record".to_owned()));
+    };
+    let row = AgentRow {
+        record,
+        settings: text(3)?,
+        counters: counters(row)?,
+    };
+    AgentRecord::from_row(row).map_err(|error| unreadable(error.to_string()))
+}
+
+/// The counters of a row, unless it is of an earlier build.
+fn counters(row: &Row<'_>) -> Result<Option<Counters>, Error> {
+    let Some(messages) = row.get(4)? else {
+        return Ok(None);
+    };
+    Ok(Some(Counters {
+        messages,
+        log: row.get(5)?,
+        briefs: row.get(6)?,
+        effects: row.get(7)?,
+        turns: row.get(8)?,
+        events: row.get(9)?,
+    }))
 }
 
 /// The name of a numbered agent.
@@ -87,6 +149,7 @@ pub(crate) fn tally(conn: &Connection, no: AgentNo) -> Result<Tally, Error> {
             newest_event: row.get(4)?,
             event_bytes: row.get(5)?,
             event_chunks: row.get(6)?,
+            is_split: row.get(7)?,
         })
     })?;
     found.ok_or_else(|| Error::contradiction(format!("there is no agent {no}")))
@@ -101,18 +164,68 @@ pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo,
             agent_id: id.clone(),
         });
     }
-    let text = serde_json::to_string(record)?;
+    let counters = &record.counters;
+    let values = params![
+        id.as_str(),
+        is_visible(&record.settings),
+        needs_attention(record, 0),
+        serde_json::to_string(record)?,
+        serde_json::to_string(&record.settings)?,
+        counters.messages,
+        counters.log,
+        counters.briefs,
+        counters.effects,
+        counters.turns
+    ];
+    run(conn, INSERT, values)?;
+    Ok(AgentNo(conn.last_insert_rowid()))
+}
+
+/// A row of an earlier build, taken apart.
+pub(crate) struct Unsplit {
+    record: AgentRecord,
+    pub(crate) attempts: Vec<AttemptRecord>,
+}
+
+/// Reads the row of an agent, if an earlier build wrote it and it was not split since.
+pub(crate) fn unsplit(conn: &Connection, no: AgentNo) -> Result<Option<Unsplit>, Error> {
+    first(conn, UNSPLIT, [no.0], |row| {
+        let text: String = row.get(0)?;
+        let (record, attempts) = AgentRecord::split_old(&text).map_err(|error| Error::Row {
+            table: "agents",
+            key: no.to_string(),
+            reason: error.to_string(),
+        })?;
+        Ok(Unsplit { record, attempts })
+    })
+}
+
+/// Splits the row of an agent, if an earlier build wrote it: settings and attempts go where they stand today. What is
+/// left in the record is rewritten by the decision that is applied next.
+pub(crate) fn split(conn: &Connection, no: AgentNo) -> Result<(), Error> {
+    let Some(Unsplit { record, attempts }) = unsplit(conn, no)? else {
+        return Ok(());
+    };
+    write_settings(conn, no, &record.settings)?;
+    for (n, attempt) in (1..).zip(&attempts) {
+        attempts::keep(conn, no, n, attempt)?;
+    }
+    Ok(())
+}
+
+/// Writes an agent's settings and what is derived of them.
+pub(crate) fn write_settings(
+    conn: &Connection,
+    no: AgentNo,
+    settings: &AgentSettings,
+) -> Result<(), Error> {
+    let text = serde_json::to_string(settings)?;
     run(
         conn,
-        INSERT,
-        params![
-            id.as_str(),
-            is_visible(record),
-            needs_attention(record, 0),
-            text
-        ],
+        UPDATE_SETTINGS,
+        params![no.0, text, is_visible(settings)],
     )?;
-    Ok(AgentNo(conn.last_insert_rowid()))
+    Ok(())
 }
 
 /// Rewrites an agent's row after a decision. `before` is the tally as it was read, `after` as it is now.
@@ -123,15 +236,19 @@ pub(crate) fn update(
     before: &Tally,
     after: &Tally,
 ) -> Result<(), Error> {
-    let text = serde_json::to_string(record)?;
+    let counters = &record.counters;
     let values = params![
         no.0,
         after.pending,
         after.interjections,
         after.newest_event,
         after.event_bytes,
-        is_visible(record),
-        text
+        counters.messages,
+        counters.log,
+        counters.briefs,
+        counters.effects,
+        counters.turns,
+        serde_json::to_string(record)?
     ];
     run(conn, UPDATE, values)?;
     let attention = needs_attention(record, after.pending);
@@ -164,14 +281,11 @@ pub(crate) fn to_recover(
 
 /// The visible agents with their queue lengths, by name.
 pub(crate) fn visible(conn: &Connection) -> Result<Vec<(AgentRecord, u64)>, Error> {
-    all(conn, VISIBLE, [], |row| {
-        let id: String = row.get(0)?;
-        Ok((json(row, 1, "agents", id)?, row.get(2)?))
-    })
+    all(conn, VISIBLE, [], |row| Ok((read(row)?, row.get(0)?)))
 }
 
-fn is_visible(record: &AgentRecord) -> bool {
-    record.identity.visibility == Visibility::Public
+fn is_visible(settings: &AgentSettings) -> bool {
+    settings.identity.visibility == Visibility::Public
 }
 
 /// Whether boot must look at the agent: it has work in hand or waiting, or is in passing.
@@ -180,5 +294,8 @@ pub(crate) fn needs_attention(record: &AgentRecord, pending: u64) -> bool {
         Lifecycle::Booting | Lifecycle::Deleting => true,
         Lifecycle::Runnable | Lifecycle::Stopped => false,
     };
-    in_passing || pending > 0 || record.open_turn.is_some() || record.identity.temporary
+    in_passing || pending > 0 || record.open_turn.is_some() || record.goes_with_process()
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,6 +40,8 @@ pub struct Outstanding {
     pub dequeued: Vec<MessageSeq>,
     /// Messages that are kept for the next turn.
     pub held: Vec<MessageSeq>,
+    /// How many failed attempts of a round are kept.
+    pub attempts: u32,
     /// Tasks that are not over, in the order they began.
     pub tasks: Vec<TaskRecord>,
 }
@@ -62,6 +64,8 @@ impl Reader<'_> {
             interjections: numbers(INTERJECTIONS)?,
             dequeued: numbers(DEQUEUED)?,
             held: numbers(HELD)?,
+            attempts: u32::try_from(crate::attempts::of_agent(self.conn(), no)?.len())
+                .unwrap_or(u32::MAX),
             tasks,
         })
     }

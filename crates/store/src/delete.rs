@@ -29,6 +29,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT id FROM due WHERE agent_no = ?1 ORDER BY id LIMIT ?2)",
     ),
     (
+        "attempts",
+        "DELETE FROM attempts WHERE agent_no = ?1 AND n IN \
+         (SELECT n FROM attempts WHERE agent_no = ?1 ORDER BY n LIMIT ?2)",
+    ),
+    (
         "tasks",
         "DELETE FROM tasks WHERE task_no IN \
          (SELECT task_no FROM tasks WHERE agent_no = ?1 ORDER BY task_no LIMIT ?2)",

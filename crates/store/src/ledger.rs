@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::member::panic_message;
 use crate::row::AgentNo;
 use crate::tx::{Hook, Tx};
-use crate::{agents, effects, log, queue, tasks};
+use crate::{agents, attempts, effects, log, queue, tasks};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
@@ -82,8 +82,14 @@ impl Ledger for Tx<'_> {
         let tasks = named.map(|id| Ok((id.clone(), tasks::one(conn, no, id)?)));
         let open = needs.effects.iter();
         let effects = open.map(|id| Ok((*id, effects::one(conn, no, *id)?)));
+        let attempts = if needs.attempts {
+            Part::Loaded(attempts::of_agent(conn, no)?)
+        } else {
+            Part::Missing
+        };
         Ok(Loaded {
             queue,
+            attempts,
             round,
             active_tasks,
             tasks: tasks.collect::<Result<_, Error>>()?,

@@ -5,6 +5,7 @@
 //! all. Callers see typed facts and records, never a type of the database library.
 
 mod agents;
+mod attempts;
 mod audit;
 mod batch;
 mod blobs;

@@ -11,6 +11,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_initial.sql"),
     include_str!("migrations/0002_model_limits.sql"),
     include_str!("migrations/0003_tasks.sql"),
+    include_str!("migrations/0004_agents_split.sql"),
+    include_str!("migrations/0005_attempts.sql"),
 ];
 
 /// The newest version this build knows.

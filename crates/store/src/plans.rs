@@ -2,8 +2,8 @@
 
 use crate::db::Db;
 use crate::{
-    agents, blobs, briefs, delete, effects, events, log, mark, model_limits, queue, retention,
-    tasks, transcript,
+    agents, attempts, blobs, briefs, delete, effects, events, log, mark, model_limits, queue,
+    retention, tasks, transcript,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
@@ -13,7 +13,11 @@ const HOT: &[(&str, Option<&str>)] = &[
     (agents::ID_OF, None),
     (agents::TALLY, None),
     (agents::UPDATE, None),
+    (agents::UPDATE_SETTINGS, None),
     (agents::UPDATE_INDEXED, None),
+    (agents::UNSPLIT, None),
+    (attempts::CLEAR, None),
+    (attempts::OF_AGENT, None),
     (queue::HEAD, Some("messages_queue")),
     (queue::ONE, None),
     (queue::INTERJECTIONS, Some("messages_queue")),

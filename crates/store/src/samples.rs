@@ -3,7 +3,7 @@
 //! Shared by the unit tests and, by path, by the integration tests, which each use their own part of it.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use holon_domain::agent::{AgentRecord, Counters};
+use holon_domain::agent::{AgentRecord, AgentRow, Counters};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::continuation::TriggerKind;
@@ -50,7 +50,12 @@ pub(crate) fn agent(name: &str) -> AgentRecord {
         "agent_home": home,
         "workspace": WorkspaceEntry::agent_home(&home),
     });
-    serde_json::from_value(fields).expect("an agent's record")
+    let row = AgentRow {
+        record: &fields.to_string(),
+        settings: None,
+        counters: None,
+    };
+    AgentRecord::from_row(row).expect("an agent's record")
 }
 
 /// An operator prompt.

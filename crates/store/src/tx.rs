@@ -9,7 +9,9 @@ use crate::error::Error;
 use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
-use crate::{blobs, briefs, delete, effects, events, log, model_limits, queue, retention, tasks};
+use crate::{
+    attempts, blobs, briefs, delete, effects, events, log, model_limits, queue, retention, tasks,
+};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::feed::FeedNotice;
@@ -101,6 +103,9 @@ impl<'a> Tx<'a> {
     pub fn apply(&mut self, no: AgentNo, decision: &Decision) -> Result<(), Error> {
         check_positions(decision)?;
         let before = agents::tally(self.conn, no)?;
+        if !before.is_split {
+            agents::split(self.conn, no)?;
+        }
         let mut after = before;
         let mut events = events::Batch::default();
         for fact in &decision.facts {
@@ -156,6 +161,9 @@ impl<'a> Tx<'a> {
             Fact::EffectClosed { id } => effects::close(conn, no, *id),
             Fact::DueSet { id, at, due } => effects::set_due(conn, no, *id, *at, due),
             Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
+            Fact::AttemptKept { n, record } => attempts::keep(conn, no, *n, record),
+            Fact::AttemptsCleared => attempts::clear(conn, no),
+            Fact::SettingsWritten(settings) => agents::write_settings(conn, no, settings),
             Fact::TaskWritten(task) => tasks::write(conn, no, task),
             Fact::LimitLearned { model_ref, limits } => {
                 model_limits::learn(conn, model_ref, *limits)
@@ -244,6 +252,9 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::EffectClosed { .. }
             | Fact::DueSet { .. }
             | Fact::DueCleared { .. }
+            | Fact::AttemptKept { .. }
+            | Fact::AttemptsCleared
+            | Fact::SettingsWritten(_)
             | Fact::TaskWritten(_)
             | Fact::LimitLearned { .. }
             | Fact::BlobKept { .. } => continue,

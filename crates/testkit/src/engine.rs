@@ -50,7 +50,7 @@ impl TestEngine {
 
     /// A host without any model.
     pub async fn start_without_model() -> Self {
-        Self::start_as(ModelChain::only(ModelRef::none()), Conduct::default()).await
+        Self::start_as(ModelChain::none(), Conduct::default()).await
     }
 
     /// A host that removes every event it may once the clock has moved by a minute.

@@ -1,7 +1,7 @@
 //! Words about tries: that another model answered than the one asked for, and what would mend a failure.
 
 use holon_config::{ProviderEntry, Providers};
-use holon_domain::attempt::{AttemptRecord, AttemptTimeline};
+use holon_domain::attempt::{AttemptRecord, AttemptTimeline, Spelled};
 use holon_domain::model::ModelFailureKind;
 use holon_domain::provider::AuthSource;
 use serde::Deserialize as _;
@@ -16,10 +16,10 @@ pub(crate) fn fell_over(timeline: &AttemptTimeline) -> Option<String> {
     }
     let mut failed: Vec<(&str, &str)> = Vec::new();
     for attempt in &timeline.attempts {
-        let (model, Some(kind)) = (attempt.model_ref.as_str(), attempt.failure_kind.as_deref())
-        else {
+        let Some(kind) = attempt.failure_kind.as_ref() else {
             continue;
         };
+        let (model, kind) = (attempt.model_ref.as_str(), kind.as_str());
         if model == winner {
             continue;
         }
@@ -46,11 +46,13 @@ pub(super) fn fell_over_in(round: &Value) -> Option<String> {
 /// What would mend the last failure, if that is known.
 pub(super) fn remedy(timeline: &AttemptTimeline, providers: &Providers) -> Option<String> {
     let last = timeline.attempts.last()?;
-    let kind = last.failure_kind.as_deref()?;
-    if kind == ModelFailureKind::Auth.as_str() {
+    let Spelled::Known(kind) = last.failure_kind.as_ref()? else {
+        return None;
+    };
+    if *kind == ModelFailureKind::Auth {
         return renewal(providers.get(&last.provider)?);
     }
-    if kind == ModelFailureKind::Connection.as_str() {
+    if *kind == ModelFailureKind::Connection {
         let server = refused_here(last)?;
         return Some(format!(
             "start the server that should listen on {server}, or choose another model with --model"

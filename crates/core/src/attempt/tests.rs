@@ -26,7 +26,7 @@ fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model(
             let tries: Vec<&str> = (1..=3)
                 .map(|attempt| {
                     let state = AttemptState { attempt, ..FIRST };
-                    judge(&failure(*kind, None), state, 0).as_str()
+                    judge(&failure(*kind, None), state, 0).stored().as_str()
                 })
                 .collect();
             let after = if falls_over(*kind) {

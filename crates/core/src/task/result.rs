@@ -248,7 +248,7 @@ fn tell(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>, admit
         admission_context: AdmissionContext::RuntimeOwned,
         correlation_id: Some(task.id.to_string()),
         causation_id: task.parent_message_id.as_ref().map(ToString::to_string),
-        max_rounds: task.max_rounds,
+        max_rounds: None,
     };
     // What a turn began is worth no more than the turn was.
     let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);

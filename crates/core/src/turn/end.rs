@@ -16,6 +16,7 @@ use holon_domain::event::{
     BriefCreated, ClosureDecided, CurrentRunAborted, Event, MessageProcessingAborted, RuntimeError,
     TurnTerminal,
 };
+use holon_domain::failure::FailureCause;
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
 use holon_domain::model::ModelFailureKind;
@@ -28,6 +29,9 @@ use holon_domain::{BriefId, limits, text};
 pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if let Some(failure) = &ending.failure {
         record_failure(draft, turn, failure);
+    }
+    if turn.failed_attempts > 0 {
+        draft.clear_attempts();
     }
     settle(draft, turn, &ending);
     close_message(draft, turn, &ending);
@@ -54,6 +58,9 @@ fn record_failure(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &Failure) {
     }));
     draft.agent.last_failure = Some(LastFailure {
         occurred_at: draft.now,
+        cause: failure
+            .provider
+            .map_or(FailureCause::Runtime, FailureCause::Provider),
         failure_artifact: artifact.clone(),
     });
     draft.log(

@@ -163,7 +163,10 @@ impl Failure {
 fn failures(timeline: &AttemptTimeline) -> Vec<String> {
     let mut last: Vec<(&str, &str)> = Vec::new();
     for attempt in &timeline.attempts {
-        let kind = attempt.failure_kind.as_deref().unwrap_or_default();
+        let kind = attempt
+            .failure_kind
+            .as_ref()
+            .map_or("", |kind| kind.as_str());
         match last
             .iter_mut()
             .find(|(model, _)| *model == attempt.model_ref)

@@ -7,7 +7,7 @@ use crate::attempt::{self, AttemptState, Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundTiming, Stamp};
 use holon_domain::attempt::{
-    AttemptOutcome, AttemptRecord, AttemptTimeline, Tries, WAIT_FOR_NETWORK, tries_of,
+    AttemptDisposition, AttemptOutcome, AttemptRecord, AttemptTimeline, Spelled, Tries, tries_of,
 };
 use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectId};
@@ -18,7 +18,7 @@ use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::timer::{Due, DueId};
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalReason};
-use holon_domain::{Timestamp, limits, text};
+use holon_domain::{limits, text};
 
 /// The effect whose answer is waited for.
 pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
@@ -31,18 +31,27 @@ pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
 
 /// Which try of its model is in hand, from 1.
 pub(crate) fn current_try(turn: &OpenTurn) -> u32 {
-    tries_of(&turn.attempts, &turn.model.to_string()).saturating_add(1)
+    turn.tries.saturating_add(1)
 }
 
 /// How the answered round came about. The account of its tries is closed.
-pub(super) fn close_tries(turn: &mut OpenTurn, timing: RoundTiming) -> Tries {
+pub(super) fn close_tries(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    timing: RoundTiming,
+) -> Tries {
+    let failed = draft.attempts();
+    if turn.failed_attempts > 0 {
+        draft.clear_attempts();
+    }
+    (turn.failed_attempts, turn.tries) = (0, 0);
     Tries {
-        model_ref: turn.model.to_string(),
+        model_ref: turn.model_ref(),
         requested_model_ref: turn.requested_model.as_ref().map(ToString::to_string),
         started_at: timing.started_at,
         duration_ms: timing.provider_ms,
         max_attempts: MAX_ATTEMPTS,
-        failed: std::mem::take(&mut turn.attempts),
+        failed,
     }
 }
 
@@ -66,12 +75,7 @@ pub(crate) fn round_failed(
     }
     learn(draft, &turn, failure.learned);
     let verdict = attempt::judge(failure, attempt_state(&turn), draft.entropy.next());
-    let pause = match verdict {
-        Disposition::Retry { backoff_ms } => Some((backoff_ms, PauseCause::Retry)),
-        Disposition::WaitForNetwork { backoff_ms } => Some((backoff_ms, PauseCause::Network)),
-        Disposition::Park { backoff_ms } => Some((backoff_ms, PauseCause::Quota)),
-        Disposition::Exhausted | Disposition::FailFast => None,
-    };
+    let next = choose(draft, &turn, failure.kind, verdict);
     turn.offline_ms = match verdict {
         Disposition::WaitForNetwork { backoff_ms } => turn.offline_ms.saturating_add(backoff_ms),
         Disposition::Retry { .. }
@@ -79,50 +83,69 @@ pub(crate) fn round_failed(
         | Disposition::Exhausted
         | Disposition::FailFast => 0,
     };
-    let advances =
-        pause.is_none() && attempt::falls_over(failure.kind) && !turn.fallbacks.is_empty();
-    let local = local_fallback(draft, &turn, pause);
     let record = AttemptRecord {
-        backoff_ms: pause.map(|(backoff_ms, _)| backoff_ms),
-        advanced_to_fallback: advances || local.is_some(),
+        backoff_ms: verdict.backoff_ms(),
+        advanced_to_fallback: matches!(next, Next::Model(_)),
         renews_at: attempt::renewal_ms(failure).map(|ms| draft.now.plus_millis(ms)),
         ..attempt_record(&turn, failure, timing, verdict)
     };
-    keep(&mut turn.attempts, record);
-    if let Some(index) = local {
-        fall_over(draft, turn, index, failure);
-    } else if advances {
-        fall_over(draft, turn, 0, failure);
-    } else if let Some((wait_ms, cause)) = pause
-        && cause != PauseCause::Quota
-    {
-        back_off(draft, turn, failure, (wait_ms, cause));
-    } else if attempt::falls_over(failure.kind)
-        && let Some((model, wait_ms)) = next_renewal(&turn, draft.now)
-    {
-        park(draft, turn, failure, (model, wait_ms));
-    } else {
-        give_up(draft, turn, failure);
+    keep(draft, &mut turn, record);
+    match next {
+        Next::Model(index) => fall_over(draft, turn, index, failure),
+        Next::Pause(pause) => back_off(draft, turn, failure, pause),
+        Next::Renewal => match next_renewal(draft, &turn) {
+            Some(renewal) => park(draft, turn, failure, renewal),
+            None => give_up(draft, &turn, failure),
+        },
+        Next::End => give_up(draft, &turn, failure),
     }
     Reply::Done
 }
 
-/// A model on this machine that the turn may turn to, when what is missing is the network.
-fn local_fallback(
+/// What follows from a failed try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The fallback at this position is asked.
+    Model(usize),
+    /// The same model is asked after a pause.
+    Pause((u64, PauseCause)),
+    /// The first renewal of an allowance is waited for, if one is near enough.
+    Renewal,
+    /// Nothing: the turn fails.
+    End,
+}
+
+fn choose(
     draft: &Draft<'_>,
     turn: &OpenTurn,
-    pause: Option<(u64, PauseCause)>,
-) -> Option<usize> {
-    let (_, cause) = pause?;
+    kind: ModelFailureKind,
+    verdict: Disposition,
+) -> Next {
+    match verdict {
+        Disposition::Retry { backoff_ms } => Next::Pause((backoff_ms, PauseCause::Retry)),
+        // Without a network a model on this machine can still answer.
+        Disposition::WaitForNetwork { backoff_ms } => match local_fallback(draft, turn) {
+            Some(index) => Next::Model(index),
+            None => Next::Pause((backoff_ms, PauseCause::Network)),
+        },
+        Disposition::Exhausted | Disposition::FailFast if !attempt::falls_over(kind) => Next::End,
+        Disposition::Exhausted | Disposition::FailFast if !turn.fallbacks.is_empty() => {
+            Next::Model(0)
+        }
+        Disposition::Park { .. } | Disposition::Exhausted | Disposition::FailFast => Next::Renewal,
+    }
+}
+
+/// A model on this machine that the turn may turn to.
+fn local_fallback(draft: &Draft<'_>, turn: &OpenTurn) -> Option<usize> {
     let is_local = |model: &ModelRef| draft.host.models.is_local(model);
-    (cause == PauseCause::Network)
-        .then(|| turn.fallbacks.iter().position(is_local))
-        .flatten()
+    turn.fallbacks.iter().position(is_local)
 }
 
 /// The model whose allowance is renewed first, of all the round has asked, and how long that takes. Nothing for
 /// somebody who would sit and wait too long, and not for ever.
-fn next_renewal(turn: &OpenTurn, now: Timestamp) -> Option<(ModelRef, u64)> {
+fn next_renewal(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ModelRef, u64)> {
+    let now = draft.now;
     let patience = if turn.attended {
         limits::ATTENDED_PATIENCE_MS
     } else {
@@ -133,7 +156,8 @@ fn next_renewal(turn: &OpenTurn, now: Timestamp) -> Option<(ModelRef, u64)> {
         let model = ModelRef::parse(&attempt.model_ref).ok()?;
         Some((model, at.millis_since(now)))
     };
-    let renewals = turn.attempts.iter().filter_map(ahead);
+    let attempts = draft.attempts();
+    let renewals = attempts.iter().filter_map(ahead);
     renewals
         .filter(|(_, wait_ms)| turn.parks < limits::PARKS_PER_ROUND && *wait_ms <= patience)
         .min_by_key(|(_, wait_ms)| *wait_ms)
@@ -148,7 +172,7 @@ fn park(
     (model, wait_ms): (ModelRef, u64),
 ) {
     let mut others: Vec<ModelRef> = Vec::new();
-    for attempt in &turn.attempts {
+    for attempt in &draft.attempts() {
         if let Ok(asked) = ModelRef::parse(&attempt.model_ref)
             && asked != model
             && !others.contains(&asked)
@@ -159,17 +183,26 @@ fn park(
     others.append(&mut turn.fallbacks);
     turn.fallbacks = others;
     turn.parks += 1;
-    if turn.model != model {
-        let before = std::mem::replace(&mut turn.model, model);
-        turn.requested_model.get_or_insert(before);
-    }
+    turn_to(draft, &mut turn, Some(model));
     back_off(draft, turn, failure, (wait_ms, PauseCause::Quota));
+}
+
+/// Lets the turn ask another model from now on, and remembers the one it asked first.
+fn turn_to(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option<ModelRef>) {
+    if turn.model == model {
+        return;
+    }
+    let before = std::mem::replace(&mut turn.model, model);
+    if turn.requested_model.is_none() {
+        turn.requested_model = before;
+    }
+    turn.tries = tries_of(&draft.attempts(), &turn.model_ref());
 }
 
 /// What a provider taught holds for every agent of the host.
 pub(super) fn learn(draft: &mut Draft<'_>, turn: &OpenTurn, learned: Option<LearnedLimits>) {
     if let Some(limits) = learned {
-        let model_ref = turn.model.to_string();
+        let model_ref = turn.model_ref();
         draft.event(Event::ModelLimitLearned(ModelLimitLearned {
             model_ref: model_ref.clone(),
             limits,
@@ -202,15 +235,19 @@ fn attempt_record(
         Disposition::FailFast => AttemptOutcome::FailFastAborted,
     };
     AttemptRecord {
-        provider: turn.model.provider().to_owned(),
-        model_ref: turn.model.to_string(),
+        provider: turn
+            .model
+            .as_ref()
+            .map_or("none", ModelRef::provider)
+            .to_owned(),
+        model_ref: turn.model_ref(),
         attempt: current_try(turn),
         max_attempts: MAX_ATTEMPTS,
         started_at: Some(timing.started_at),
         completed_at: Some(timing.completed_at),
         duration_ms: Some(timing.provider_ms),
-        failure_kind: Some(failure.kind.as_str().to_owned()),
-        disposition: Some(verdict.as_str().to_owned()),
+        failure_kind: Some(Spelled::Known(failure.kind)),
+        disposition: Some(Spelled::Known(verdict.stored())),
         outcome,
         advanced_to_fallback: false,
         backoff_ms: None,
@@ -221,19 +258,19 @@ fn attempt_record(
 }
 
 /// Adds to the account. Of many tries without a network in a row only the first and the last are kept.
-fn keep(attempts: &mut Vec<AttemptRecord>, record: AttemptRecord) {
+fn keep(draft: &mut Draft<'_>, turn: &mut OpenTurn, record: AttemptRecord) {
     let offline = |attempt: &AttemptRecord| {
-        attempt.disposition.as_deref() == Some(WAIT_FOR_NETWORK)
+        attempt.is_disposed(AttemptDisposition::WaitForNetwork)
             && attempt.model_ref == record.model_ref
     };
-    if offline(&record)
-        && let [.., first, last] = attempts.as_slice()
-        && offline(first)
-        && offline(last)
-    {
-        attempts.pop();
-    }
-    attempts.push(record);
+    let replaces_last = match draft.attempts().as_slice() {
+        [.., first, last] => offline(&record) && offline(first) && offline(last),
+        [] | [_] => false,
+    };
+    let kept = draft.attempts().len() - usize::from(replaces_last);
+    draft.keep_attempt(kept + 1, record);
+    turn.failed_attempts = u32::try_from(draft.attempts().len()).unwrap_or(u32::MAX);
+    turn.tries = tries_of(&draft.attempts(), &turn.model_ref());
 }
 
 fn back_off(
@@ -246,13 +283,13 @@ fn back_off(
     draft.event(Event::ProviderRetryScheduled(ProviderRetryScheduled {
         turn_index: turn.turn_index,
         round: turn.rounds + 1,
-        attempt: turn.attempts.last().map_or(0, |last| last.attempt),
+        attempt: draft.attempts().last().map_or(0, |last| last.attempt),
         failure_kind: failure.kind.as_str().to_owned(),
         error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
         backoff_ms,
         retry_at: until,
         cause,
-        model_ref: Some(turn.model.to_string()),
+        model_ref: Some(turn.model_ref()),
     }));
     let due = draft.set_due(
         until,
@@ -267,16 +304,16 @@ fn back_off(
 /// The next model is asked the same, and for the rest of the turn.
 fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure: &ModelFailure) {
     let next = turn.fallbacks.remove(index);
-    let failed = std::mem::replace(&mut turn.model, next);
+    let failed = turn.model_ref();
+    turn_to(draft, &mut turn, Some(next));
     draft.event(Event::ProviderFallbackSelected(ProviderFallbackSelected {
         turn_index: turn.turn_index,
         round: turn.rounds + 1,
-        from_model_ref: failed.to_string(),
-        to_model_ref: turn.model.to_string(),
+        from_model_ref: failed,
+        to_model_ref: turn.model_ref(),
         failure_kind: failure.kind.as_str().to_owned(),
         error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
     }));
-    turn.requested_model.get_or_insert(failed);
     // An effort was chosen for the model it was chosen with.
     turn.reasoning_effort = None;
     ask(draft, turn);
@@ -295,11 +332,8 @@ pub(crate) fn redirect(draft: &mut Draft<'_>) {
         return;
     };
     let own = draft.agent.model_override.as_ref();
-    let model = draft.host.models.first(own).clone();
-    if model != turn.model {
-        let before = std::mem::replace(&mut turn.model, model);
-        turn.requested_model.get_or_insert(before);
-    }
+    let model = draft.host.models.first(own).cloned();
+    turn_to(draft, &mut turn, model);
     turn.fallbacks = draft.host.models.after_first(own);
     turn.fallbacks.truncate(limits::FALLBACKS);
     turn.reasoning_effort = draft.agent.reasoning_effort;
@@ -332,9 +366,9 @@ fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     draft.agent.open_turn = Some(turn);
 }
 
-fn give_up(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) {
-    let attempts = std::mem::take(&mut turn.attempts);
-    let timeline = AttemptTimeline::of(&turn.requested().to_string(), attempts);
+fn give_up(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
+    let attempts = draft.attempts();
+    let timeline = AttemptTimeline::of(&ModelRef::spell(turn.requested()), attempts);
     let reason = match failure.kind {
         ModelFailureKind::ContextLengthExceeded => TerminalReason::ContextLengthExceeded,
         ModelFailureKind::Timeout
@@ -351,7 +385,7 @@ fn give_up(draft: &mut Draft<'_>, mut turn: OpenTurn, failure: &ModelFailure) {
     };
     end::end(
         draft,
-        &turn,
+        turn,
         Ending::provider_failed(reason, failure, timeline),
     );
 }

@@ -2,10 +2,12 @@
 
 use crate::assess::is_self_caused;
 use crate::draft::Draft;
+use holon_domain::agent::AgentRecord;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
+use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::turn::{OpenTurn, Owed, Phase, ResumeMark};
 use holon_domain::{RunId, limits};
@@ -22,19 +24,14 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let turn_index = draft.agent.counters.turns;
     let run_id = RunId::mint(draft.entropy);
     let own = draft.agent.model_override.as_ref();
-    let model = draft.host.models.first(own).clone();
+    let model = draft.host.models.first(own).cloned();
     let mut fallbacks = draft.host.models.after_first(own);
     fallbacks.truncate(limits::FALLBACKS);
-    // A temporary agent lives for one caller, who waits for all of it.
-    let attended = is_attended(&entry) || draft.agent.identity.temporary;
-    let QueueEntry {
-        seq,
-        max_rounds,
-        envelope,
-        ..
-    } = entry;
+    // An agent that was made for one run has a caller who waits for all of it.
+    let attended = is_attended(&entry) || draft.agent.is_one_run();
+    let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
+    let QueueEntry { seq, envelope, .. } = entry;
 
-    let max_rounds = rounds_allowed(rounds_left(draft, envelope.kind, max_rounds));
     draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
     draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
         message_id: envelope.id.clone(),
@@ -46,7 +43,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         message_kind: envelope.kind,
         run_id: run_id.clone(),
         turn_index,
-        requested_model: model.to_string(),
+        requested_model: ModelRef::spell(model.as_ref()),
     }));
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
     let effect = draft.open_effect(Effect::CallModel {
@@ -75,7 +72,8 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         output_limit_hits: 0,
         followups: 0,
         usage: Default::default(),
-        attempts: Vec::new(),
+        failed_attempts: 0,
+        tries: 0,
         offline_ms: 0,
         parks: 0,
         resume: ResumeMark::default(),
@@ -97,19 +95,23 @@ fn is_attended(entry: &QueueEntry) -> bool {
     entry.envelope.delivery_surface == DeliverySurface::RunOnce
 }
 
-/// What is left of a bound. That of a task's result holds for all of the run its task is of.
-pub(crate) fn rounds_left(
-    draft: &Draft<'_>,
-    kind: MessageKind,
-    max_rounds: Option<u32>,
-) -> Option<u32> {
-    let used = if kind == MessageKind::TaskResult {
-        draft.agent.totals.model_rounds
-    } else {
-        0
-    };
-    let used = u32::try_from(used).unwrap_or(u32::MAX);
-    max_rounds.map(|max| max.saturating_sub(used))
+/// The bound of a message's turn: what its sender set. The result of a task has no sender, so its turn may take what is
+/// left of the agent's run.
+pub(crate) fn rounds_left(agent: &AgentRecord, entry: &QueueEntry) -> Option<u32> {
+    match entry.envelope.kind {
+        MessageKind::TaskResult => agent.run_rounds_left(),
+        MessageKind::OperatorPrompt
+        | MessageKind::ChannelEvent
+        | MessageKind::WebhookEvent
+        | MessageKind::CallbackEvent
+        | MessageKind::TimerTick
+        | MessageKind::SystemTick
+        | MessageKind::TaskStatus
+        | MessageKind::Control
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult
+        | MessageKind::InternalFollowup => entry.max_rounds,
+    }
 }
 
 /// The rounds a message's turn may take: what its sender allowed, within what any turn may.

@@ -40,7 +40,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: &Round
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
-    let tries = close_tries(&mut turn, answer.timing);
+    let tries = close_tries(draft, &mut turn, answer.timing);
     account(draft, &mut turn, answer.usage);
     emit_round(draft, &turn, answer, &tries);
     let entry = draft.log(
@@ -95,9 +95,9 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     end::end(draft, &turn, Ending::finished(round));
 }
 
-/// The rounds of the request that set the bound. All a temporary agent does is one request, over however many turns.
+/// The rounds of the request that set the bound, over however many turns it took.
 fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
-    if draft.agent.identity.temporary {
+    if draft.agent.is_one_run() {
         draft.agent.totals.model_rounds
     } else {
         u64::from(turn.rounds)

@@ -310,10 +310,10 @@ fn a_full_queue_refuses_and_keeps_what_it_holds() {
 #[test]
 fn without_a_model_a_message_is_refused_unless_the_agent_has_its_own() {
     let mut world = states::booting();
-    world.host.models = ModelChain::only(ModelRef::none());
+    world.host.models = ModelChain::none();
     let refused = admitted(&mut world, make::prompt(Priority::Normal));
     assert_eq!(refused, Err(Rejection::NoModel));
-    world.agent.model_override = Some(make::model("scripted/own"));
+    world.agent.settings.model_override = Some(make::model("scripted/own"));
     assert!(admitted(&mut world, make::prompt(Priority::Normal)).is_ok());
 }
 
@@ -321,7 +321,7 @@ fn without_a_model_a_message_is_refused_unless_the_agent_has_its_own() {
 fn a_stopped_agent_says_so_also_when_it_has_no_model() {
     let mut world = states::booting();
     world.send(Input::Stop);
-    world.host.models = ModelChain::only(ModelRef::none());
+    world.host.models = ModelChain::none();
     let agent_id = world.agent.identity.agent_id.clone();
     let refused = admitted(&mut world, make::prompt(Priority::Normal));
     assert_eq!(refused, Err(Rejection::Stopped { agent_id }));

@@ -55,7 +55,7 @@ fn fail_as(world: &mut World, kind: ModelFailureKind) {
 
 fn asked(world: &World) -> String {
     let turn = world.agent.open_turn.as_ref().expect("a turn runs");
-    turn.model.to_string()
+    turn.model_ref()
 }
 
 fn last_failure(world: &World) -> &AttemptTimeline {
@@ -74,7 +74,8 @@ fn tries(timeline: &AttemptTimeline) -> Vec<String> {
         } else {
             ""
         };
-        let why = attempt.disposition.as_deref().unwrap_or("answered");
+        let why = attempt.disposition.as_ref();
+        let why = why.map_or("answered", |disposition| disposition.as_str());
         format!("{} {} {why}{onward}", attempt.model_ref, attempt.attempt)
     };
     timeline.attempts.iter().map(one).collect()
@@ -313,7 +314,7 @@ fn an_effort_holds_for_the_model_it_was_chosen_with() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     let effort = |world: &World| {
         let turn = world.agent.open_turn.as_ref().expect("a turn runs");
-        (turn.model.to_string(), turn.reasoning_effort)
+        (turn.model_ref(), turn.reasoning_effort)
     };
     assert_eq!(
         effort(&world),
@@ -388,7 +389,7 @@ fn a_turn_that_waits_goes_on_with_the_model_its_agent_is_given() {
     });
     assert_eq!(asked(&world), "d/1");
     let turn = world.agent.open_turn.as_ref().expect("a turn runs");
-    assert_eq!(turn.requested().to_string(), "a/1");
+    assert_eq!(turn.requested().expect("one").to_string(), "a/1");
     assert!(world.due.is_empty());
 }
 

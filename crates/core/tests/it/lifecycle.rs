@@ -153,14 +153,14 @@ fn a_new_workspace_and_model_hold_from_the_next_turn_on() {
     let (_, _, workspace) = commands::running(&world).expect("a tool runs");
     assert_eq!(workspace, home, "the turn in hand stays where it is");
     let turn = world.agent.open_turn.clone().expect("a turn");
-    assert_eq!(turn.model, make::model("scripted/default"));
+    assert_eq!(turn.model, Some(make::model("scripted/default")));
     world.send(make::tool_ok(world.stamp().expect("a tool runs")));
     world.send(Said::words("done").to(&world));
     assert_eq!(world.briefs[0].workspace_id, home.workspace_id);
 
     world.send(make::admit(make::prompt(Priority::Normal)));
     let turn = world.agent.open_turn.clone().expect("a turn");
-    assert_eq!(turn.model, make::model("scripted/other"));
+    assert_eq!(turn.model, Some(make::model("scripted/other")));
     assert_eq!(turn.workspace, make::workspace("other"));
 }
 

@@ -5,7 +5,9 @@ use crate::world::World;
 use holon_core::Ingress;
 use holon_core::input::{ContextSize, NewAgent, RoundTiming};
 use holon_core::{Input, RoundAnswer, Stamp};
-use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
+use holon_domain::agent::{
+    AgentIdentity, AgentKind, Ownership, ProfilePreset, RunTerms, Visibility,
+};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, ToolCall};
 use holon_domain::consequence::Consequence;
@@ -57,18 +59,24 @@ pub(crate) fn new_agent() -> NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
-            temporary: false,
         },
         agent_home: "/srv/ada".to_owned(),
         workspace: WorkspaceEntry::agent_home("/srv/ada"),
         model: None,
+        run: None,
     }
 }
 
 pub(crate) fn temporary_agent() -> NewAgent {
-    let mut new = new_agent();
-    new.identity.temporary = true;
-    new
+    agent_for_run(None)
+}
+
+/// An agent that is made for one run of at most so many rounds.
+pub(crate) fn agent_for_run(max_rounds: Option<u32>) -> NewAgent {
+    NewAgent {
+        run: Some(RunTerms::temporary(max_rounds)),
+        ..new_agent()
+    }
 }
 
 /// An operator's prompt through the control plane.

@@ -245,7 +245,7 @@ fn a_result_whose_round_is_missing_from_the_log_ends_the_turn_instead_of_losing_
 #[test]
 fn after_a_doubtful_commit_the_turn_goes_on_and_a_temporary_agent_stays() {
     let mut world = states::calling_model();
-    world.agent.identity.temporary = true;
+    world.agent.settings.run = make::temporary_agent().run;
     let before = world.agent.open_turn.clone().expect("a turn");
     for _ in 0..limits::RESUMES_WITHOUT_PROGRESS * 2 {
         world.take_up();

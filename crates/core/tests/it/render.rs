@@ -86,7 +86,7 @@ pub(crate) fn standing(world: &World) -> String {
             turn.turn_index, turn.rounds
         ));
     }
-    if let Some(effect) = agent.home_effect {
+    if let Some(effect) = agent.home.effect() {
         parts.push(format!("home ({effect})"));
     }
     if let Some(rest) = &agent.rest {
@@ -138,7 +138,13 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::MessageSettled { seq, brief } => format!("message {seq} settled by brief {brief}"),
         Fact::LogAppended { entry, .. } => format!("log {}", entry_text(entry)),
         Fact::BriefWritten { seq, row } => format!("brief {seq} {}", spelled(row.kind)),
-        Fact::EventRecorded { .. } | Fact::BlobKept { .. } => return None,
+        Fact::EventRecorded { .. } | Fact::SettingsWritten(_) | Fact::BlobKept { .. } => {
+            return None;
+        }
+        Fact::AttemptKept { n, record } => {
+            format!("attempt {n} kept, of {}", record.model_ref)
+        }
+        Fact::AttemptsCleared => "attempts cleared".to_owned(),
         Fact::EffectOpened { id, effect, .. } => {
             format!("+effect {id} {}", effect_text(effect, world))
         }

@@ -21,6 +21,10 @@ impl World {
             agent.generation >= self.agent.generation,
             "generations only rise"
         );
+        assert_eq!(
+            agent.settings, self.agent.settings,
+            "settings change only by a fact"
+        );
         self.agent = agent;
     }
 
@@ -81,6 +85,17 @@ impl World {
                 let known = self.learned.entry(model_ref.clone()).or_default();
                 *known = known.and_then(*limits);
             }
+            Fact::AttemptKept { n, record } => {
+                let n = *n as usize;
+                assert!(n >= 1 && n <= self.attempts.len() + 1, "attempts are dense");
+                self.attempts.truncate(n - 1);
+                self.attempts.push((**record).clone());
+            }
+            Fact::AttemptsCleared => {
+                assert!(!self.attempts.is_empty(), "there is something to clear");
+                self.attempts.clear();
+            }
+            Fact::SettingsWritten(settings) => self.agent.settings = (**settings).clone(),
             Fact::BlobKept { .. } => {}
         }
     }

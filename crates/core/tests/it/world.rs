@@ -10,6 +10,7 @@ use holon_core::{
     AgentView, HostFacts, Input, Rejection, Reply, Stamp, Step, Undecided, lifecycle, needs, step,
 };
 use holon_domain::agent::AgentRecord;
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
 use holon_domain::decision::{Decision, Fact};
@@ -72,6 +73,8 @@ pub(crate) struct World {
     pub(crate) briefs: Vec<BriefRow>,
     /// In the order they began, over or not.
     pub(crate) tasks: Vec<TaskRecord>,
+    /// Failed attempts of the round in hand.
+    pub(crate) attempts: Vec<AttemptRecord>,
     /// Calls whose commands were begun.
     pub(crate) begun: BTreeSet<CallId>,
     /// What decisions sent to other agents, in order.
@@ -99,6 +102,7 @@ impl World {
             events: Vec::new(),
             briefs: Vec::new(),
             tasks: Vec::new(),
+            attempts: Vec::new(),
             begun: BTreeSet::new(),
             sends: Vec::new(),
             learned: BTreeMap::new(),
@@ -164,6 +168,11 @@ impl World {
             queue,
             round,
             active_tasks,
+            attempts: if needs.attempts {
+                Part::Loaded(self.attempts.clone())
+            } else {
+                Part::Missing
+            },
             tasks: needs
                 .tasks
                 .iter()
@@ -290,6 +299,7 @@ impl World {
             tasks: self.active_tasks().cloned().collect(),
             dequeued: dequeued.iter().map(|entry| entry.seq).collect(),
             held: held.iter().map(|entry| entry.seq).collect(),
+            attempts: u32::try_from(self.attempts.len()).expect("few"),
         };
         invariant::check(&self.agent, &self.queue(), &stored)
     }

@@ -6,8 +6,8 @@ use crate::provider::ReasoningEffort;
 /// The host's models: whom agents ask unless they have their own choice, and who is asked when that fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChain {
-    /// The default; may be no choice.
-    pub default: ModelRef,
+    /// The default; absent while nobody has chosen one.
+    pub default: Option<ModelRef>,
     /// Asked in this order when the one before could not answer.
     pub fallbacks: Vec<ModelRef>,
     /// Whether only the first is ever asked.
@@ -33,9 +33,18 @@ pub enum ModelChoice {
 impl ModelChain {
     /// One model and nobody after it.
     #[must_use]
-    pub const fn only(default: ModelRef) -> Self {
+    pub fn only(default: ModelRef) -> Self {
         Self {
-            default,
+            default: Some(default),
+            ..Self::none()
+        }
+    }
+
+    /// No model at all.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            default: None,
             fallbacks: Vec::new(),
             fallback_disabled: false,
             local_providers: Vec::new(),
@@ -49,10 +58,10 @@ impl ModelChain {
         self.local_providers.iter().any(|local| local == id)
     }
 
-    /// Whom an agent asks first.
+    /// The model an agent asks first: its own choice or the default. None when nobody has chosen one.
     #[must_use]
-    pub fn first<'a>(&'a self, own: Option<&'a ModelRef>) -> &'a ModelRef {
-        own.unwrap_or(&self.default)
+    pub fn first<'a>(&'a self, own: Option<&'a ModelRef>) -> Option<&'a ModelRef> {
+        own.or(self.default.as_ref())
     }
 
     /// Who is asked after the first, each once.
@@ -63,8 +72,8 @@ impl ModelChain {
             return Vec::new();
         }
         let mut rest: Vec<ModelRef> = Vec::new();
-        for model in std::iter::once(&self.default).chain(&self.fallbacks) {
-            if model != first && !model.is_none() && !rest.contains(model) {
+        for model in self.default.iter().chain(&self.fallbacks) {
+            if Some(model) != first && !rest.contains(model) {
                 rest.push(model.clone());
             }
         }
@@ -90,9 +99,9 @@ mod tests {
             let rest = chain.after_first(own);
             rest.iter().map(ToString::to_string).collect()
         };
-        assert_eq!(chain.first(None), &model("a/1"));
+        assert_eq!(chain.first(None), Some(&model("a/1")));
         assert_eq!(after(None), ["b/1", "c/1"]);
-        assert_eq!(chain.first(Some(&model("c/1"))), &model("c/1"));
+        assert_eq!(chain.first(Some(&model("c/1"))), Some(&model("c/1")));
         assert_eq!(after(Some(&model("c/1"))), ["a/1", "b/1"]);
         assert_eq!(after(Some(&model("d/1"))), ["a/1", "b/1", "c/1"]);
     }
@@ -101,8 +110,9 @@ mod tests {
     fn without_a_default_or_with_fallback_turned_off_nobody_is_made_up() {
         let none = ModelChain {
             fallbacks: vec![model("b/1")],
-            ..ModelChain::only(ModelRef::none())
+            ..ModelChain::none()
         };
+        assert_eq!(none.first(None), None);
         assert_eq!(none.after_first(Some(&model("a/1"))), [model("b/1")]);
         let off = ModelChain {
             fallback_disabled: true,

@@ -56,6 +56,9 @@ impl Work {
                 | Fact::BriefWritten { .. }
                 | Fact::EventRecorded { .. }
                 | Fact::DueCleared { .. }
+                | Fact::AttemptKept { .. }
+                | Fact::AttemptsCleared
+                | Fact::SettingsWritten(_)
                 | Fact::TaskWritten(_)
                 | Fact::LimitLearned { .. }
                 | Fact::BlobKept { .. } => {}

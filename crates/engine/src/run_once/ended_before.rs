@@ -67,7 +67,7 @@ async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<Open>, Error>
     let id = agent_id.clone();
     let read = acts.shell().readers.read(move |reader| {
         Ok(match reader.agent(&id)? {
-            Some((no, agent)) => (agent.agent_home, reader.active_tasks(no)?),
+            Some((no, agent)) => (agent.settings.agent_home, reader.active_tasks(no)?),
             None => Default::default(),
         })
     });

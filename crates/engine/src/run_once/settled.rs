@@ -104,8 +104,8 @@ impl Settled {
 
 impl Over {
     pub(super) fn respond(self) -> RunOnceResponse {
-        // A temporary agent has nothing but this run, so everything it said and did belongs to it.
-        let whole = self.agent.identity.temporary;
+        // An agent that was made for this run does nothing else, so everything it said and did belongs to it.
+        let whole = self.agent.is_one_run();
         let scope = if whole {
             Scope::All
         } else {
@@ -128,7 +128,7 @@ impl Over {
 
     /// The tasks of the run, oldest first.
     fn tasks(&self) -> Vec<Value> {
-        let whole = self.agent.identity.temporary;
+        let whole = self.agent.is_one_run();
         let of_run = |task: &&TaskRecord| {
             whole || task.parent_message_id.as_ref() == Some(&self.admitted.message_id)
         };
@@ -136,7 +136,7 @@ impl Over {
         tasks
             .map(|task| {
                 let mut snapshot = task.output_snapshot();
-                if whole {
+                if self.agent.is_temporary() {
                     // Its files go with its agent, before anybody could read them.
                     snapshot.artifacts.clear();
                     (snapshot.output_artifact, snapshot.stderr_artifact) = (None, None);

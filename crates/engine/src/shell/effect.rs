@@ -64,7 +64,7 @@ impl Shell {
         while !self.halted.is_cancelled() {
             let id = agent_id.clone();
             match self.readers.read(move |reader| reader.agent(&id)).await {
-                Ok(found) => return found.map(|(_, agent)| agent.agent_home),
+                Ok(found) => return found.map(|(_, agent)| agent.settings.agent_home),
                 Err(error) => {
                     tracing::warn!(%agent_id, %error, "an agent could not be read yet");
                     self.pause(AFTER_A_FAULT_MS).await;

@@ -62,13 +62,16 @@ impl Shell {
         };
         let tools = holon_tools::catalog(context.agent.identity.profile_preset);
         let turn = context.agent.open_turn.as_ref()?;
-        let policy = self.ports.model.policy(&turn.model).with(context.learned);
+        let Some(model) = &turn.model else {
+            return Some(self.not_asked(stamp, ModelFailure::no_model()));
+        };
+        let policy = self.ports.model.policy(model).with(context.learned);
         let prepared = Prepared::new(&context, &tools, policy)?;
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = prepared.request.clone();
         let reply = tokio::select! {
-            reply = self.ask(request, cancel.clone()) => reply,
+            reply = self.ports.model.call(request, cancel.clone()) => reply,
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
@@ -96,23 +99,17 @@ impl Shell {
         })
     }
 
-    async fn ask(
-        &self,
-        request: ModelRequest,
-        cancel: CancellationToken,
-    ) -> Result<ModelReply, ModelFailure> {
-        if request.model.is_none() {
-            return Err(ModelFailure::no_model());
-        }
-        self.ports.model.call(request, cancel).await
-    }
-
     fn context_failed(&self, stamp: Stamp, error: &holon_store::Error) -> Input {
-        let now = self.ports.clock.now();
         let failure = ModelFailure::new(
             ModelFailureKind::ServerError,
             format!("the turn's context could not be read: {error}"),
         );
+        self.not_asked(stamp, failure)
+    }
+
+    /// A round that failed before any model was asked.
+    fn not_asked(&self, stamp: Stamp, failure: ModelFailure) -> Input {
+        let now = self.ports.clock.now();
         let timing = RoundTiming {
             context_build_ms: 0,
             started_at: now,
@@ -149,7 +146,7 @@ fn load(
         return Ok(None);
     };
     // A turn ends where it began, also when the agent is told to work elsewhere meanwhile.
-    agent.workspace = turn.workspace.clone();
+    agent.settings.workspace = turn.workspace.clone();
     let entries: Vec<LogEntry> = reader
         .turn_entries(no, turn.first_entry)?
         .into_iter()
@@ -181,7 +178,7 @@ fn load(
         .collect();
     let tasks = running_at(&crate::tasks::told(reader, no)?, turn.started_at);
     let queued = reader.joining(no, &agent.held, limits::INTERJECTIONS_PER_ROUND)?;
-    let learned = reader.model_limits(&turn.model.to_string())?;
+    let learned = reader.model_limits(&turn.model_ref())?;
     Ok(Some(TurnContext {
         agent,
         entries,
@@ -230,9 +227,10 @@ struct Prepared {
 impl Prepared {
     fn new(context: &TurnContext, tools: &[ToolSpec], policy: ModelPolicy) -> Option<Self> {
         let turn = context.agent.open_turn.as_ref()?;
+        let model = turn.model.clone()?;
         let input = FrameInput {
             agent: &context.agent,
-            model: &turn.model,
+            model: &model,
             current: context.messages.get(&turn.message_seq)?,
             history: &context.history,
             tasks: &context.tasks,
@@ -245,7 +243,7 @@ impl Prepared {
             None => holon_prompt::build(&input),
         };
         let mut request = ModelRequest {
-            model: turn.model.clone(),
+            model,
             round: turn.rounds + 1,
             frame: built.frame.clone(),
             conversation: conversation(context),
@@ -277,7 +275,7 @@ impl Prepared {
         entropy: &mut dyn Entropy,
     ) -> RoundAnswer {
         let preset = context.agent.identity.profile_preset;
-        let blocks = blocks(&self.request.model, reply.blocks, entropy);
+        let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
         let interpret = |call: &ToolCall| holon_tools::interpret(&call.name, &call.input, preset);
         let intents = Arc::new(calls_of(&blocks).map(interpret).collect());
         let (stable, agent_scoped) = (

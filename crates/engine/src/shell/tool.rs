@@ -225,7 +225,7 @@ fn load(reader: &Reader<'_>, agent_id: &AgentId) -> Result<Option<ToolRun>, holo
     let action = intent.and_then(|intent| intent.action(place));
     Ok(call.zip(action).map(|(call, action)| ToolRun {
         agent_id: agent_id.clone(),
-        agent_home: agent.agent_home,
+        agent_home: agent.settings.agent_home,
         effect,
         call,
         action,

@@ -4,7 +4,7 @@ use super::due::futures_join;
 use super::{Shell, Touched};
 use crate::error::Error;
 use holon_core::Input;
-use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::agent::{AgentRecord, HomeState, Lifecycle};
 use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
 use holon_store::{Ledger, commit};
@@ -249,7 +249,7 @@ impl Shell {
         loop {
             let id = agent_id.clone();
             match self.readers.read(move |reader| reader.agent(&id)).await {
-                Ok(Some((_, agent))) if agent.home_effect.is_none() && is_stuck(&agent) => return,
+                Ok(Some((_, agent))) if is_stuck(&agent) => return,
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }
@@ -265,12 +265,9 @@ impl Shell {
 #[cfg(test)]
 mod tests;
 
-/// Whether a removal came to nothing: what is left is removed at the next start. While tasks are being ended its home
-/// is still to go, and the failure on record is that of a turn.
+/// Whether a removal came to nothing: what is left is removed at the next start.
 fn is_stuck(agent: &AgentRecord) -> bool {
-    agent.lifecycle == Lifecycle::Deleting
-        && agent.active_tasks == 0
-        && agent.last_failure.is_some()
+    agent.lifecycle == Lifecycle::Deleting && agent.home == HomeState::NotRemoved
 }
 
 /// An agent that is gone needs no looking after.

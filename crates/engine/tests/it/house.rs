@@ -157,6 +157,7 @@ impl House {
             tasks: outstanding.tasks,
             dequeued: outstanding.dequeued,
             held: outstanding.held,
+            attempts: outstanding.attempts,
         };
         let broken = invariant::check(&agent, &queue, &stored);
         assert!(broken.is_empty(), "{broken:?}");

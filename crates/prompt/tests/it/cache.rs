@@ -48,9 +48,9 @@ fn the_key_stays_when_facts_change_that_no_prompt_shows() {
 fn the_key_rotates_with_the_agent_its_workspace_its_model_and_its_tools() {
     let base = key(&Scene::new());
     for scene in [
-        changed(|s| s.agent.identity.agent_id = AgentId::parse("other").expect("a name")),
-        changed(|s| s.agent.workspace.workspace_anchor = "/project".into()),
-        changed(|s| s.agent.workspace.cwd = "/project/sub".into()),
+        changed(|s| s.agent.settings.identity.agent_id = AgentId::parse("other").expect("a name")),
+        changed(|s| s.agent.settings.workspace.workspace_anchor = "/project".into()),
+        changed(|s| s.agent.settings.workspace.cwd = "/project/sub".into()),
         changed(|s| s.model = ModelRef::parse("other/model").expect("a reference")),
         changed(|s| s.tools.push(tool("Enqueue"))),
         changed(|s| s.tools.clear()),

@@ -1,6 +1,6 @@
 //! An agent, a model, a tool and messages to build frames from.
 
-use holon_domain::agent::{AgentRecord, Counters};
+use holon_domain::agent::{AgentRecord, AgentRow, Counters};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
@@ -75,7 +75,7 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 /// Read from its stored form, so that facts no prompt shows need no mention here.
 fn agent() -> AgentRecord {
     let home = "/srv/op/.holon/agents/main";
-    serde_json::from_value(json!({
+    let row = json!({
         "identity": {
             "agent_id": "main",
             "kind": "default",
@@ -89,8 +89,13 @@ fn agent() -> AgentRecord {
         "counters": Counters::default(),
         "agent_home": home,
         "workspace": WorkspaceEntry::agent_home(home),
-    }))
-    .expect("a stored agent")
+    });
+    let row = AgentRow {
+        record: &row.to_string(),
+        settings: None,
+        counters: None,
+    };
+    AgentRecord::from_row(row).expect("a stored agent")
 }
 
 pub(crate) fn tool(name: &str) -> ToolSpec {

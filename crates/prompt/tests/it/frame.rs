@@ -168,7 +168,7 @@ fn a_later_round_keeps_the_texts_it_began_with() {
     );
 
     let mut moved = scene;
-    moved.agent.workspace.cwd = "/elsewhere".into();
+    moved.agent.settings.workspace.cwd = "/elsewhere".into();
     moved.model = holon_domain::model::ModelRef::parse("other/model").expect("a reference");
     assert_eq!(
         rebuild(&moved.input(), &first.stable, &first.agent_scoped),

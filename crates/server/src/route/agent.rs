@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use holon_api::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
 use holon_domain::AgentId;
-use holon_domain::agent::AgentIdentity;
+use holon_domain::agent::IdentityView;
 use holon_domain::model::ModelRef;
 use holon_engine::request::{CreateAgent, WorkspaceChoice};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(crate) async fn create(
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(request): OptionalJson<CreateAgentRequest>,
-) -> Result<Json<AgentIdentity>, Refusal> {
+) -> Result<Json<IdentityView>, Refusal> {
     if request.template.is_some() {
         return Err(RequestFault::TEMPLATE.refuse("templates are not available yet"));
     }

@@ -2,7 +2,7 @@
 
 use crate::samples::{Scribe, at, id};
 use crate::{apply, with_agent};
-use holon_domain::agent::Lifecycle;
+use holon_domain::agent::{Lifecycle, RunTerms};
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
@@ -314,7 +314,7 @@ fn boot_looks_at_agents_with_work_or_in_passing_and_at_no_others() {
         scribe.record.lifecycle = Lifecycle::Deleting
     });
     add(&mut db, "tmp_run_1", &|scribe| {
-        scribe.record.identity.temporary = true
+        scribe.record.settings.run = Some(RunTerms::temporary(None))
     });
     add(&mut db, "acting", &|scribe| {
         scribe.open_effect();

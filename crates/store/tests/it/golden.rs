@@ -1,7 +1,8 @@
 //! Golden rows: one stored row of every kind ever written, as text. They are never edited, only added to; each must
 //! be read by this build without losing a field.
 
-use holon_domain::agent::AgentRecord;
+use holon_domain::agent::{AgentRecord, AgentRow};
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::brief::BriefRow;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
@@ -10,6 +11,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::timer::Due;
+use holon_domain::turn::Phase;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -205,27 +207,95 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
     assert_eq!(found.len(), 3, "{found:?}");
 }
 
+fn phase_of(agent: &AgentRecord) -> &'static str {
+    agent
+        .open_turn
+        .as_ref()
+        .map_or("none", |turn| match turn.phase {
+            Phase::CallingModel { .. } => "calling_model",
+            Phase::BackingOff { .. } => "backing_off",
+            Phase::RunningTool { .. } => "running_tool",
+            Phase::Sending { .. } => "sending",
+        })
+}
+
+/// Everything the columns of a record say, as one object.
+fn columns_of(agent: &AgentRecord) -> Value {
+    let mut all = serde_json::to_value(&agent.settings).expect("is written");
+    let state = serde_json::to_value(agent).expect("is written");
+    let object = all.as_object_mut().expect("an object");
+    object.extend(state.as_object().expect("an object").clone());
+    object.insert("counters".to_owned(), serde_json::json!(agent.counters));
+    all
+}
+
+/// Takes out of an old row what is said in another way by now, and checks that it is.
+fn take_moved(row: &mut Value, read: &AgentRecord, kept: &[AttemptRecord]) {
+    let row = row.as_object_mut().expect("a row");
+    let effect = row.remove("home_effect").and_then(|id| id.as_u64());
+    assert_eq!(read.home.effect(), effect, "{row:?}");
+    let identity = row["identity"].as_object_mut().expect("an identity");
+    let temporary = identity.remove("temporary") == Some(Value::Bool(true));
+    assert_eq!(read.is_temporary(), temporary, "{row:?}");
+    assert_eq!(read.goes_with_process(), temporary, "{row:?}");
+    if let Some(turn) = row.get_mut("open_turn") {
+        let attempts = turn.as_object_mut().expect("a turn").remove("attempts");
+        assert_eq!(attempts, Some(serde_json::json!(kept)), "{turn}");
+    }
+}
+
 #[test]
-fn every_form_of_agent_message_and_brief_that_was_stored_is_read() {
-    use holon_domain::turn::Phase;
-    let phases = read_all(
-        include_str!("../golden/agents.json"),
-        |agent: &AgentRecord| {
-            agent
-                .open_turn
-                .as_ref()
-                .map_or("none", |turn| match turn.phase {
-                    Phase::CallingModel { .. } => "calling_model",
-                    Phase::BackingOff { .. } => "backing_off",
-                    Phase::RunningTool { .. } => "running_tool",
-                    Phase::Sending { .. } => "sending",
-                })
-        },
-    );
+fn every_form_of_agent_that_was_stored_whole_is_read() {
+    let mut phases = BTreeSet::new();
+    for mut row in rows(include_str!("../golden/agents.json")) {
+        let columns = AgentRow {
+            record: &row.to_string(),
+            settings: None,
+            counters: None,
+        };
+        let read = AgentRecord::from_row(columns).unwrap_or_else(|error| panic!("{error}: {row}"));
+        let (split, attempts) = AgentRecord::split_old(&row.to_string()).expect("is split");
+        assert_eq!(split, read);
+        let counted = read.open_turn.as_ref();
+        let counted = counted.map_or(0, |turn| turn.failed_attempts as usize);
+        assert_eq!(counted, attempts.len());
+        take_moved(&mut row, &read, &attempts);
+        let again = columns_of(&read);
+        assert!(says_all(&row, &again), "lost a field:\n{row}\n{again}");
+        phases.insert(phase_of(&read));
+    }
     assert_eq!(phases.len(), 4, "{phases:?}");
+}
+
+#[test]
+fn every_form_of_agent_that_was_stored_in_columns_is_read() {
+    let mut phases = BTreeSet::new();
+    for row in rows(include_str!("../golden/agents_split.json")) {
+        let counters = serde_json::from_value(row["counters"].clone()).expect("counters");
+        let columns = AgentRow {
+            record: &row["record"].to_string(),
+            settings: Some(&row["settings"].to_string()),
+            counters: Some(counters),
+        };
+        let read = AgentRecord::from_row(columns).unwrap_or_else(|error| panic!("{error}: {row}"));
+        let again = serde_json::json!({
+            "settings": read.settings, "counters": read.counters, "record": read,
+        });
+        assert!(says_all(&row, &again), "lost a field:\n{row}\n{again}");
+        phases.insert(phase_of(&read));
+    }
+    assert_eq!(phases.len(), 4, "{phases:?}");
+}
+
+#[test]
+fn every_form_of_message_attempt_and_brief_that_was_stored_is_read() {
     read_all(
         include_str!("../golden/messages.json"),
         |_: &MessageEnvelope| "message",
+    );
+    read_all(
+        include_str!("../golden/attempts.json"),
+        |_: &AttemptRecord| "attempt",
     );
     read_all(
         include_str!("../golden/briefs.json"),

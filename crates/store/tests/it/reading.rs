@@ -295,7 +295,7 @@ fn private_agents_are_not_listed_and_the_rest_come_by_name_with_their_queues() {
     for name in ["c", "a", "hidden", "b"] {
         let mut scribe = Scribe::new(name);
         if name == "hidden" {
-            scribe.record.identity.visibility = holon_domain::agent::Visibility::Private;
+            scribe.record.settings.identity.visibility = holon_domain::agent::Visibility::Private;
         }
         let no = db
             .write(|tx| tx.create_agent(&scribe.record))

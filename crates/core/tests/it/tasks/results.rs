@@ -201,7 +201,7 @@ fn what_may_be_why_a_request_is_refused_is_held_no_longer() {
 
 /// The run of a temporary agent that may take this many rounds, and runs a task.
 fn run_of(max_rounds: u32) -> World {
-    let mut world = states::ready(World::with(make::temporary_agent()));
+    let mut world = states::ready(World::with(make::agent_for_run(Some(max_rounds))));
     world.send(make::admit(make::bounded_prompt(max_rounds)));
     states::run_tasks(&mut world, 1);
     world
@@ -234,7 +234,7 @@ fn the_rounds_of_a_run_are_counted_over_all_its_turns() {
     assert_eq!(left(&world), 2);
     states::run_tasks(&mut world, 1);
     assert_eq!(left(&world), 1);
-    assert_eq!(world.tasks[1].max_rounds, Some(4));
+    assert_eq!(world.agent.run_rounds_left(), Some(1));
 }
 
 #[test]

@@ -274,7 +274,7 @@ fn a_removal_forces_every_task_and_the_home_goes_with_the_last() {
     let mut world = states::with_tasks_in_all_states();
     world.send(Input::Delete);
     assert_eq!(all_followed(&world), ["force"; 3]);
-    assert_eq!(world.agent.home_effect, None);
+    assert_eq!(world.agent.home.effect(), None);
     for number in [1, 0] {
         report(&mut world, number, commands::exited(0));
         assert_eq!(world.stamp(), None, "its home is still used");

@@ -75,11 +75,11 @@ impl Desk {
                 ownership: Ownership::SelfOwned,
                 profile_preset: ProfilePreset::PublicNamed,
                 lineage_parent_agent_id: None,
-                temporary: false,
             },
             agent_home: "/agents/main".to_owned(),
             workspace: WorkspaceEntry::agent_home("/agents/main"),
             model: None,
+            run: None,
         };
         let (kernel, numbers) = (&desk.kernel, &mut desk.numbers);
         let made = desk

@@ -283,11 +283,11 @@ fn new_agent(id: &AgentId) -> NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
-            temporary: false,
         },
         agent_home: "/agents/main".to_owned(),
         workspace: WorkspaceEntry::agent_home("/agents/main"),
         model: None,
+        run: None,
     }
 }
 

@@ -78,11 +78,11 @@ impl Desk {
                 ownership: Ownership::SelfOwned,
                 profile_preset: ProfilePreset::PublicNamed,
                 lineage_parent_agent_id: None,
-                temporary: false,
             },
             agent_home: format!("/agents/{name}"),
             workspace: WorkspaceEntry::agent_home(&format!("/agents/{name}")),
             model: None,
+            run: None,
         };
         let (kernel, numbers) = (&self.kernel, &mut self.numbers);
         let made = self
@@ -161,9 +161,8 @@ impl Desk {
                 input: input.clone(),
             })
         });
-        let model = ModelRef::parse("test/model").unwrap();
         let answer = RoundAnswer {
-            blocks: blocks(&model, reply.collect(), &mut self.numbers),
+            blocks: blocks("test/model", reply.collect(), &mut self.numbers),
             intents: Arc::new(calls.iter().map(|(_, _, intent)| intent.clone()).collect()),
             stop_reason: StopReason::ToolUse,
             usage: TokenUsage::new(10, 2),

@@ -28,7 +28,7 @@ pub(super) fn any_request() -> impl Strategy<Value = ModelRequest> {
     let limit = prop_oneof![Just(0_u32), Just(1), Just(8_192), Just(u32::MAX)];
     (blocks(), blocks(), conversation, effort, limit, any_offer()).prop_map(
         |(system, context, conversation, effort, limit, tools)| ModelRequest {
-            model: ModelRef::none(),
+            model: ModelRef::parse("any/model").expect("a reference"),
             round: 1,
             frame: sample::frame(system, context),
             conversation,

@@ -1,0 +1,123 @@
+//! Rows of earlier builds: everything of an agent in one JSON text. Read here and nowhere else, and never written.
+
+use super::stored::HotState;
+use super::{
+    AgentRecord, AgentSettings, Counters, HomeState, IdentityView, LastFailure, Lifecycle, RunTerms,
+};
+use crate::attempt::{AttemptRecord, tries_of};
+use crate::effect::EffectId;
+use crate::failure::{FailureArtifact, FailureCause};
+use crate::model::ModelRef;
+use crate::provider::ReasoningEffort;
+use crate::time::Timestamp;
+use crate::turn::OpenTurn;
+use crate::workspace::WorkspaceEntry;
+use serde::Deserialize;
+
+/// A failure as stored; before causes were, only the artifact said why.
+#[derive(Deserialize)]
+pub(super) struct StoredFailure {
+    occurred_at: Timestamp,
+    #[serde(default)]
+    cause: Option<FailureCause>,
+    failure_artifact: FailureArtifact,
+}
+
+impl From<StoredFailure> for LastFailure {
+    fn from(stored: StoredFailure) -> Self {
+        let artifact = stored.failure_artifact;
+        let cause = stored
+            .cause
+            .unwrap_or_else(|| FailureCause::of_old(&artifact.kind));
+        Self {
+            occurred_at: stored.occurred_at,
+            cause,
+            failure_artifact: artifact,
+        }
+    }
+}
+
+/// The whole row of an earlier build.
+#[derive(Deserialize)]
+pub(super) struct OldRow {
+    identity: IdentityView,
+    created_at: Timestamp,
+    counters: Counters,
+    agent_home: String,
+    workspace: WorkspaceEntry,
+    #[serde(default)]
+    model_override: Option<ModelRef>,
+    #[serde(default)]
+    reasoning_effort: Option<ReasoningEffort>,
+    #[serde(default)]
+    home_effect: Option<EffectId>,
+    #[serde(default)]
+    open_turn: Option<OldTurn>,
+    #[serde(flatten)]
+    state: HotState,
+}
+
+/// An open turn of an earlier build, with the failed attempts of its round.
+#[derive(Deserialize)]
+struct OldTurn {
+    #[serde(default)]
+    attempts: Vec<AttemptRecord>,
+    #[serde(flatten)]
+    turn: OpenTurn,
+}
+
+impl OldTurn {
+    fn split(self) -> (OpenTurn, Vec<AttemptRecord>) {
+        let Self { attempts, mut turn } = self;
+        // A reference that was none stood for a missing choice.
+        turn.model
+            .take_if(|model| model.provider() == "none" && model.model() == "none");
+        turn.failed_attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+        turn.tries = tries_of(&attempts, &turn.model_ref());
+        (turn, attempts)
+    }
+}
+
+impl OldRow {
+    /// The record the row means today: settings apart, the state of the home said, the flag `temporary` as terms; and
+    /// the failed attempts that have rows of their own today.
+    pub(super) fn split(self) -> (AgentRecord, Vec<AttemptRecord>) {
+        let home = home_of(&self);
+        let temporary = self.identity.temporary;
+        let settings = AgentSettings {
+            identity: self.identity.identity,
+            created_at: self.created_at,
+            agent_home: self.agent_home,
+            workspace: self.workspace,
+            run: temporary.then(|| RunTerms::temporary(None)),
+            model_override: self.model_override,
+            reasoning_effort: self.reasoning_effort,
+        };
+        let (open_turn, attempts) = self.open_turn.map(OldTurn::split).unzip();
+        let state = HotState {
+            home,
+            open_turn,
+            ..self.state
+        };
+        let record = AgentRecord::of(settings, self.counters, state);
+        (record, attempts.unwrap_or_default())
+    }
+}
+
+/// Where a home stands whose state was told by an open effect and the last failure.
+fn home_of(row: &OldRow) -> HomeState {
+    let (lifecycle, last) = (row.state.lifecycle, row.state.last_failure.as_ref());
+    let cause = last.map(|failure| failure.cause);
+    match (lifecycle, row.home_effect, cause) {
+        (Lifecycle::Deleting, Some(effect), _) => HomeState::Removing { effect },
+        (Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped, Some(effect), _) => {
+            HomeState::Preparing { effect }
+        }
+        (Lifecycle::Deleting, None, Some(FailureCause::HomeNotRemoved)) => HomeState::NotRemoved,
+        (Lifecycle::Booting, None, _)
+        | (Lifecycle::Stopped, None, Some(FailureCause::HomeNotMade)) => HomeState::Unmade,
+        (Lifecycle::Runnable | Lifecycle::Stopped | Lifecycle::Deleting, None, _) => {
+            HomeState::Ready
+        }
+    }
+}

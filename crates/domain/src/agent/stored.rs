@@ -1,0 +1,112 @@
+//! An agent's row as the store keeps it, and the record that is made of its columns.
+
+use super::legacy::OldRow;
+use super::{
+    AgentRecord, AgentSettings, Counters, HomeState, LastFailure, Lifecycle, RestRecord, RestWake,
+    Totals,
+};
+use crate::attempt::AttemptRecord;
+use crate::effect::EffectId;
+use crate::queue::MessageSeq;
+use crate::time::Timestamp;
+use crate::turn::{OpenTurn, TerminalRecord};
+use serde::Deserialize;
+
+/// The columns of an agent's row.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentRow<'a> {
+    /// The scheduling state as JSON; in rows of earlier builds everything else as well.
+    pub record: &'a str,
+    /// The settings as JSON. Absent in rows that this build has not written yet.
+    pub settings: Option<&'a str>,
+    /// The counters. Absent in rows that this build has not written yet.
+    pub counters: Option<Counters>,
+}
+
+/// The scheduling state as stored.
+#[derive(Deserialize)]
+pub(super) struct HotState {
+    pub(super) lifecycle: Lifecycle,
+    pub(super) generation: u64,
+    /// Rows of earlier builds do not say it; what they mean follows from other fields.
+    #[serde(default)]
+    pub(super) home: HomeState,
+    #[serde(default)]
+    pub(super) deliveries: Vec<EffectId>,
+    #[serde(default)]
+    pub(super) open_turn: Option<OpenTurn>,
+    #[serde(default)]
+    pub(super) rest: Option<RestRecord>,
+    #[serde(default)]
+    pub(super) totals: Totals,
+    #[serde(default)]
+    pub(super) self_caused_turns: u32,
+    #[serde(default)]
+    pub(super) self_caused_queued: u64,
+    #[serde(default)]
+    pub(super) active_tasks: u32,
+    #[serde(default)]
+    pub(super) held: Vec<MessageSeq>,
+    #[serde(default)]
+    pub(super) pace: Option<RestWake>,
+    #[serde(default)]
+    pub(super) last_turn: Option<TerminalRecord>,
+    #[serde(default)]
+    pub(super) last_failure: Option<LastFailure>,
+    #[serde(default)]
+    pub(super) last_wake_reason: Option<String>,
+    #[serde(default)]
+    pub(super) last_brief_at: Option<Timestamp>,
+}
+
+impl AgentRecord {
+    /// Puts a record together from the columns of its row. A row of an earlier build is read whole from its JSON.
+    ///
+    /// # Errors
+    /// When a column is no JSON of its shape.
+    pub fn from_row(row: AgentRow<'_>) -> Result<Self, serde_json::Error> {
+        match (row.settings, row.counters) {
+            (Some(settings), Some(counters)) => {
+                let settings = serde_json::from_str(settings)?;
+                let state = serde_json::from_str(row.record)?;
+                Ok(Self::of(settings, counters, state))
+            }
+            (Some(_), None) | (None, Some(_)) | (None, None) => {
+                Self::split_old(row.record).map(|(record, _)| record)
+            }
+        }
+    }
+
+    /// Takes apart the text of an earlier build, which held everything of an agent: its record, and the failed
+    /// attempts of the round in hand.
+    ///
+    /// # Errors
+    /// When it is no JSON of that shape.
+    pub fn split_old(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {
+        let old: OldRow = serde_json::from_str(text)?;
+        Ok(old.split())
+    }
+
+    pub(super) fn of(settings: AgentSettings, counters: Counters, state: HotState) -> Self {
+        Self {
+            settings,
+            counters,
+            lifecycle: state.lifecycle,
+            generation: state.generation,
+            home: state.home,
+            deliveries: state.deliveries,
+            open_turn: state.open_turn,
+            rest: state.rest,
+            totals: state.totals,
+            self_caused_turns: state.self_caused_turns,
+            self_caused_queued: state.self_caused_queued,
+            active_tasks: state.active_tasks,
+            held: state.held,
+            pace: state.pace,
+            last_turn: state.last_turn,
+            last_failure: state.last_failure,
+            last_wake_reason: state.last_wake_reason,
+            last_brief_at: state.last_brief_at,
+        }
+    }
+}
