@@ -91,6 +91,7 @@ impl Provenance {
             Event::TaskStatusUpdated(e) => Self::task(&e.task_id, None),
             Event::TaskResultReceived(e) => Self::task(&e.task_id, Some(&e.message_id)),
             Event::AgentCreated(_)
+            | Event::AgentPutAside(_)
             | Event::TurnContextBuilt(_)
             | Event::ProviderRoundCompleted(_)
             | Event::TerminalDeliveryRoundCompleted(_)

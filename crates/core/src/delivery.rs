@@ -50,9 +50,15 @@ pub(crate) fn message(
         causation_id: None,
         max_rounds: None,
     };
+    // What an agent sends itself is paced like its other follow-ups.
+    let cause = if *from == draft.agent.identity.agent_id {
+        Cause::Itself
+    } else {
+        Cause::Outside
+    };
     let provenance = Provenance {
         authority: worth.authority.weaker(AuthorityClass::RuntimeInstruction),
-        cause: Cause::Outside,
+        cause,
     };
     let entry = admission::admit_as(draft, ingress, provenance)?;
     Ok(Reply::Admitted {

@@ -2,15 +2,20 @@
 
 use crate::assess::{Assessment, Standing, assess};
 use crate::input::HostFacts;
-use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::AgentId;
+use holon_domain::agent::{
+    AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Lifecycle, Ownership,
+    ProfilePreset, Visibility,
+};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
-    ExecutionPolicy, ExecutionSnapshot, LifecycleHint, ModelSource,
+    ExecutionPolicy, ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture,
 };
 use holon_domain::task::TaskListEntry;
 use holon_domain::turn::OpenTurn;
+use holon_domain::workspace::WorkspaceEntry;
 
 /// One agent, concisely.
 #[must_use]
@@ -59,6 +64,54 @@ pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostFacts) -> A
     }
 }
 
+/// An agent in a list that was put aside, of which no more than its name is sure to be readable.
+#[must_use]
+pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListEntry {
+    let identity = AgentIdentity {
+        agent_id: agent_id.clone(),
+        kind: AgentKind::Named,
+        visibility: Visibility::Public,
+        ownership: Ownership::SelfOwned,
+        profile_preset: ProfilePreset::PublicNamed,
+        lineage_parent_agent_id: None,
+    };
+    AgentListEntry {
+        identity: IdentityView {
+            identity,
+            temporary: false,
+        },
+        status: AgentStatus::Stopped,
+        scheduling_posture: aside_posture(agent_id, reason),
+        lifecycle: stopped_hint(agent_id, ASIDE_HINT),
+        pending,
+        current_run_id: None,
+        waiting_reason: None,
+        model: AgentModelState::default(),
+        active_workspace_entry: WorkspaceEntry::agent_home(""),
+    }
+}
+
+/// Shows an agent as put aside.
+pub fn put_aside(summary: &mut AgentSummary, reason: &str) {
+    let agent_id = summary.agent.id.clone();
+    summary.agent.status = AgentStatus::Stopped;
+    summary.scheduling_posture = aside_posture(&agent_id, reason);
+    summary.lifecycle = stopped_hint(&agent_id, ASIDE_HINT);
+}
+
+const ASIDE_HINT: &str = "a stored row cannot be read; mend it, then start the agent";
+
+fn aside_posture(agent_id: &AgentId, reason: &str) -> SchedulingPosture {
+    SchedulingPosture {
+        posture: Posture::Unknown,
+        reason: format!(
+            "put aside because a stored row cannot be read ({reason}); mend it, then: holon agent start {agent_id}"
+        ),
+        run_id: None,
+        wakes_at: None,
+    }
+}
+
 fn state_view(agent: &AgentRecord, queue: &QueueView, standing: &Assessment) -> AgentStateView {
     AgentStateView {
         id: agent.identity.agent_id.clone(),
@@ -94,16 +147,10 @@ fn lifecycle_hint(agent: &AgentRecord) -> LifecycleHint {
             resume_cli_hint: None,
             resume_control_path: None,
         },
-        Lifecycle::Stopped => LifecycleHint {
-            resume_required: true,
-            accepts_external_messages: false,
-            wake_requires_resume: true,
-            operator_hint: Some(
-                "start the agent before new prompts; a wake does not override a stop".to_owned(),
-            ),
-            resume_cli_hint: Some(format!("holon agent start {id}")),
-            resume_control_path: Some(format!("/control/agents/{id}/control")),
-        },
+        Lifecycle::Stopped => stopped_hint(
+            id,
+            "start the agent before new prompts; a wake does not override a stop",
+        ),
         Lifecycle::Deleting => LifecycleHint {
             resume_required: false,
             accepts_external_messages: false,
@@ -112,6 +159,17 @@ fn lifecycle_hint(agent: &AgentRecord) -> LifecycleHint {
             resume_cli_hint: None,
             resume_control_path: None,
         },
+    }
+}
+
+fn stopped_hint(id: &AgentId, hint: &str) -> LifecycleHint {
+    LifecycleHint {
+        resume_required: true,
+        accepts_external_messages: false,
+        wake_requires_resume: true,
+        operator_hint: Some(hint.to_owned()),
+        resume_cli_hint: Some(format!("holon agent start {id}")),
+        resume_control_path: Some(format!("/control/agents/{id}/control")),
     }
 }
 

@@ -101,6 +101,8 @@ macro_rules! events {
 events! {
     /// An agent exists.
     AgentCreated = "agent_created", v 1;
+    /// The agent was put aside because a stored row of it cannot be read; nothing runs for it until it is started.
+    AgentPutAside = "agent_put_aside", v 1;
     /// A message entered the queue.
     MessageAdmitted = "message_admitted", v 1;
     /// A turn took a message up.
@@ -165,6 +167,13 @@ events! {
     WorkspaceUsed = "workspace_used", v 1;
     /// An outcome came for an effect that is no longer open.
     EffectOutcomeDropped = "effect_outcome_dropped", v 1;
+}
+
+/// See [`Event::AgentPutAside`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentPutAside {
+    /// The table, the key and the reason, as the store found them.
+    pub reason: String,
 }
 
 /// See [`Event::AgentCreated`].

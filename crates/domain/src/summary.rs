@@ -73,7 +73,7 @@ pub struct LifecycleHint {
 }
 
 /// Which model an agent asks, and why that one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentModelState {
     /// `runtime_default` or `agent_override`.
     pub source: ModelSource,
@@ -107,10 +107,11 @@ pub struct AgentModelState {
 }
 
 /// Where a model choice comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSource {
     /// The host.
+    #[default]
     RuntimeDefault,
     /// The agent.
     AgentOverride,

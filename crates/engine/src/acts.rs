@@ -10,6 +10,7 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, IdentityView, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::model::{ModelChoice, ModelRef};
+use holon_store::Reader;
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
 #[derive(Debug, Clone)]
@@ -109,11 +110,8 @@ impl Acts {
 
     pub(crate) async fn find(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
         let id = agent_id.clone();
-        let found = self
-            .shell
-            .readers
-            .read(move |reader| reader.agent(&id))
-            .await?;
+        let read = move |reader: &Reader<'_>| reader.agent(&id);
+        let found = self.shell.read_of(agent_id, read).await?;
         Ok(found.map(|(_, agent)| agent))
     }
 

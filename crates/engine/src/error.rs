@@ -19,6 +19,14 @@ pub enum Error {
         /// The name asked for.
         agent_id: AgentId,
     },
+    /// A stored row of the agent cannot be read, so nothing can be decided about it. Other agents go on.
+    #[error("agent {agent_id} was put aside: {reason}")]
+    AgentAside {
+        /// The agent that was put aside.
+        agent_id: AgentId,
+        /// Which row cannot be read, and why.
+        reason: String,
+    },
     /// The name is taken by an agent with another workspace or model.
     #[error("agent {agent_id} exists already: {reason}")]
     AgentConflict {
@@ -79,6 +87,19 @@ impl From<holon_store::Error> for Error {
 }
 
 impl Error {
+    /// A failure of the store while it read or wrote one agent: a row that cannot be read is that agent's alone.
+    pub(crate) fn of_agent(agent_id: &AgentId, error: holon_store::Error) -> Self {
+        let agent_id = agent_id.clone();
+        match error {
+            holon_store::Error::Aside { reason, .. } => Self::AgentAside { agent_id, reason },
+            holon_store::Error::Row { table, key, reason } => Self::AgentAside {
+                agent_id,
+                reason: format!("{table} {key}: {reason}"),
+            },
+            other => other.into(),
+        }
+    }
+
     /// Code, meaning and next step of this kind of error.
     #[must_use]
     pub const fn text(&self) -> RefusalText {
@@ -88,6 +109,11 @@ impl Error {
                 "agent_not_found",
                 "there is no agent with this name",
                 "create it with: holon agent create {agent_id}; list agents with: holon agent list",
+            ),
+            Self::AgentAside { .. } => RefusalText::with_hint(
+                "agent_aside",
+                "a stored row of the agent cannot be read; the agent does nothing until it is started again",
+                "restore or mend the row, then: holon agent start {agent_id}; other agents are not affected",
             ),
             Self::AgentConflict { .. } => RefusalText::with_hint(
                 "agent_conflict",
@@ -154,7 +180,9 @@ impl Error {
         let step = self.text().next_step;
         match self {
             Self::Rejected(rejection) => rejection.hint(),
-            Self::AgentNotFound { agent_id } => step.hint_with("{agent_id}", agent_id.as_str()),
+            Self::AgentNotFound { agent_id } | Self::AgentAside { agent_id, .. } => {
+                step.hint_with("{agent_id}", agent_id.as_str())
+            }
             Self::CursorTooOld { oldest_seq, .. } => {
                 let after_seq = oldest_seq.saturating_sub(1).to_string();
                 step.hint_with("{after_seq}", &after_seq)
@@ -176,9 +204,9 @@ impl Error {
     pub const fn agent_id(&self) -> Option<&AgentId> {
         match self {
             Self::Rejected(rejection) => rejection.agent_id(),
-            Self::AgentNotFound { agent_id } | Self::AgentConflict { agent_id, .. } => {
-                Some(agent_id)
-            }
+            Self::AgentNotFound { agent_id }
+            | Self::AgentAside { agent_id, .. }
+            | Self::AgentConflict { agent_id, .. } => Some(agent_id),
             Self::AgentId(_)
             | Self::Workspace { .. }
             | Self::CursorTooOld { .. }
@@ -197,6 +225,10 @@ impl Error {
         let own = [
             Self::AgentNotFound {
                 agent_id: agent_id.clone(),
+            },
+            Self::AgentAside {
+                agent_id: agent_id.clone(),
+                reason: "log 7: expected value at line 1 column 1".to_owned(),
             },
             Self::AgentConflict {
                 agent_id: agent_id.clone(),

@@ -75,8 +75,12 @@ impl Host {
     /// # Errors
     /// When storage fails.
     pub async fn ensure_default_agent(&self, agent_id: AgentId) -> Result<(), Error> {
-        if self.acts.find(&agent_id).await?.is_some() {
-            return Ok(());
+        match self.acts.find(&agent_id).await {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => {}
+            // It exists, and one agent that cannot be read does not keep a host from starting.
+            Err(Error::AgentAside { .. }) => return Ok(()),
+            Err(error) => return Err(error),
         }
         let request = CreateAgent {
             agent_id,

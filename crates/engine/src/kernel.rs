@@ -31,6 +31,7 @@ const LOADS_PER_DECISION: usize = 8;
 #[derive(Debug, Clone)]
 pub struct Kernel {
     facts: SharedFacts,
+    sends_per_commit: usize,
 }
 
 /// What came of an input.
@@ -61,7 +62,16 @@ impl Kernel {
     /// A kernel for a host.
     #[must_use]
     pub const fn new(facts: SharedFacts) -> Self {
-        Self { facts }
+        Self::with_room_for(facts, limits::SENDS_PER_COMMIT)
+    }
+
+    /// A kernel whose commits hand over at most this many sends, for those who look at what happens beyond.
+    #[must_use]
+    pub const fn with_room_for(facts: SharedFacts, sends_per_commit: usize) -> Self {
+        Self {
+            facts,
+            sends_per_commit,
+        }
     }
 
     /// What the host knows.
@@ -109,11 +119,15 @@ impl Kernel {
             work: Work::default(),
             worklist: VecDeque::new(),
         };
+        if matches!(input, Input::Start) && ledger.take_back(agent_id)? {
+            // What it asked for before it was put aside is performed by nobody.
+            drop(run.decide(ledger, agent_id, &Input::TakeUp)?);
+        }
         let reply = match run.decide(ledger, agent_id, input)? {
             Ok(reply) => reply,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        run.deliver(ledger)?;
+        run.deliver(ledger, self.sends_per_commit)?;
         Ok(Ok(Handled {
             reply,
             work: run.work,
@@ -216,8 +230,8 @@ impl Run<'_> {
     }
 
     /// Works the sends off, each by its receiver's own decision, a bounded number; the rest is kept by its senders.
-    fn deliver(&mut self, ledger: &mut dyn Ledger) -> Result<(), Error> {
-        for _ in 0..limits::SENDS_PER_COMMIT {
+    fn deliver(&mut self, ledger: &mut dyn Ledger, room: usize) -> Result<(), Error> {
+        for _ in 0..room {
             let Some((from, to, sent)) = self.worklist.pop_front() else {
                 return Ok(());
             };

@@ -13,7 +13,7 @@ use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::{AgentId, limits};
-use holon_store::{AgentNo, Reader, Readers};
+use holon_store::{AgentNo, ListedAgent, Reader, Readers};
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
@@ -59,12 +59,27 @@ impl Reads {
     pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
         let rows = self.readers.read(|reader| reader.agents()).await?;
         let facts = self.facts.now();
-        let entry = |(agent, pending): (AgentRecord, u64)| {
-            let queue = QueueView::of_length(pending, 0);
-            let mut entry = summary::list_entry(&agent, &queue, &facts);
-            let (id, posture) = (&agent.identity.agent_id, &mut entry.scheduling_posture);
-            self.stalled.explain(id, posture);
-            entry
+        let entry = |listed: ListedAgent| {
+            let ListedAgent {
+                agent_id,
+                pending,
+                record,
+                aside,
+            } = listed;
+            match (record, aside) {
+                (Ok(agent), None) => {
+                    let queue = QueueView::of_length(pending, 0);
+                    let mut entry = summary::list_entry(&agent, &queue, &facts);
+                    self.stalled
+                        .explain(&agent_id, &mut entry.scheduling_posture);
+                    entry
+                }
+                (Ok(_), Some(reason)) => summary::aside_entry(&agent_id, pending, &reason),
+                (Err(error), aside) => {
+                    let reason = aside.unwrap_or_else(|| error.to_string());
+                    summary::aside_entry(&agent_id, pending, &reason)
+                }
+            }
         };
         Ok(rows.into_iter().map(entry).collect())
     }
@@ -76,7 +91,7 @@ impl Reads {
     pub async fn status(&self, agent_id: &AgentId) -> Result<AgentSummary, Error> {
         let facts = self.facts.now();
         let (chain, ask) = (Arc::clone(&facts), Arc::clone(&self.model));
-        let (agent, queue, policy, tasks) = self
+        let (agent, queue, policy, tasks, aside) = self
             .of(agent_id, move |reader, no, agent| {
                 let model = chain.models.first(agent.model_override.as_ref());
                 let policy = match model {
@@ -86,8 +101,13 @@ impl Reads {
                     }
                     None => None,
                 };
-                let tasks = reader.active_tasks(no)?;
-                Ok((agent, reader.queue(no)?, policy, tasks))
+                let aside = reader.aside(&agent.identity.agent_id)?;
+                // A row that cannot be read hides nothing else; who needs it puts the agent aside.
+                let tasks = match reader.active_tasks(no) {
+                    Err(error) if error.is_one_agents() => Vec::new(),
+                    tasks => tasks?,
+                };
+                Ok((agent, reader.queue_lengths(no)?, policy, tasks, aside))
             })
             .await?;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
@@ -95,6 +115,9 @@ impl Reads {
         summary.model.resolved_policy = policy;
         self.stalled
             .explain(agent_id, &mut summary.scheduling_posture);
+        if let Some(reason) = aside {
+            summary::put_aside(&mut summary, &reason);
+        }
         Ok(summary)
     }
 
@@ -175,18 +198,14 @@ impl Reads {
         + 'static,
     ) -> Result<T, Error> {
         let id = agent_id.clone();
-        let found = self.readers.read(move |reader| match reader.agent(&id)? {
-            Some((no, agent)) if agent.identity.visibility == Visibility::Public => {
-                read(reader, no, agent).map(Some)
+        let found = self.readers.read(move |reader| match reader.agent(&id) {
+            Ok(Some((no, agent))) if agent.identity.visibility == Visibility::Public => {
+                read(reader, no, agent).map(Ok)
             }
-            Some(_) | None => Ok(None),
+            Ok(Some(_) | None) => Ok(Err(Error::AgentNotFound { agent_id: id })),
+            Err(error) => Ok(Err(Error::of_agent(&id, error))),
         });
-        match found.await? {
-            Some(value) => Ok(value),
-            None => Err(Error::AgentNotFound {
-                agent_id: agent_id.clone(),
-            }),
-        }
+        found.await?
     }
 }
 

@@ -92,7 +92,7 @@ fn status_of(error: &Error) -> StatusCode {
     match error {
         Error::Rejected(rejection) => status_of_rejection(rejection),
         Error::AgentNotFound { .. } => StatusCode::NOT_FOUND,
-        Error::AgentConflict { .. } => StatusCode::CONFLICT,
+        Error::AgentConflict { .. } | Error::AgentAside { .. } => StatusCode::CONFLICT,
         Error::AgentId(_) | Error::Workspace { .. } => StatusCode::BAD_REQUEST,
         Error::CursorTooOld { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
@@ -129,6 +129,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         Error::Overloaded => Some(1),
         Error::Rejected(_)
         | Error::AgentNotFound { .. }
+        | Error::AgentAside { .. }
         | Error::AgentConflict { .. }
         | Error::AgentId(_)
         | Error::Workspace { .. }

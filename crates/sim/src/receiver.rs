@@ -149,6 +149,10 @@ impl Ledger for FaultyLedger<'_> {
         })
     }
 
+    fn take_back(&mut self, id: &AgentId) -> Result<bool, Error> {
+        self.inner.take_back(id)
+    }
+
     fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error> {
         self.inner.open_effects(no)
     }

@@ -21,10 +21,13 @@ macro_rules! record_columns {
     };
 }
 
+/// Where `BY_ID` and `VISIBLE` have the reason why an agent was put aside.
+const ASIDE: usize = 10;
+
 pub(crate) const BY_ID: &str = concat!(
     "SELECT agent_no, agent_id, ",
     record_columns!(),
-    " FROM agents WHERE agent_id = ?1"
+    ", aside FROM agents WHERE agent_id = ?1"
 );
 pub(crate) const ID_OF: &str = "SELECT agent_id FROM agents WHERE agent_no = ?1";
 pub(crate) const TALLY: &str = "SELECT attention, pending, interjections, oldest_event, newest_event, event_bytes, \
@@ -43,15 +46,14 @@ pub(crate) const UPDATE_INDEXED: &str =
 const INSERT: &str = "INSERT INTO agents (agent_id, visible, attention, pending, interjections, oldest_event, \
      newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, newest_effect, \
      newest_turn) VALUES (?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-pub(crate) const ATTENTION: &str =
-    "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 ORDER BY agent_id LIMIT ?2";
+pub(crate) const ATTENTION: &str = "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
 /// For boot: the table holds open effects and nothing else, so it is walked from there.
 const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
-     WHERE a.agent_id > ?1 ORDER BY a.agent_id LIMIT ?2";
+     WHERE a.agent_id > ?1 AND a.aside IS NULL ORDER BY a.agent_id LIMIT ?2";
 const VISIBLE: &str = concat!(
     "SELECT pending, agent_id, ",
     record_columns!(),
-    " FROM agents WHERE visible = 1 ORDER BY agent_id"
+    ", aside FROM agents WHERE visible = 1 ORDER BY agent_id"
 );
 
 /// The derived integers of one agent.
@@ -78,6 +80,20 @@ pub(crate) fn by_id(
     })
 }
 
+/// Reads an agent that decisions may be made about.
+pub(crate) fn at_work(
+    conn: &Connection,
+    id: &AgentId,
+) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
+    first(conn, BY_ID, [id.as_str()], |row| {
+        if let Some(reason) = row.get(ASIDE)? {
+            let agent_id = id.clone();
+            return Err(Error::Aside { agent_id, reason });
+        }
+        Ok((AgentNo(row.get(0)?), read(row)?))
+    })
+}
+
 /// The number of a named agent.
 pub(crate) fn number_of(conn: &Connection, id: &AgentId) -> Result<Option<AgentNo>, Error> {
     first(conn, BY_ID, [id.as_str()], |row| Ok(AgentNo(row.get(0)?)))
@@ -97,12 +113,16 @@ fn read(row: &Row<'_>) -> Result<AgentRecord, Error> {
     let Some(record) = text(2)? else {
         return Err(unreadable("it has no record".to_owned()));
     };
-    let row = AgentRow {
+    let columns = AgentRow {
         record,
         settings: text(3)?,
         counters: counters(row)?,
     };
-    AgentRecord::from_row(row).map_err(|error| unreadable(error.to_string()))
+    let mut record =
+        AgentRecord::from_row(columns).map_err(|error| unreadable(error.to_string()))?;
+    // The store itself may have recorded an event since the record was written.
+    record.counters.events = row.get(9)?;
+    Ok(record)
 }
 
 /// The counters of a row, unless it is of an earlier build.
@@ -279,9 +299,30 @@ pub(crate) fn to_recover(
     Ok(found)
 }
 
-/// The visible agents with their queue lengths, by name.
-pub(crate) fn visible(conn: &Connection) -> Result<Vec<(AgentRecord, u64)>, Error> {
-    all(conn, VISIBLE, [], |row| Ok((read(row)?, row.get(0)?)))
+/// An agent in the list of all: one whose row cannot be read does not hide the others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedAgent {
+    /// Its name, which stands beside the record.
+    pub agent_id: AgentId,
+    /// How many messages wait for it.
+    pub pending: u64,
+    /// Its record, or why that cannot be read.
+    pub record: Result<AgentRecord, Error>,
+    /// Why it was put aside, if it was.
+    pub aside: Option<String>,
+}
+
+/// The visible agents, by name.
+pub(crate) fn visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
+    all(conn, VISIBLE, [], |row| {
+        let name: String = row.get(1)?;
+        Ok(ListedAgent {
+            agent_id: parse_id(&name)?,
+            pending: row.get(0)?,
+            record: read(row),
+            aside: row.get(ASIDE)?,
+        })
+    })
 }
 
 fn is_visible(settings: &AgentSettings) -> bool {

@@ -20,7 +20,7 @@ pub(crate) const OF_AGENT: &str = "SELECT id, generation, opened_at, effect FROM
 const SET: &str = "INSERT INTO due (at, agent_no, id, due) VALUES (?1, ?2, ?3, ?4)";
 pub(crate) const CLEAR: &str = "DELETE FROM due WHERE agent_no = ?1 AND id = ?2";
 pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no FROM due d \
-     JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
+     JOIN agents a ON a.agent_no = d.agent_no WHERE a.aside IS NULL AND d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
      ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
 pub(crate) const NEXT_DUE: &str = "SELECT min(at) FROM due";
 

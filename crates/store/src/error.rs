@@ -89,6 +89,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The agent was put aside because a row of it could not be read.
+    #[error("agent {agent_id} was put aside: {reason}")]
+    Aside {
+        /// The agent.
+        agent_id: AgentId,
+        /// Which row, and why.
+        reason: String,
+    },
     /// The system gives no random bytes.
     #[error(
         "the system gives no random bytes: {reason}. A store needs some for its identity; start the host on a system whose random source works"
@@ -155,7 +163,10 @@ impl Error {
     #[must_use]
     pub const fn is_one_agents(&self) -> bool {
         match self {
-            Self::Contradiction { .. } | Self::Row { .. } | Self::Panicked { .. } => true,
+            Self::Contradiction { .. }
+            | Self::Row { .. }
+            | Self::Aside { .. }
+            | Self::Panicked { .. } => true,
             Self::Sqlite { .. }
             | Self::Damaged { .. }
             | Self::NewerSchema { .. }
@@ -198,6 +209,7 @@ impl Error {
             | Self::AgentExists { .. }
             | Self::Contradiction { .. }
             | Self::Row { .. }
+            | Self::Aside { .. }
             | Self::NoRandomness { .. }
             | Self::WriterGone
             | Self::Encode { .. }

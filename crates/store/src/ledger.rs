@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::member::panic_message;
 use crate::row::AgentNo;
 use crate::tx::{Hook, Tx};
-use crate::{agents, attempts, effects, log, queue, tasks};
+use crate::{agents, aside, attempts, effects, log, queue, tasks};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
@@ -20,7 +20,7 @@ pub trait Ledger {
     /// An agent by name.
     ///
     /// # Errors
-    /// When the database fails or the row cannot be read.
+    /// `Aside` when it was put aside, `Row` when its row cannot be read, or when the database fails.
     fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error>;
 
     /// Loads what a decision asked for, each part with a bounded number of rows.
@@ -51,6 +51,12 @@ pub trait Ledger {
         part: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Error>,
     ) -> Result<(), Error>;
 
+    /// Takes an agent back that was put aside; whether it was. Its rows are read again by whatever follows.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn take_back(&mut self, id: &AgentId) -> Result<bool, Error>;
+
     /// The numbers of an agent's open effects, in the order they were opened.
     ///
     /// # Errors
@@ -63,7 +69,7 @@ pub trait Ledger {
 
 impl Ledger for Tx<'_> {
     fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
-        Tx::agent(self, id)
+        agents::at_work(self.conn(), id)
     }
 
     fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error> {
@@ -130,6 +136,10 @@ impl Ledger for Tx<'_> {
             crate::row::run(conn, "RELEASE nested", [])?;
         }
         Err(failed)
+    }
+
+    fn take_back(&mut self, id: &AgentId) -> Result<bool, Error> {
+        aside::clear(self.conn(), id)
     }
 
     fn open_effects(&mut self, no: AgentNo) -> Result<Vec<EffectId>, Error> {

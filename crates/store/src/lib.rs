@@ -5,6 +5,7 @@
 //! all. Callers see typed facts and records, never a type of the database library.
 
 mod agents;
+mod aside;
 mod attempts;
 mod audit;
 mod batch;
@@ -43,6 +44,7 @@ mod transcript;
 mod tx;
 mod writer;
 
+pub use agents::ListedAgent;
 pub use audit::Outstanding;
 pub use db::Db;
 pub use delete::Removal;

@@ -2,8 +2,8 @@
 
 use crate::db::Db;
 use crate::{
-    agents, attempts, blobs, briefs, delete, effects, events, log, mark, model_limits, queue,
-    retention, tasks, transcript,
+    agents, aside, attempts, blobs, briefs, delete, effects, events, log, mark, model_limits,
+    queue, retention, tasks, transcript,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
@@ -39,6 +39,9 @@ const HOT: &[(&str, Option<&str>)] = &[
     (events::DESCENDING, None),
     (events::ROW_OF, None),
     (events::EXISTS, None),
+    (aside::REASON, None),
+    (aside::MARK, None),
+    (aside::CLEAR, None),
     (effects::CLOSE, None),
     (effects::ONE, None),
     (effects::IDS, None),

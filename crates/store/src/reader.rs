@@ -1,9 +1,12 @@
 //! `Reader`: every question the rest of the house may ask the tables. Reading changes nothing and activates nobody.
 
+use crate::agents::ListedAgent;
 use crate::effects::{DueCursor, DuePage};
 use crate::error::Error;
 use crate::row::AgentNo;
-use crate::{agents, blobs, briefs, effects, events, log, model_limits, queue, tasks, transcript};
+use crate::{
+    agents, aside, blobs, briefs, effects, events, log, model_limits, queue, tasks, transcript,
+};
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
@@ -53,11 +56,19 @@ impl<'a> Reader<'a> {
         agents::by_id(self.conn, id)
     }
 
+    /// Why an agent was put aside, if it was.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn aside(&self, id: &AgentId) -> Result<Option<String>, Error> {
+        aside::reason(self.conn, id)
+    }
+
     /// The visible agents with the lengths of their queues, by name.
     ///
     /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn agents(&self) -> Result<Vec<(AgentRecord, u64)>, Error> {
+    /// When the database fails. A row that cannot be read is one entry.
+    pub fn agents(&self) -> Result<Vec<ListedAgent>, Error> {
         agents::visible(self.conn)
     }
 
@@ -72,6 +83,19 @@ impl<'a> Reader<'a> {
             ..Needs::default()
         };
         queue::view(self.conn, no, &agents::tally(self.conn, no)?, &needs)
+    }
+
+    /// How long an agent's queue is; its head is not read.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn queue_lengths(&self, no: AgentNo) -> Result<QueueView, Error> {
+        queue::view(
+            self.conn,
+            no,
+            &agents::tally(self.conn, no)?,
+            &Needs::default(),
+        )
     }
 
     /// One message.

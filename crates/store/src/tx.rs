@@ -10,13 +10,14 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{
-    attempts, blobs, briefs, delete, effects, events, log, model_limits, queue, retention, tasks,
+    aside, attempts, blobs, briefs, delete, effects, events, log, model_limits, queue, retention,
+    tasks,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::feed::FeedNotice;
 use holon_domain::queue::{MessageSeq, QueueEntry};
-use holon_domain::{AgentId, limits};
+use holon_domain::{AgentId, Timestamp, limits};
 use rusqlite::Connection;
 
 /// Something to do once the commit holds, before its callers are answered.
@@ -223,6 +224,24 @@ impl<'a> Tx<'a> {
             limits::EVENTS_KEPT_PER_AGENT,
             limits::RETENTION_STEP,
         )
+    }
+
+    /// Puts an agent aside, records one event and tells who listens. Whether it was not aside before.
+    pub(crate) fn put_aside(
+        &mut self,
+        id: &AgentId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let Some((no, newest_seq)) = aside::mark(self.conn, id, reason, now)? else {
+            return Ok(false);
+        };
+        self.after.news.push(FeedNotice {
+            agent_id: id.clone(),
+            newest_seq,
+        });
+        self.leave(Mark::Event(no, newest_seq));
+        Ok(true)
     }
 
     /// Leaves a mark; the greatest is what the commit is looked for by.

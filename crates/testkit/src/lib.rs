@@ -10,6 +10,7 @@
 )]
 
 pub mod checker;
+pub mod damage;
 pub mod engine;
 mod log;
 mod meeting;

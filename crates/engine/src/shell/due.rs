@@ -2,6 +2,7 @@
 //! the kernel, and sleeps again. A jump of the clock costs at most one clamp of lateness.
 
 use super::Shell;
+use crate::error::Error;
 use holon_core::Input;
 use holon_domain::Timestamp;
 use holon_store::DueRow;
@@ -59,6 +60,10 @@ impl Shell {
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
             let page = self.store.due(horizon, after, HANDFUL).await?;
+            for (agent_id, error) in page.unreadable {
+                self.note_unreadable(&Error::of_agent(&agent_id, error))
+                    .await;
+            }
             let mine = |row: &DueRow| self.conduct.scope.covers(&row.agent_id);
             rows.extend(page.rows.into_iter().filter(mine));
             let later = rows.last().is_some_and(|row: &DueRow| row.at > now);

@@ -1,6 +1,7 @@
 //! Performing effects: each in its own task, each outcome stamped with the effect it belongs to.
 
 use super::{AFTER_A_FAULT_MS, Shell};
+use crate::error::Error;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
@@ -63,8 +64,12 @@ impl Shell {
     pub(super) async fn home_of(&self, agent_id: &AgentId) -> Option<String> {
         while !self.halted.is_cancelled() {
             let id = agent_id.clone();
-            match self.readers.read(move |reader| reader.agent(&id)).await {
+            match self
+                .read_of(agent_id, move |reader| reader.agent(&id))
+                .await
+            {
                 Ok(found) => return found.map(|(_, agent)| agent.settings.agent_home),
+                Err(Error::AgentAside { .. }) => return None,
                 Err(error) => {
                     tracing::warn!(%agent_id, %error, "an agent could not be read yet");
                     self.pause(AFTER_A_FAULT_MS).await;

@@ -3,6 +3,7 @@
 //! Work leaves a commit through a hook that runs after COMMIT, so it does not depend on any caller still waiting.
 //! An effect whose outcome cannot be written yet is kept and tried again; a stale outcome is dropped by the kernel.
 
+mod aside;
 mod command;
 mod due;
 mod effect;
@@ -134,7 +135,7 @@ impl Shell {
         match handled {
             Ok(Ok(handled)) => Ok(handled.reply),
             Ok(Err(refusal)) => Err(refused(agent_id, refusal)),
-            Err(error) => Err(write_failed(error)),
+            Err(error) => Err(self.write_about_failed(agent_id, error).await),
         }
     }
 

@@ -4,6 +4,7 @@
 //! same code as going on after a tool call. What the request held is named in its outcome and consumed there.
 
 use super::Shell;
+use crate::error::Error;
 use holon_core::input::{ContextSize, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::AgentRecord;
@@ -52,12 +53,10 @@ impl Shell {
     ) -> Option<Input> {
         let began = self.ports.clock.elapsed();
         let id = agent_id.clone();
-        let context = match self
-            .readers
-            .read(move |reader| load(reader, &id, turn_index))
-            .await
-        {
+        let read = move |reader: &Reader<'_>| load(reader, &id, turn_index);
+        let context = match self.read_of(agent_id, read).await {
             Ok(context) => context?,
+            Err(Error::AgentAside { .. }) => return None,
             Err(error) => return Some(self.context_failed(stamp, &error)),
         };
         let tools = holon_tools::catalog(context.agent.identity.profile_preset);
@@ -99,7 +98,7 @@ impl Shell {
         })
     }
 
-    fn context_failed(&self, stamp: Stamp, error: &holon_store::Error) -> Input {
+    fn context_failed(&self, stamp: Stamp, error: &Error) -> Input {
         let failure = ModelFailure::new(
             ModelFailureKind::ServerError,
             format!("the turn's context could not be read: {error}"),

@@ -53,7 +53,9 @@ impl Shell {
                     self.clear_up(agent_id).await;
                     return None;
                 }
-                Error::ShuttingDown | Error::AgentNotFound { .. } => return None,
+                Error::ShuttingDown | Error::AgentNotFound { .. } | Error::AgentAside { .. } => {
+                    return None;
+                }
                 other => {
                     tracing::error!(%agent_id, error = %other, "an outcome could not be written");
                     return None;

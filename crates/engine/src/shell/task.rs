@@ -11,7 +11,7 @@ use holon_domain::command::CommandOutput;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::{TaskRecord, TaskReport};
 use holon_domain::{AgentId, TaskId, limits};
-use holon_store::fault;
+use holon_store::{Reader, fault};
 use holon_tools::{task_input, task_output};
 use tokio_util::sync::CancellationToken;
 
@@ -130,6 +130,7 @@ impl Shell {
         let task = loop {
             match self.task(agent_id, task_id).await {
                 Ok(found) => break found?,
+                Err(Error::AgentAside { .. }) => return None,
                 Err(_) if self.halted.is_cancelled() => return None,
                 Err(error) => {
                     tracing::warn!(%agent_id, %task_id, %error, "a task could not be read yet");
@@ -149,14 +150,12 @@ impl Shell {
         agent_id: &AgentId,
         task_id: &TaskId,
     ) -> Result<Option<TaskRecord>, Error> {
-        let (agent_id, task_id) = (agent_id.clone(), task_id.clone());
-        let read = self
-            .readers
-            .read(move |reader| match reader.agent(&agent_id)? {
-                Some((no, _)) => reader.task(no, &task_id),
-                None => Ok(None),
-            });
-        Ok(read.await?)
+        let (id, task_id) = (agent_id.clone(), task_id.clone());
+        let read = move |reader: &Reader<'_>| match reader.agent(&id)? {
+            Some((no, _)) => reader.task(no, &task_id),
+            None => Ok(None),
+        };
+        self.read_of(agent_id, read).await
     }
 
     /// An agent's tasks that are not over; none when they cannot be read.

@@ -2,6 +2,7 @@
 //! once the result is on record.
 
 use super::{AFTER_A_FAULT_MS, Shell};
+use crate::error::Error;
 use crate::kernel::fill_intents;
 use crate::ports::{CommandContext, CommandKey, KeptOutput};
 use holon_core::input::Proven;
@@ -138,23 +139,32 @@ impl Shell {
         let Effect::RunTool { .. } = record.effect else {
             return None;
         };
-        let found = self.call_in_hand(&record.agent_id).await?;
+        let found = self.call_in_hand(&record.agent_id).await.ok()??;
         (found.effect == record.id).then_some(found)
     }
 
-    /// The call that the shell runs or ran for an agent, by what its open turn says.
-    pub(super) async fn call_in_hand(&self, agent_id: &AgentId) -> Option<ToolRun> {
-        while !self.halted.is_cancelled() {
+    /// The call that the shell runs or ran for an agent, by what its open turn says. A read that fails is tried again
+    /// until the host halts.
+    ///
+    /// # Errors
+    /// When the agent is put aside: what runs for it is not known, so nothing of it may be touched.
+    pub(super) async fn call_in_hand(&self, agent_id: &AgentId) -> Result<Option<ToolRun>, Error> {
+        loop {
             let id = agent_id.clone();
-            match self.readers.read(move |reader| load(reader, &id)).await {
-                Ok(found) => return found,
-                Err(error) => {
-                    tracing::warn!(%agent_id, %error, "the call of an agent could not be read yet");
-                    self.pause(AFTER_A_FAULT_MS).await;
-                }
+            let error = match self
+                .read_of(agent_id, move |reader| load(reader, &id))
+                .await
+            {
+                Ok(found) => return Ok(found),
+                Err(error @ Error::AgentAside { .. }) => return Err(error),
+                Err(error) => error,
+            };
+            if self.halted.is_cancelled() {
+                return Err(Error::ShuttingDown);
             }
+            tracing::warn!(%agent_id, %error, "the call of an agent could not be read yet");
+            self.pause(AFTER_A_FAULT_MS).await;
         }
-        None
     }
 
     async fn forget(&self, agent_home: &str, call: &CallId, then: Afterwards) {

@@ -46,13 +46,7 @@ impl Shell {
             let recoveries = page
                 .iter()
                 .filter(|agent_id| self.conduct.scope.covers(agent_id))
-                .map(|agent_id| async {
-                    let call = self.call_in_hand(agent_id).await;
-                    self.sweep(agent_id, call.as_ref()).await;
-                    let proven = self.proven(call.as_ref()).await;
-                    let input = Input::Recover { clean_exit, proven };
-                    self.recover_one(agent_id.clone(), input).await;
-                });
+                .map(|agent_id| self.recover_one(agent_id, clean_exit));
             futures_join(recoveries.collect::<Vec<_>>()).await;
             let full = page.len() == RECOVERED_TOGETHER;
             after = page.into_iter().last().filter(|_| full);
@@ -152,9 +146,15 @@ impl Shell {
         Ok(())
     }
 
-    async fn recover_one(&self, agent_id: AgentId, input: Input) {
+    async fn recover_one(&self, agent_id: &AgentId, clean_exit: bool) {
+        let Ok(call) = self.call_in_hand(agent_id).await else {
+            return;
+        };
+        self.sweep(agent_id, call.as_ref()).await;
+        let proven = self.proven(call.as_ref()).await;
         holon_store::fault::hit("recover.agent");
-        self.settle(&agent_id, input).await;
+        self.settle(agent_id, Input::Recover { clean_exit, proven })
+            .await;
     }
 
     /// Keeps the audit log within its budget for as long as the host runs.

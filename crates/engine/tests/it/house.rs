@@ -74,6 +74,12 @@ impl House {
         self.dir.path().join("holon.sqlite3")
     }
 
+    /// Changes rows behind the host's back.
+    pub(crate) fn damage(&self, sql: &str) {
+        let changed = holon_testkit::damage::sql(&self.db_path(), sql);
+        assert_eq!(changed, 1, "{sql}");
+    }
+
     /// A host on this house's database.
     pub(crate) async fn start(&self) -> Host {
         self.start_with(u64::MAX).await

@@ -6,6 +6,7 @@
     reason = "tests"
 )]
 
+mod aside;
 mod commands;
 mod commits;
 mod ended_before;

@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 25] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 26] = [
     (
         "agent_stopped",
         409,
@@ -86,6 +86,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 25] = [
         404,
         None,
         Some("create it with: holon agent create main; list agents with: holon agent list"),
+    ),
+    (
+        "agent_aside",
+        409,
+        None,
+        Some(
+            "restore or mend the row, then: holon agent start main; other agents are not affected",
+        ),
     ),
     (
         "agent_conflict",

@@ -305,7 +305,7 @@ fn private_agents_are_not_listed_and_the_rest_come_by_name_with_their_queues() {
     let listed = db.reader().agents().expect("reads");
     let names: Vec<(&str, u64)> = listed
         .iter()
-        .map(|(agent, pending)| (agent.identity.agent_id.as_str(), *pending))
+        .map(|listed| (listed.agent_id.as_str(), listed.pending))
         .collect();
     assert_eq!(names, [("a", 1), ("b", 1), ("c", 1)]);
 }

@@ -118,6 +118,7 @@ fn words(event: &Event) -> Option<String> {
         Event::RuntimeError(error) => Some(format!("failure: {}", error.error)),
         // The rest is for whoever looks closer.
         Event::AgentCreated(_)
+        | Event::AgentPutAside(_)
         | Event::MessageProcessingStarted(_)
         | Event::MessageProcessingAborted(_)
         | Event::OperatorInterjectionAdmitted(_)

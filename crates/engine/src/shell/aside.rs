@@ -1,0 +1,55 @@
+//! Agents whose rows cannot be read: found wherever the shell reads or writes one agent, put aside, and passed over.
+//!
+//! A row that cannot be read costs its agent and nobody else. The store keeps the mark, one event tells of it, and a
+//! start tries again.
+
+use super::{Shell, write_failed};
+use crate::error::Error;
+use holon_domain::AgentId;
+use holon_store::{Reader, WriteError};
+
+impl Shell {
+    /// Reads something of one agent in one transaction. A row that cannot be read puts the agent aside.
+    pub(crate) async fn read_of<T: Send + 'static>(
+        &self,
+        agent_id: &AgentId,
+        read: impl FnOnce(&Reader<'_>) -> Result<T, holon_store::Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        match self.readers.read(read).await {
+            Ok(value) => Ok(value),
+            Err(error) => {
+                let error = Error::of_agent(agent_id, error);
+                self.note_unreadable(&error).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Why a write about one agent came to nothing. A row that cannot be read puts the agent aside.
+    pub(super) async fn write_about_failed(&self, agent_id: &AgentId, error: WriteError) -> Error {
+        let error = match error {
+            WriteError::Store(
+                error @ (holon_store::Error::Row { .. } | holon_store::Error::Aside { .. }),
+            ) => Error::of_agent(agent_id, error),
+            other => return write_failed(other),
+        };
+        self.note_unreadable(&error).await;
+        error
+    }
+
+    /// Puts an agent aside, if that is what an error is about. Where even that cannot be written, the next who finds
+    /// the row tries again.
+    pub(super) async fn note_unreadable(&self, error: &Error) {
+        let Error::AgentAside { agent_id, reason } = error else {
+            return;
+        };
+        let now = self.ports.clock.now();
+        match self.store.put_aside(agent_id, reason.clone(), now).await {
+            Ok(true) => {
+                tracing::error!(%agent_id, reason, "an agent was put aside: a stored row cannot be read");
+            }
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%agent_id, %error, "an agent could not be put aside yet"),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! A row that cannot be read costs its agent and nobody else, in each table, while the host runs and when it boots.
+
+use crate::house::{
+    House, agent, at_rest, briefs, create, events, prompt, status, try_prompt, until,
+};
+use holon_domain::agent::AgentStatus;
+use holon_domain::message::Priority;
+use holon_domain::model::ModelFailureKind;
+use holon_engine::{Error, Host};
+use holon_testkit::ports::{calls, failure, says};
+use serde_json::json;
+
+/// How a row is made unreadable, and readable again.
+struct Damage {
+    table: &'static str,
+    breaks: &'static str,
+    mends: &'static str,
+}
+
+const OF_BAD: &str = "(SELECT agent_no FROM agents WHERE agent_id = 'bad')";
+
+/// The agent's own row: cut, or written by a build with one more variant.
+const RECORDS: [Damage; 4] = [
+    Damage {
+        table: "agents",
+        breaks: "UPDATE agents SET record = 'x' || record WHERE agent_id = 'bad'",
+        mends: "UPDATE agents SET record = substr(record, 2) WHERE agent_id = 'bad'",
+    },
+    Damage {
+        table: "agents",
+        breaks: "UPDATE agents SET settings = 'x' || settings WHERE agent_id = 'bad'",
+        mends: "UPDATE agents SET settings = substr(settings, 2) WHERE agent_id = 'bad'",
+    },
+    Damage {
+        table: "agents",
+        breaks: "UPDATE agents SET record = replace(record, '\"runnable\"', '\"dreaming\"') WHERE agent_id = 'bad'",
+        mends: "UPDATE agents SET record = replace(record, '\"dreaming\"', '\"runnable\"') WHERE agent_id = 'bad'",
+    },
+    Damage {
+        table: "agents",
+        breaks: "UPDATE agents SET record = replace(record, '\"running_tool\"', '\"dreaming\"') WHERE agent_id = 'bad'",
+        mends: "UPDATE agents SET record = replace(record, '\"dreaming\"', '\"running_tool\"') WHERE agent_id = 'bad'",
+    },
+];
+
+/// An agent whose call runs while a task of its goes on, beside one that asks its model.
+async fn two_at_work(house: &House) -> Host {
+    let host = house.start().await;
+    create(&host, "bad").await;
+    create(&host, "good").await;
+    prompt(&host, "bad", "build").await;
+    let round = calls(&[
+        ("ExecCommand", json!({ "cmd": "watch", "yield_time_ms": 0 })),
+        ("ExecCommand", json!({ "cmd": "make" })),
+    ]);
+    house.model.next().await.answer(round);
+    until(&host, "bad", |status| {
+        status.active_tasks.len() == 1 && status.scheduling_posture.reason.contains("call 2")
+    })
+    .await;
+    prompt(&host, "good", "hello").await;
+    host
+}
+
+/// The other agent is answered, and whoever speaks to the bad one is told why not.
+async fn only_bad_is_aside(host: &Host, house: &House, table: &str) {
+    house.model.next().await.answer(says("still here"));
+    assert_eq!(briefs(host, "good", 1).await[0].text, "still here");
+    let refused = try_prompt(host, "bad", "and now?", Priority::Normal).await;
+    let Err(Error::AgentAside { reason, .. }) = refused else {
+        panic!("bad is aside: {refused:?}");
+    };
+    assert!(reason.starts_with(table), "{reason}");
+    let list = host.reads().agents().await.expect("a list");
+    let shown: Vec<_> = list
+        .iter()
+        .map(|entry| (entry.identity.agent_id.as_str(), entry.status))
+        .collect();
+    assert_eq!(
+        shown,
+        [("bad", AgentStatus::Stopped), ("good", AgentStatus::Asleep)]
+    );
+    let told = &list[0].scheduling_posture.reason;
+    assert!(
+        told.contains(table) && told.contains("holon agent start bad"),
+        "{told}"
+    );
+}
+
+/// A start that meets the same row again changes nothing.
+async fn a_start_is_refused(host: &Host) {
+    let started = host.acts().start_agent(&agent("bad")).await;
+    assert!(
+        matches!(started, Err(Error::AgentAside { .. })),
+        "{started:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_at_boot_costs_one_agent_and_a_start_tries_again() {
+    for Damage {
+        table,
+        breaks,
+        mends,
+    } in RECORDS
+    {
+        let before = House::new();
+        let host = two_at_work(&before).await;
+        let house = before.after_crash();
+        drop(host);
+        house.damage(breaks);
+        let host = house.start().await;
+        only_bad_is_aside(&host, &house, table).await;
+        a_start_is_refused(&host).await;
+        house.damage(mends);
+        goes_on_after_a_start(&host, &house).await;
+    }
+}
+
+/// Once its rows can be read, a start takes up what was in hand: the command is found, and the turn ends.
+async fn goes_on_after_a_start(host: &Host, house: &House) {
+    host.acts().start_agent(&agent("bad")).await.expect("back");
+    let told = events(host, "bad").await;
+    let aside = told
+        .iter()
+        .filter(|event| event.kind() == "agent_put_aside");
+    assert_eq!(aside.count(), 1, "one event tells of it");
+    for _ in 0..2 {
+        house.commands.next().await.ends("done");
+    }
+    let mut asked = house.model.next().await;
+    while asked.request.round == 2 {
+        asked.answer(says("built"));
+        if briefs(host, "bad", 1).await[0].text == "built" {
+            break;
+        }
+        asked = house.model.next().await;
+    }
+    house.is_sound("bad").await;
+}
+
+#[tokio::test]
+async fn a_row_of_each_table_that_cannot_be_read_costs_one_agent() {
+    let rows = [
+        (
+            "log",
+            "log",
+            "entry",
+            "seq = (SELECT max(seq) FROM log WHERE agent_no = X AND entry LIKE '%assistant_round%')",
+        ),
+        ("tasks", "tasks", "record", "ended IS NULL"),
+    ];
+    for (name, table, column, which) in rows {
+        let before = House::new();
+        let host = two_at_work(&before).await;
+        let house = before.after_crash();
+        drop(host);
+        let which = which.replace('X', OF_BAD);
+        let at = format!("WHERE agent_no = {OF_BAD} AND {which}");
+        house.damage(&format!(
+            "UPDATE {table} SET {column} = 'x' || {column} {at}"
+        ));
+        let host = house.start().await;
+        only_bad_is_aside(&host, &house, name).await;
+        a_start_is_refused(&host).await;
+        let summary = status(&host, "bad").await;
+        assert_eq!(summary.agent.status, AgentStatus::Stopped);
+        house.damage(&format!(
+            "UPDATE {table} SET {column} = substr({column}, 2) {at}"
+        ));
+        goes_on_after_a_start(&host, &house).await;
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_read_while_the_host_runs_costs_one_agent() {
+    let house = House::new();
+    let host = house.start().await;
+    create(&host, "bad").await;
+    create(&host, "good").await;
+    prompt(&host, "bad", "first").await;
+    let asked = house.model.next().await;
+    prompt(&host, "bad", "second").await;
+    let at = format!("WHERE agent_no = {OF_BAD} AND seq = 2");
+    house.damage(&format!(
+        "UPDATE messages SET envelope = 'x' || envelope {at}"
+    ));
+    asked.answer(says("the first answer"));
+    until(&host, "bad", |status| {
+        status.agent.status == AgentStatus::Stopped
+    })
+    .await;
+    prompt(&host, "good", "hello").await;
+    only_bad_is_aside(&host, &house, "messages").await;
+    assert_eq!(
+        host.reads()
+            .briefs(&agent("bad"), 9)
+            .await
+            .expect("briefs")
+            .len(),
+        0,
+        "the outcome was not written: its decision needs the next message"
+    );
+    house.damage(&format!(
+        "UPDATE messages SET envelope = substr(envelope, 2) {at}"
+    ));
+    host.acts().start_agent(&agent("bad")).await.expect("back");
+    house.model.next().await.answer(says("the first answer"));
+    house.model.next().await.answer(says("the second answer"));
+    let told = briefs(&host, "bad", 2).await;
+    assert_eq!(told[1].text, "the second answer");
+}
+
+#[tokio::test]
+async fn a_due_entry_and_an_attempt_that_cannot_be_read_cost_one_agent() {
+    let house = House::new();
+    let host = house.start().await;
+    create(&host, "bad").await;
+    create(&host, "good").await;
+    prompt(&host, "bad", "hello").await;
+    house
+        .model
+        .next()
+        .await
+        .answer(Err(failure(ModelFailureKind::ServerError)));
+    until(&host, "bad", |status| {
+        status.scheduling_posture.wakes_at.is_some()
+    })
+    .await;
+    house.damage(&format!(
+        "UPDATE due SET due = 'x' || due WHERE agent_no = {OF_BAD}"
+    ));
+    house.clock.advance(120_000);
+    until(&host, "bad", |status| {
+        status.agent.status == AgentStatus::Stopped
+    })
+    .await;
+    house.damage(&format!(
+        "UPDATE due SET due = substr(due, 2) WHERE agent_no = {OF_BAD}"
+    ));
+    house.damage(&format!(
+        "UPDATE attempts SET record = 'x' || record WHERE agent_no = {OF_BAD}"
+    ));
+    host.acts().start_agent(&agent("bad")).await.expect("back");
+    house.clock.advance(120_000);
+    house.model.next().await.answer(says("hi"));
+    until(&host, "bad", |status| {
+        status.agent.status == AgentStatus::Stopped
+    })
+    .await;
+    prompt(&host, "good", "hello").await;
+    only_bad_is_aside(&host, &house, "attempts").await;
+    house.damage(&format!(
+        "UPDATE attempts SET record = substr(record, 2) WHERE agent_no = {OF_BAD}"
+    ));
+    host.acts().start_agent(&agent("bad")).await.expect("back");
+    house.model.next().await.answer(says("hi"));
+    assert_eq!(briefs(&host, "bad", 1).await[0].text, "hi");
+    at_rest(&host, "bad").await;
+    house.is_sound("bad").await;
+}
+
+#[tokio::test]
+async fn a_host_starts_although_its_default_agent_cannot_be_read() {
+    let before = House::new();
+    let host = before.with_main().await;
+    let house = before.after_crash();
+    drop(host);
+    house.damage("UPDATE agents SET record = 'x' WHERE agent_id = 'main'");
+    let host = house.start().await;
+    let ensured = host.ensure_default_agent(agent("main")).await;
+    assert_eq!(ensured, Ok(()));
+    create(&host, "other").await;
+    prompt(&host, "other", "hello").await;
+    house.model.next().await.answer(says("hi"));
+    assert_eq!(briefs(&host, "other", 1).await[0].text, "hi");
+}

@@ -1,0 +1,59 @@
+//! Agents that are put aside because a stored row of theirs cannot be read.
+//!
+//! The one exception to "only a decision changes an agent": no decision can be made about such an agent, so the store
+//! itself sets the mark and records one event. Both stand in columns, which an unreadable record does not hide.
+
+use crate::agents::{self, CHUNK_BYTES};
+use crate::error::Error;
+use crate::events;
+use crate::row::{AgentNo, first, run};
+use holon_domain::event::{AgentPutAside, Event};
+use holon_domain::{AgentId, Timestamp};
+use rusqlite::{Connection, params};
+
+pub(crate) const REASON: &str = "SELECT aside FROM agents WHERE agent_id = ?1";
+pub(crate) const MARK: &str = "UPDATE agents SET aside = ?2, newest_event = ?3, event_bytes = ?4, event_chunks = ?5 \
+     WHERE agent_no = ?1";
+pub(crate) const CLEAR: &str =
+    "UPDATE agents SET aside = NULL WHERE agent_id = ?1 AND aside IS NOT NULL";
+
+/// Why an agent was put aside, if it was.
+pub(crate) fn reason(conn: &Connection, id: &AgentId) -> Result<Option<String>, Error> {
+    let found: Option<Option<String>> = first(conn, REASON, [id.as_str()], |row| Ok(row.get(0)?))?;
+    Ok(found.flatten())
+}
+
+/// Puts an agent aside and records that. Answers its number and the event's, or nothing when there is no such agent or
+/// it is aside already.
+pub(crate) fn mark(
+    conn: &Connection,
+    id: &AgentId,
+    why: &str,
+    now: Timestamp,
+) -> Result<Option<(AgentNo, u64)>, Error> {
+    let Some(no) = agents::number_of(conn, id)? else {
+        return Ok(None);
+    };
+    if reason(conn, id)?.is_some() {
+        return Ok(None);
+    }
+    let mut tally = agents::tally(conn, no)?;
+    let event = Event::AgentPutAside(AgentPutAside {
+        reason: why.to_owned(),
+    });
+    let mut batch = events::Batch::default();
+    batch.add(tally.newest_event + 1, now, &event, &mut tally)?;
+    batch.write(conn, no, &mut tally)?;
+    let chunks = tally.event_bytes / CHUNK_BYTES;
+    run(
+        conn,
+        MARK,
+        params![no.0, why, tally.newest_event, tally.event_bytes, chunks],
+    )?;
+    Ok(Some((no, tally.newest_event)))
+}
+
+/// Takes an agent back. Whether it was aside.
+pub(crate) fn clear(conn: &Connection, id: &AgentId) -> Result<bool, Error> {
+    Ok(run(conn, CLEAR, [id.as_str()])? > 0)
+}
