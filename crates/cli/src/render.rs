@@ -8,7 +8,7 @@ pub(crate) mod run;
 
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{BriefKind, BriefRecord};
-use holon_domain::summary::{AgentListEntry, AgentSummary, Enforcement};
+use holon_domain::summary::{AgentListEntry, AgentSummary, Enforcement, Posture};
 use holon_domain::task::TaskListEntry;
 use holon_domain::text;
 use holon_domain::transcript::{TranscriptEntry, TranscriptKind};
@@ -59,12 +59,24 @@ pub(crate) fn agents(agents: &[AgentListEntry]) -> String {
     let lines: Vec<String> = agents
         .iter()
         .map(|agent| {
+            // Of an agent that was put aside, where it works is not known; why it was is what matters.
+            let last = match agent.scheduling_posture.posture {
+                Posture::Unknown => &agent.scheduling_posture.reason,
+                Posture::Archived
+                | Posture::ActiveTurn
+                | Posture::HasQueuedInput
+                | Posture::HasRunnableWork
+                | Posture::WaitingForTask
+                | Posture::WaitingForExternal
+                | Posture::WaitingForOperator
+                | Posture::Blocked
+                | Posture::Idle => &agent.active_workspace_entry.cwd,
+            };
             format!(
-                "{:width$}  {:13}  {} queued  {}",
+                "{:width$}  {:13}  {} queued  {last}",
                 agent.identity.agent_id.as_str(),
                 status(agent.status),
                 agent.pending,
-                agent.active_workspace_entry.cwd
             )
         })
         .collect();

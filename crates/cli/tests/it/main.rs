@@ -7,6 +7,7 @@
     reason = "tests"
 )]
 
+mod aside;
 mod commands;
 mod config;
 #[cfg(feature = "crash-points")]
