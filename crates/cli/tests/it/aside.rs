@@ -22,10 +22,7 @@ fn a_host_goes_on_without_an_agent_that_cannot_be_read_and_says_how_to_get_it_ba
     );
     let refused = world.run(&["prompt", "hi"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    for part in [
-        "main was put aside: agents main:",
-        "holon agent start main",
-    ] {
+    for part in ["main was put aside: agents main:", "holon agent start main"] {
         assert!(refused.stderr.contains(part), "{part}: {refused:?}");
     }
     let list = world.run(&["agent", "list"]);

@@ -11,6 +11,7 @@
 
 mod agents;
 mod drive;
+mod files;
 mod host;
 mod judge;
 mod tasks;
@@ -20,6 +21,7 @@ use crate::processes::Swept;
 use crate::support::world;
 use agents::Agents;
 use drive::{Drive, Scenario};
+use files::Files;
 use host::{Crash, Host};
 use tasks::Tasks;
 
@@ -150,6 +152,13 @@ parts!(
     super::Tasks,
     15
 );
+
+parts!(killed_at_any_point_of_two_patches, super::Files, 10);
+
+#[test]
+fn killed_again_while_it_settles_a_patch_its_files_are_all_there_or_none() {
+    block_on(sweep_recovery::<Files>(&[(5, 8), (6, 8)], 8));
+}
 
 #[test]
 fn killed_again_while_it_recovers_nothing_is_lost_or_done_twice_early_on() {
