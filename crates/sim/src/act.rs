@@ -291,7 +291,7 @@ impl World {
     }
 
     fn trim(&mut self) -> Verdict<()> {
-        let budget = self.dice.below(20_000);
+        let budget = self.dice.below(6_000);
         let keep = self.dice.percent(80).then(|| self.dice.below(30));
         self.trace.note(|| format!("trim to {budget} bytes"));
         let trimmed = match keep {

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// A round about tasks: a few calls, a talk with one, or its end.
 pub(crate) fn round(asked: Asked<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
     match dice.below(8) {
-        0 if asked.active > 0 => insist(asked.tasks, dice),
-        1 | 2 if asked.active > 0 => converse(asked.tasks, dice),
+        0 | 1 if asked.active > 0 => insist(asked.tasks, dice),
+        2 | 3 if asked.active > 0 => converse(asked.tasks, dice),
         _ => {
             let some = (0..=dice.below(3)).map(|_| about_tasks(asked, dice));
             some.collect()

@@ -65,9 +65,11 @@ impl Message {
     }
 }
 
-/// What only the agent itself caused: its follow-ups, the ends of its rests and of its tasks.
+/// What only the agent itself caused: its follow-ups, what it sent itself, the ends of its rests and of its tasks.
 fn is_self_caused(envelope: &MessageEnvelope) -> bool {
-    is_made_by_turn(envelope) || envelope.kind == MessageKind::TaskResult
+    let sender = letter::sender(envelope).map(|(from, _)| from);
+    let to_itself = sender == Some(envelope.agent_id.as_str());
+    to_itself || is_made_by_turn(envelope) || envelope.kind == MessageKind::TaskResult
 }
 
 /// What repeats the words of a turn: follow-ups and the ends of rests.

@@ -33,7 +33,7 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
     if plan.has(Fault::CutOff) && dice.percent(15) {
         return Ok(odd(asked, dice));
     }
-    if plan.has(Fault::Messages) && dice.percent(25) {
+    if plan.has(Fault::Messages) && dice.percent(letters_percent(asked)) {
         return Ok(letters(asked, dice));
     }
     if plan.has(Fault::Restless) && dice.percent(75) {
@@ -56,6 +56,11 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
             reply(blocks, StopReason::ToolUse)
         }
     })
+}
+
+/// How often an agent messages others. One that looks after tasks has less time for it.
+fn letters_percent(asked: Asked<'_>) -> u64 {
+    if asked.plan.has(Fault::Long) { 8 } else { 25 }
 }
 
 /// Messages other agents, now and then with more calls than a round may make.
@@ -146,7 +151,7 @@ fn sleep(dice: &mut Rng) -> Value {
 const PATCH: &str = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n";
 
 fn any_call(asked: Asked<'_>, dice: &mut Rng) -> ReplyBlock {
-    if asked.plan.has(Fault::Messages) && dice.percent(20) {
+    if asked.plan.has(Fault::Messages) && dice.percent(letters_percent(asked)) {
         return letter::any(asked.agents, dice);
     }
     if asked.plan.has(Fault::Long) && dice.percent(45) {
