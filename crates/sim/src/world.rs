@@ -19,7 +19,7 @@ use holon_core::{HostFacts, Input, Reply};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::AfterRestart;
 use holon_domain::model::{ModelChain, ModelRef};
-use holon_domain::{AgentId, CallId, Timestamp};
+use holon_domain::{AgentId, CallId, Timestamp, limits};
 use holon_engine::SharedFacts;
 use holon_engine::kernel::{Kernel, Refusal, Work};
 use holon_store::{Db, DueRow, Inline};
@@ -101,7 +101,7 @@ impl World {
             going: Vec::new(),
             crashes: 0,
             steps: 0,
-            kernel: Kernel::new(facts),
+            kernel: Kernel::with_room_for(facts, room_for_sends(plan.seed)),
             store: Inline::new(stored(Db::in_memory())?),
             begun: BTreeSet::new(),
             doubtful: BTreeSet::new(),
@@ -246,5 +246,14 @@ impl World {
             )?;
         }
         Ok(())
+    }
+}
+
+/// How many sends one commit hands over. In some runs very few, so that calls wait for verdicts over several commits.
+fn room_for_sends(seed: u64) -> usize {
+    match seed % 5 {
+        0 => 1,
+        1 => 3,
+        _ => limits::SENDS_PER_COMMIT,
     }
 }

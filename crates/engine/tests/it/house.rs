@@ -53,6 +53,15 @@ impl House {
         Self::asking(ModelChain::only(default))
     }
 
+    /// A house whose database is this compressed one.
+    pub(crate) fn with_store(compressed: &[u8]) -> Self {
+        let house = Self::new();
+        let mut file = std::fs::File::create(house.db_path()).expect("a file");
+        let mut store = flate2::read::GzDecoder::new(compressed);
+        std::io::copy(&mut store, &mut file).expect("a database");
+        house
+    }
+
     /// A house whose hosts ask these models.
     pub(crate) fn asking(models: ModelChain) -> Self {
         let clock = Arc::<ManualClock>::default();

@@ -25,3 +25,4 @@ mod task_restarts;
 mod task_runs;
 mod tasks;
 mod turns;
+mod upgrade;
