@@ -10,13 +10,13 @@ use crate::home;
 use crate::ingress::Ingress;
 use crate::input::{Reply, Stamp};
 use crate::rejection::Rejection;
+use holon_domain::AgentId;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
 };
 use holon_domain::sent::Sent;
-use holon_domain::{AgentId, limits};
 
 /// How much weight the sender gives a message: its band, and the authority of the sender's turn.
 #[derive(Debug, Clone, Copy)]
@@ -67,11 +67,9 @@ pub(crate) fn message(
     })
 }
 
-/// Keeps sends the commit has no room for, a bounded number per effect.
+/// Keeps sends the commit has no room for; the kernel gives no more at once than one commit has room for.
 pub(crate) fn defer(draft: &mut Draft<'_>, sends: &[(AgentId, Sent)]) -> Reply {
-    for part in sends.chunks(limits::SENDS_PER_COMMIT) {
-        draft.open_delivery(part.to_vec());
-    }
+    draft.open_delivery(sends.to_vec());
     Reply::Done
 }
 

@@ -243,7 +243,7 @@ impl Run<'_> {
                 drop(self.decide(ledger, &from, &back)?);
             }
         }
-        self.defer(ledger)
+        self.defer(ledger, room)
     }
 
     /// Hands one send to its receiver, in a savepoint of its own. A fault of the receiver is a refusal to the sender.
@@ -279,7 +279,7 @@ impl Run<'_> {
     }
 
     /// Has the senders keep what the commit has no room for.
-    fn defer(&mut self, ledger: &mut dyn Ledger) -> Result<(), Error> {
+    fn defer(&mut self, ledger: &mut dyn Ledger, room: usize) -> Result<(), Error> {
         while let Some((from, to, sent)) = self.worklist.pop_front() {
             let mut sends = vec![(to, sent)];
             for (other, to, sent) in std::mem::take(&mut self.worklist) {
@@ -289,7 +289,10 @@ impl Run<'_> {
                     self.worklist.push_back((other, to, sent));
                 }
             }
-            drop(self.decide(ledger, &from, &Input::Defer { sends })?);
+            for part in sends.chunks(room.max(1)) {
+                let sends = part.to_vec();
+                drop(self.decide(ledger, &from, &Input::Defer { sends })?);
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::act::name_of;
 use crate::keys::home_of;
 use crate::letter;
 use crate::violation::{Verdict, ensure};
-use crate::world::{Sent, World};
+use crate::world::{Sent, World, room_for_sends};
 use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection};
 use holon_domain::AgentId;
@@ -116,7 +116,8 @@ impl World {
             return Ok(());
         };
         let names = self.agents_to_name(&id);
-        let some = 1 + self.dice.below(4);
+        // No more than one commit has room for: the kernel keeps no more in one effect.
+        let some = (1 + self.dice.below(4)).min(room_for_sends(self.plan.seed) as u64);
         let sends = (0..some).filter_map(|_| {
             let to = names.get(self.dice.index(names.len()))?.clone();
             Some((to, letter::sent(&id, &mut self.dice)))

@@ -250,7 +250,7 @@ impl World {
 }
 
 /// How many sends one commit hands over. In some runs very few, so that calls wait for verdicts over several commits.
-fn room_for_sends(seed: u64) -> usize {
+pub(crate) fn room_for_sends(seed: u64) -> usize {
     match seed % 5 {
         0 => 1,
         1 => 3,
