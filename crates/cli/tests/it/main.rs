@@ -7,6 +7,7 @@
     reason = "tests"
 )]
 
+mod called_off;
 mod commands;
 mod config;
 #[cfg(feature = "crash-points")]
