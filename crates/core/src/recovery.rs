@@ -43,7 +43,11 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> 
     // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
     // Detached effects are closed and opened again by the new generation.
     for id in invariant::awaited_effects(&draft.agent, &[]) {
-        if !draft.agent.detached_effects().any(|detached| detached == id) {
+        if !draft
+            .agent
+            .detached_effects()
+            .any(|detached| detached == id)
+        {
             draft.close_effect(id);
         }
     }
