@@ -5,6 +5,7 @@
 //! their order inside an effect, not between effects.
 
 use crate::admission::{self, Provenance};
+use crate::detached;
 use crate::draft::Draft;
 use crate::home;
 use crate::ingress::Ingress;
@@ -12,7 +13,7 @@ use crate::input::{Reply, Stamp};
 use crate::rejection::Rejection;
 use holon_domain::AgentId;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::effect::{Effect, EffectId};
+use holon_domain::effect::Effect;
 use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
 };
@@ -69,33 +70,19 @@ pub(crate) fn message(
 
 /// Keeps sends the commit has no room for; the kernel gives no more at once than one commit has room for.
 pub(crate) fn defer(draft: &mut Draft<'_>, sends: &[(AgentId, Sent)]) -> Reply {
-    draft.open_delivery(sends.to_vec());
+    let sends = sends.to_vec();
+    detached::open(draft, Effect::Deliver { sends });
     Reply::Done
 }
 
 /// Hands kept sends over. Closing the effect and handing over are one commit, so each is delivered once.
 pub(crate) fn deliver(draft: &mut Draft<'_>, stamp: Stamp, sends: &[(AgentId, Sent)]) -> Reply {
-    let open = |id: &&EffectId| **id == stamp.effect;
-    let awaited = draft.agent.deliveries.iter().find(open).copied();
-    if !draft.accept(stamp, awaited) {
+    if !detached::close(draft, stamp, |agent| &mut agent.deliveries) {
         return Reply::Unchanged;
     }
-    draft.agent.deliveries.retain(|id| *id != stamp.effect);
     for (to, sent) in sends {
         draft.send(to.clone(), sent.clone());
     }
     home::remove_when_free(draft);
     Reply::Done
-}
-
-/// Begins a new generation of the agent's effects, so that outcomes of the one before are stale. Deliveries go on:
-/// they are asked for anew.
-pub(crate) fn next_generation(draft: &mut Draft<'_>) {
-    draft.agent.generation += 1;
-    for old in std::mem::take(&mut draft.agent.deliveries) {
-        if let Some(Effect::Deliver { sends }) = draft.effect(old) {
-            draft.close_effect(old);
-            draft.open_delivery(sends);
-        }
-    }
 }

@@ -365,12 +365,11 @@ impl<'a> Draft<'a> {
         id
     }
 
-    /// Opens an effect that delivers sends in a later commit.
-    pub(crate) fn open_delivery(&mut self, sends: Vec<(AgentId, Sent)>) {
-        let effect = Effect::Deliver { sends };
+    /// Opens an effect whose content a later part of this decision may read.
+    pub(crate) fn open_known(&mut self, effect: Effect) -> EffectId {
         let id = self.open_effect(effect.clone());
         self.effects.insert(id, Some(effect));
-        self.agent.deliveries.push(id);
+        id
     }
 
     pub(crate) fn close_effect(&mut self, id: EffectId) {

@@ -84,10 +84,11 @@ pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), S
     }
 }
 
-/// Removes the home of an agent that is being removed, once none of its commands uses it and all it sent is delivered.
+/// Removes the home of an agent that is being removed, once none of its commands uses it, no patch has its journal
+/// there and all it sent is delivered.
 pub(crate) fn remove_when_free(draft: &mut Draft<'_>) {
     let agent = &draft.agent;
-    let free = agent.active_tasks == 0 && agent.deliveries.is_empty();
+    let free = agent.active_tasks == 0 && agent.detached_effects().next().is_none();
     if agent.lifecycle == Lifecycle::Deleting && free && agent.home.effect().is_none() {
         remove(draft);
     }

@@ -279,6 +279,11 @@ pub enum Input {
         /// How.
         report: Box<TaskReport>,
     },
+    /// A patch whose turn was called off is through or taken back, and its journal is forgotten.
+    PatchFinished {
+        /// The effect this outcome belongs to. A stale stamp is recorded and dropped.
+        stamp: Stamp,
+    },
     /// A time has come.
     DueCame {
         /// The entry.

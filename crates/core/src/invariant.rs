@@ -151,11 +151,10 @@ pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<
     });
     let of_tasks = tasks.iter().filter_map(|task| task.effect);
     let of_home = agent.home.effect().into_iter();
-    let of_sends = agent.deliveries.iter().copied();
     let mut all: Vec<u64> = of_home
         .chain(of_turn)
         .chain(of_tasks)
-        .chain(of_sends)
+        .chain(agent.detached_effects())
         .collect();
     all.sort_unstable();
     all

@@ -14,6 +14,7 @@ pub mod assess;
 pub mod attempt;
 pub mod continuation;
 mod delivery;
+mod detached;
 mod draft;
 mod home;
 mod ingress;

@@ -7,13 +7,14 @@
 //! | stopped | booting, and runnable once its home is there | unchanged | deleting | refused |
 //! | deleting | refused | refused | unchanged, or tried again if it failed | refused |
 //!
-//! A removal ends the agent's tasks by force first; its home goes with the last of them.
+//! A removal ends the agent's tasks by force first and lets a patch that is being applied come to its end; the home
+//! goes after the last of them.
 
 use crate::draft::Draft;
 use crate::home;
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{delivery, rest, task, turn};
+use crate::{detached, rest, task, turn};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -63,6 +64,7 @@ pub fn create(
         counters: Counters::default(),
         home: HomeState::Unmade,
         deliveries: Vec::new(),
+        patches: Vec::new(),
         open_turn: None,
         rest: None,
         totals: Default::default(),
@@ -207,6 +209,6 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
         draft.agent.home = draft.agent.home.released();
     }
     rest::end_rest(draft);
-    delivery::next_generation(draft);
+    detached::next_generation(draft);
     turn::abort(draft, TerminalReason::AgentStopped, summary)
 }

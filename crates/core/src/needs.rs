@@ -20,6 +20,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         }
         Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
+        | Input::PatchFinished { .. }
         | Input::DueCame { .. }
         | Input::Start => {}
         Input::RoundFailed { .. } => needs.attempts = has_attempts(agent),
@@ -62,7 +63,7 @@ fn all_open(agent: &AgentRecord, needs: &mut Needs) {
         .and_then(|turn| turn.phase.call())
         .map(|call| call.round_entry);
     needs.active_tasks = agent.active_tasks > 0;
-    needs.effects.extend(&agent.deliveries);
+    needs.effects.extend(agent.detached_effects());
 }
 
 fn name_tasks(intent: &Intent, needs: &mut Needs) {

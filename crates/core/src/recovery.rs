@@ -3,12 +3,12 @@
 //! Each open effect is settled by the rule on its variant: homes are made or removed again, a model is asked again,
 //! tasks are watched or stopped again, a call that finds what it began is taken up again,
 //! any other call that had begun gets the result its executor can prove, or becomes "outcome unknown" once, and calls
-//! behind it are closed as not started.
+//! behind it are closed as not started. Detached effects (`detached`) are asked for again.
 //! A turn that was resumed too often without one new log entry is poison: its message is set aside.
 
 use crate::draft::Draft;
 use crate::input::{Proven, Reply};
-use crate::{delivery, home, invariant, lifecycle, task, turn};
+use crate::{detached, home, invariant, lifecycle, task, turn};
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
@@ -41,13 +41,18 @@ pub(crate) fn take_up(draft: &mut Draft<'_>) -> Reply {
 
 fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> Reply {
     // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
+    // Detached effects are closed and opened again by the new generation.
     for id in invariant::awaited_effects(&draft.agent, &[]) {
-        if !draft.agent.deliveries.contains(&id) {
+        if !draft
+            .agent
+            .detached_effects()
+            .any(|detached| detached == id)
+        {
             draft.close_effect(id);
         }
     }
     draft.agent.home = draft.agent.home.released();
-    delivery::next_generation(draft);
+    detached::next_generation(draft);
     task::follow_anew(draft);
     let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.goes_with_process();
     match draft.agent.lifecycle {

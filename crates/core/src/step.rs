@@ -8,7 +8,7 @@ use crate::draft::Draft;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, delivery, home, invariant, lifecycle, recovery, rest, schedule, task, turn,
+    admission, delivery, detached, home, invariant, lifecycle, recovery, rest, schedule, task, turn,
 };
 use holon_domain::decision::Decision;
 use holon_domain::needs::Needs;
@@ -99,6 +99,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             task_id,
             report,
         } => Ok(task::ended(draft, *stamp, task_id, report)),
+        Input::PatchFinished { stamp } => Ok(detached::patch_finished(draft, *stamp)),
         Input::DueCame {
             id,
             planned_at,

@@ -17,10 +17,8 @@ use crate::home;
 use crate::input::{Reply, Stamp};
 use crate::rejection::Rejection;
 use holon_domain::agent::Lifecycle;
-use holon_domain::block::ToolCall;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
-use holon_domain::intent::HostAction;
 use holon_domain::sent::ChildEnd;
 use holon_domain::task::{
     CommandTaskSpec, StopOrder, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport,
@@ -48,25 +46,7 @@ pub(crate) fn promote(draft: &mut Draft<'_>, turn: &OpenTurn, spec: CommandTaskS
 
 /// The turn is called off while a command of its runs: the command becomes a task that is being stopped, so that a
 /// crash before its end leaves nothing behind.
-pub(crate) fn take_over(
-    draft: &mut Draft<'_>,
-    turn: &OpenTurn,
-    call: &ToolCall,
-    action: &HostAction,
-) {
-    let spec = match action {
-        HostAction::ExecCommand(command) => CommandTaskSpec::of(&call.id, command, &turn.workspace),
-        HostAction::ExecCommandBatch(batch) => {
-            let Some(first) = batch.items.first() else {
-                return;
-            };
-            CommandTaskSpec {
-                batch_items: u32::try_from(batch.items.len()).ok(),
-                ..CommandTaskSpec::of(&call.id, first, &turn.workspace)
-            }
-        }
-        HostAction::ApplyPatch(_) | HostAction::TaskInput(_) | HostAction::TaskOutput(_) => return,
-    };
+pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn, spec: CommandTaskSpec) {
     let task = new_task(draft, turn, spec, TaskStatus::Cancelling);
     create(
         draft,

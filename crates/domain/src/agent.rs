@@ -15,6 +15,7 @@ pub use stored::AgentRow;
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
+use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
 use crate::id::AgentId;
 use crate::queue::MessageSeq;
@@ -224,7 +225,10 @@ pub struct AgentRecord {
     pub home: HomeState,
     /// Effects that deliver what its decisions sent to other agents and one commit had no room for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub deliveries: Vec<crate::effect::EffectId>,
+    pub deliveries: Vec<EffectId>,
+    /// Effects that bring patches of turns which were called off to their end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<EffectId>,
     /// Its one open turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_turn: Option<OpenTurn>,
@@ -258,6 +262,14 @@ pub struct AgentRecord {
     /// When it last had something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+}
+
+impl AgentRecord {
+    /// The open effects that no turn, task or home waits for. They outlive the turn that opened them, so each new
+    /// generation opens them again, and the agent's home is removed only when none is left.
+    pub fn detached_effects(&self) -> impl Iterator<Item = EffectId> {
+        self.deliveries.iter().chain(&self.patches).copied()
+    }
 }
 
 impl std::ops::Deref for AgentRecord {

@@ -2,7 +2,7 @@
 //!
 //! Each variant says how often it may be performed and what a crash before, during and after it means.
 
-use crate::id::{AgentId, TaskId};
+use crate::id::{AgentId, CallId, TaskId};
 use crate::sent::Sent;
 use crate::time::Timestamp;
 use crate::turn::LogSeq;
@@ -53,6 +53,12 @@ pub enum Effect {
         /// Whether at once, without asking first.
         force: bool,
     },
+    /// Bring a patch whose turn was called off to its end or take it back, and forget its journal. At least once: what
+    /// is settled is settled, and a patch without a journal has changed nothing.
+    FinishPatch {
+        /// The call that applies or applied the patch. The journal bears its id.
+        call_id: CallId,
+    },
     /// Remove the agent's home. At least once; idempotent.
     RemoveHome,
     /// Deliver what one commit had no room for. Exactly once: the commit that hands the sends over closes the effect.
@@ -72,6 +78,7 @@ impl Effect {
             Self::RunTool { .. } => "run_tool",
             Self::WatchTask { .. } => "watch_task",
             Self::StopTask { .. } => "stop_task",
+            Self::FinishPatch { .. } => "finish_patch",
             Self::RemoveHome => "remove_home",
             Self::Deliver { .. } => "deliver",
         }

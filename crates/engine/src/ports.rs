@@ -200,6 +200,13 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
 
     /// The outcome of a patch is on record: what was kept to prove it may go.
     async fn forget_patch(&self, agent_home: &str, call: &CallId);
+
+    /// Brings a patch whose call nobody waits for any more to its end or takes it back, and removes its journal.
+    /// Harmless when there is no journal. Only called while [`FileHost::apply_patch`] is not at work for the call.
+    ///
+    /// # Errors
+    /// When the files or the journal cannot be brought to a consistent state now; it can be tried again.
+    async fn finish_patch(&self, agent_home: &str, call: &CallId) -> Result<(), String>;
 }
 
 /// Makes and removes agents' homes.

@@ -340,6 +340,7 @@ fn is_stale(known: &Known, input: &Input) -> bool {
         | Input::RoundFailed { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
+        | Input::PatchFinished { stamp }
         | Input::TaskEnded { stamp, .. } => {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
@@ -370,6 +371,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::ToolFinished { .. } => "tool finished",
         Input::Received(_) => "received",
         Input::Deliver { .. } => "deliver",
+        Input::PatchFinished { .. } => "patch_finished",
         Input::Defer { .. } => "defer",
         Input::TaskEnded { .. } => "task ended",
         Input::DueCame { .. } => "due came",

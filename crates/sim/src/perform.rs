@@ -128,6 +128,10 @@ impl World {
                     Some(_) | None => Ok(Step::Nothing),
                 }
             }
+            Effect::FinishPatch { .. } => {
+                self.model.coverage.count("patch:finished");
+                Ok(Step::Outcome(Input::PatchFinished { stamp }))
+            }
             Effect::Deliver { sends } => Ok(Step::Outcome(Input::Deliver {
                 stamp,
                 sends: sends.clone(),
@@ -152,6 +156,7 @@ impl World {
             | Effect::CallModel { .. }
             | Effect::RunTool { .. }
             | Effect::WatchTask { .. }
+            | Effect::FinishPatch { .. }
             | Effect::Deliver { .. }
             | Effect::RemoveHome => Ok(Step::Nothing),
         }

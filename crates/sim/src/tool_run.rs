@@ -183,7 +183,7 @@ impl Flight {
                 )
                 | None => false,
             },
-            Effect::Deliver { .. } => true,
+            Effect::Deliver { .. } | Effect::FinishPatch { .. } => true,
             Effect::PrepareHome
             | Effect::CallModel { .. }
             | Effect::WatchTask { .. }

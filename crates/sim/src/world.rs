@@ -176,6 +176,7 @@ impl World {
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::RemoveHome
+            | Effect::FinishPatch { .. }
             | Effect::Deliver { .. } => None,
         };
         self.flights.push(Flight {

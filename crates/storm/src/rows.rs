@@ -122,7 +122,8 @@ pub(crate) fn read(path: &Path) -> Result<Rows> {
     Ok(Rows {
         agents: all(
             &tx,
-            "SELECT agent_no, agent_id, oldest_event, record FROM agents ORDER BY agent_no",
+            "SELECT agent_no, agent_id, oldest_event, record, settings, newest_message, newest_event, newest_entry, \
+             newest_brief FROM agents ORDER BY agent_no",
             agent,
         )?,
         messages: all(
@@ -194,19 +195,18 @@ fn text(value: &Value) -> String {
 }
 
 fn agent(row: &Row<'_>) -> rusqlite::Result<AgentRow> {
-    let record = json(row, 3)?;
-    let counter = |name: &str| record["counters"][name].as_i64().unwrap_or_default();
+    let (record, settings) = (json(row, 3)?, json(row, 4)?);
     Ok(AgentRow {
         no: row.get(0)?,
         id: row.get(1)?,
         oldest_event: row.get(2)?,
-        temporary: record["identity"]["temporary"] == true,
+        temporary: settings["run"]["when_over"] == "remove",
         open_turn: record["open_turn"].is_object(),
         counters: Counters {
-            messages: counter("messages"),
-            events: counter("events"),
-            log: counter("log"),
-            briefs: counter("briefs"),
+            messages: row.get(5)?,
+            events: row.get(6)?,
+            log: row.get(7)?,
+            briefs: row.get(8)?,
         },
     })
 }

@@ -1,7 +1,7 @@
 //! A meeting point between a test and a command of an agent: a named pipe, so that both wait without a clock.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,6 +45,17 @@ impl Meeting {
         let mut pipe = File::open(&self.arrive).expect("a named pipe");
         pipe.read_to_string(&mut word).expect("a word");
         assert_eq!(word, "here\n");
+    }
+
+    /// Lets the command go on, once it waits for that.
+    ///
+    /// # Panics
+    /// When the pipe cannot be written.
+    pub fn let_go(self) {
+        // Opening a pipe for writing waits for its reader.
+        let mut pipe = File::options().write(true).open(&self.leave);
+        let pipe = pipe.as_mut().expect("a named pipe");
+        pipe.write_all(b"go\n").expect("a reader");
     }
 }
 

@@ -19,7 +19,7 @@ mod pending;
 pub use clock::ManualClock;
 pub use commands::{CommandLog, FakeCommand, FakeCommandHost, FakeCommands};
 pub use entropy::CountingEntropy;
-pub use file::{ScriptedFiles, added_file};
+pub use file::{FinishRequest, ScriptedFiles, added_file};
 pub use home::ScriptedHomes;
 pub use instant::InstantPorts;
 pub use model::{

@@ -2,6 +2,9 @@
 
 use crate::meeting::Meeting;
 use crate::served::Served;
+use holon_domain::AgentId;
+use holon_domain::agent::AgentRecord;
+use holon_store::Readers;
 use serde_json::Value;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -159,6 +162,20 @@ impl World {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// An agent's record as it is on disk, also that of an agent no client is shown; none when it has no row.
+    ///
+    /// # Panics
+    /// When the host's store cannot be read.
+    #[must_use]
+    pub fn agent_record(&self, agent_id: &str) -> Option<AgentRecord> {
+        let id = AgentId::parse_stored(agent_id).expect("a name");
+        let readers = Readers::open(&self.home().join("state/holon.sqlite3")).expect("a store");
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let read = readers.read(move |reader| reader.agent(&id));
+        let found = runtime.expect("a runtime").block_on(read);
+        found.expect("the store is read").map(|(_, agent)| agent)
     }
 
     /// Starts a host on any free port and waits until it is ready.

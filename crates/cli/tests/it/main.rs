@@ -8,6 +8,7 @@
 )]
 
 mod aside;
+mod called_off;
 mod commands;
 mod config;
 #[cfg(feature = "crash-points")]

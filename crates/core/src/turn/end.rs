@@ -8,7 +8,7 @@ use super::finish::{close_unfinished, failing, take_over};
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{delivery, rest, task};
+use crate::{detached, rest, task};
 use holon_domain::agent::LastFailure;
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
@@ -260,7 +260,7 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
         return Reply::Unchanged;
     };
     release(draft, &turn.phase);
-    delivery::next_generation(draft);
+    detached::next_generation(draft);
     task::follow_anew(draft);
     take_over(draft, &turn);
     let lost = ToolError::new(

@@ -1,15 +1,17 @@
 //! How calls come to an end: each gets its one result in the log, and an event that tells of it.
 //!
-//! Decides nothing about what the turn does next. Invariant: whoever lets go of a turn leaves no call without a result,
-//! and no command that nobody follows.
+//! Decides nothing about what the turn does next. Invariant: a turn that is let go leaves no call without a result, no
+//! command that nobody follows and no patch that nobody finishes.
 
 use crate::draft::Draft;
 use crate::input::RoundInHand;
-use crate::task;
+use crate::{detached, task};
 use holon_domain::block::ToolCall;
+use holon_domain::effect::Effect;
 use holon_domain::event::{Event, ToolExecuted, ToolExecutionFailed};
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
+use holon_domain::task::CommandTaskSpec;
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase};
 use holon_domain::{CallId, limits, text};
@@ -34,10 +36,31 @@ pub(super) fn in_hand(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCall, H
     Some((call.clone(), intent.action(place)?))
 }
 
-/// The turn lets go of its call: a command that runs for it is stopped as a task.
+/// The turn lets go of its call. A command that runs for it is stopped as a task; a patch is never broken off, so an
+/// effect of its own stays open until it is through. Either is found again after a crash.
 pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
-    if let Some((call, action)) = in_hand(draft, turn) {
-        task::take_over(draft, turn, &call, &action);
+    let Some((call, action)) = in_hand(draft, turn) else {
+        return;
+    };
+    match action {
+        HostAction::ExecCommand(command) => {
+            let spec = CommandTaskSpec::of(&call.id, &command, &turn.workspace);
+            task::take_over(draft, turn, spec);
+        }
+        HostAction::ExecCommandBatch(batch) => {
+            if let Some(first) = batch.items.first() {
+                let spec = CommandTaskSpec {
+                    batch_items: u32::try_from(batch.items.len()).ok(),
+                    ..CommandTaskSpec::of(&call.id, first, &turn.workspace)
+                };
+                task::take_over(draft, turn, spec);
+            }
+        }
+        HostAction::ApplyPatch(_) => {
+            detached::open(draft, Effect::FinishPatch { call_id: call.id });
+        }
+        // Nothing of these goes on without the call.
+        HostAction::TaskInput(_) | HostAction::TaskOutput(_) => {}
     }
 }
 

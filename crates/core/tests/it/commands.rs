@@ -221,3 +221,10 @@ pub(crate) fn reported(world: &World, task: &TaskRecord, report: TaskReport) -> 
     let following = world.following(task).expect("a task that is followed");
     task_ended(stamp_of(following), task.id.clone(), report)
 }
+
+/// Every patch whose turn was called off comes to its end.
+pub(crate) fn finish_patches(world: &mut World) {
+    while let Some(stamp) = world.patches().first().map(|open| stamp_of(open)) {
+        world.send(Input::PatchFinished { stamp });
+    }
+}

@@ -89,6 +89,7 @@ pub(crate) fn assert_rows_agree(world: &World) {
     assert_results(world);
     assert_tasks(world);
     assert_no_command_is_left(world);
+    assert_patches_are_finished(world);
     assert_interjections(world);
     if let Some(turn) = &world.agent.open_turn {
         let in_bounds = turn.rounds < turn.max_rounds;
@@ -172,6 +173,20 @@ fn assert_no_command_is_left(world: &World) {
     let mut open = world.effects.values();
     let home_goes = open.any(|open| open.effect == Effect::RemoveHome);
     assert!(!(home_goes && world.agent.active_tasks > 0), "{world:?}");
+}
+
+/// Each patch whose turn was called off is finished once, under the generation whose outcomes are taken, and a home that
+/// holds its journal stays.
+fn assert_patches_are_finished(world: &World) {
+    let open = world.patches();
+    for record in &open {
+        assert_eq!(record.generation, world.agent.generation, "{record:?}");
+        let same = open.iter().filter(|other| other.effect == record.effect);
+        assert_eq!(same.count(), 1, "{record:?}");
+    }
+    let mut all = world.effects.values();
+    let home_goes = all.any(|open| open.effect == Effect::RemoveHome);
+    assert!(!(home_goes && !open.is_empty()), "{world:?}");
 }
 
 /// A task that is not over is watched or stopped as its status says, under the generation whose reports are taken.

@@ -107,6 +107,7 @@ fn a_removal_goes_on_until_the_home_is_gone_and_another_delete_tries_again() {
     world.send(Input::Delete);
     assert_eq!(world.messages[&1].outcome, Some(1));
     assert_eq!(world.send(Input::Delete).reply, Ok(Reply::Unchanged));
+    commands::finish_patches(&mut world);
 
     let stamp = world.stamp().expect("its home is being removed");
     world.send(make::home_removed(stamp, Err("busy")));

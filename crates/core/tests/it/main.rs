@@ -18,6 +18,7 @@ mod laws;
 mod lifecycle;
 mod make;
 mod pacing;
+mod patches;
 mod provenance;
 mod random;
 mod recovery;

@@ -28,6 +28,8 @@ enum Op {
     TaskEnds(usize, TaskReport),
     /// Somebody else does, of a task that is over or not.
     StaleReport(usize, TaskReport),
+    /// A patch whose turn was called off comes to its end.
+    PatchEnds,
     HomeEnds(Result<(), &'static str>),
     DueComes,
     Advance(u64),
@@ -118,6 +120,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => Just(Op::Promote),
         6 => (any::<usize>(), report()).prop_map(|(which, report)| Op::TaskEnds(which, report)),
         1 => (any::<usize>(), report()).prop_map(|(which, report)| Op::StaleReport(which, report)),
+        2 => Just(Op::PatchEnds),
         4 => home.prop_map(Op::HomeEnds),
         8 => Just(Op::DueComes),
         3 => (0..200_000_u64).prop_map(Op::Advance),
@@ -257,6 +260,10 @@ fn perform(world: &mut World, op: Op) -> (Outcome, bool) {
             let input = commands::task_ended(stamp, pick(world, which), report);
             outcome((world.send(input), false))
         }
+        Op::PatchEnds => {
+            let (stamp, awaited) = stamp_for(world, &["finish_patch"]);
+            outcome((world.send(Input::PatchFinished { stamp }), awaited))
+        }
         Op::HomeEnds(result) => outcome(home_ends(world, result)),
         Op::DueComes if world.due.is_empty() => plain(world.send(Input::Continue)),
         Op::DueComes => plain(world.let_due_come()),
@@ -305,6 +312,7 @@ fn beginning() -> impl Strategy<Value = fn() -> World> {
         states::with_tasks_in_all_states,
         states::calling_model_with_result,
         states::stopped_with_task,
+        states::stopped_with_patch,
     ];
     prop::sample::select(all)
 }

@@ -148,6 +148,8 @@ fn recovery_crashed_in_between_is_one_more_boot() {
         states::with_tasks_in_all_states,
         states::stopped_with_task,
         states::deleting_with_task,
+        states::stopped_with_patch,
+        states::deleting_with_patch,
     ] {
         let mut world = state();
         world.recover(true);

@@ -102,6 +102,9 @@ pub(crate) fn standing(world: &World) -> String {
         let effect = task.effect.map_or(0, |effect| effect);
         parts.push(format!("{} ({effect})", task_text(task, world)));
     }
+    for open in world.patches() {
+        parts.push(format!("patch ({})", open.id));
+    }
     if world.queue().pending > 0 {
         parts.push(format!("{} queued", world.queue().pending));
     }
@@ -168,6 +171,7 @@ fn effect_text(effect: &Effect, world: &World) -> String {
         Effect::CallModel { attempt, .. } => format!("call_model try {attempt}"),
         Effect::PrepareHome
         | Effect::RunTool { .. }
+        | Effect::FinishPatch { .. }
         | Effect::RemoveHome
         | Effect::Deliver { .. } => effect.name().to_owned(),
     }

@@ -82,6 +82,20 @@ pub(crate) fn running_patch() -> World {
     world
 }
 
+/// Stopped while a patch was applied, which goes on.
+pub(crate) fn stopped_with_patch() -> World {
+    let mut world = running_patch();
+    world.send(Input::Stop);
+    world
+}
+
+/// Removed while a patch was applied, which goes on.
+pub(crate) fn deleting_with_patch() -> World {
+    let mut world = running_patch();
+    world.send(Input::Delete);
+    world
+}
+
 pub(crate) fn running_batch() -> World {
     let mut world = calling_model();
     world.send(Said::calls(vec![commands::batch(&["make", "make test"])]).to(&world));

@@ -16,6 +16,7 @@ fn inputs(world: &World) -> Vec<(&'static str, Input)> {
     let mut all = ingress();
     all.extend(outcomes(world));
     all.extend(reports(world));
+    all.extend(patches(world));
     all.extend(times(world));
     all.extend(commands());
     all
@@ -85,6 +86,21 @@ fn outcomes(world: &World) -> Vec<(&'static str, Input)> {
     all.extend(goes_on.map(|input| ("tool finished, its command goes on", input)));
     all.extend(stale_outcomes(stamp, now));
     all
+}
+
+/// What is reported of the first patch whose turn was called off, by its effect and by others.
+fn patches(world: &World) -> Vec<(&'static str, Input)> {
+    let open = world.patches();
+    let stamp = open
+        .first()
+        .map_or_else(|| current(world), |open| stamp_of(open));
+    let [older, other] = stale(stamp);
+    let finished = |stamp| Input::PatchFinished { stamp };
+    vec![
+        ("patch finished", finished(stamp)),
+        ("patch finished, stale generation", finished(older)),
+        ("patch finished, another effect", finished(other)),
+    ]
 }
 
 /// The first task, or one nobody has.
@@ -344,6 +360,16 @@ fn an_agent_that_is_being_removed() {
 #[test]
 fn an_agent_that_applies_a_patch() {
     insta::assert_snapshot!(table(states::running_patch));
+}
+
+#[test]
+fn a_stopped_agent_whose_patch_goes_on() {
+    insta::assert_snapshot!(table(states::stopped_with_patch));
+}
+
+#[test]
+fn an_agent_with_a_patch_that_is_being_removed() {
+    insta::assert_snapshot!(table(states::deleting_with_patch));
 }
 
 #[test]

@@ -306,13 +306,19 @@ impl World {
 
     /// The open effect of the turn or the home: there is one at most.
     pub(crate) fn effect(&self) -> Option<&EffectRecord> {
-        let of_task = |open: &EffectRecord| {
+        let of_another = |open: &EffectRecord| {
             matches!(
                 open.effect,
-                Effect::WatchTask { .. } | Effect::StopTask { .. }
+                Effect::WatchTask { .. } | Effect::StopTask { .. } | Effect::FinishPatch { .. }
             )
         };
-        self.effects.values().find(|open| !of_task(open))
+        self.effects.values().find(|open| !of_another(open))
+    }
+
+    /// The open effects that finish patches of turns which were called off.
+    pub(crate) fn patches(&self) -> Vec<&EffectRecord> {
+        let is_one = |open: &&EffectRecord| matches!(open.effect, Effect::FinishPatch { .. });
+        self.effects.values().filter(is_one).collect()
     }
 
     /// Its stamp.

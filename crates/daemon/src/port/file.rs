@@ -1,8 +1,9 @@
 //! Files of the workspace, changed by patches: `patch` says what, `workspace` does it whole and beneath the root.
 //!
 //! A call's journal stands in the agent's home under the call's id until the outcome is on record; it is what proves,
-//! after a crash, whether the patch is in place. One that a crash left behind after that is cleared away before the
-//! agent's next patch: an agent's calls run one at a time, so by then every other call is on record.
+//! after a crash, whether the patch is in place. A patch whose turn was called off is finished by its own effect. A
+//! journal that a crash left behind after its outcome was on record is cleared away before the agent's next patch: an
+//! agent's calls run one at a time, so by then every other call is on record.
 
 use async_trait::async_trait;
 use holon_domain::CallId;
@@ -16,6 +17,7 @@ use holon_tools::apply_patch::refused;
 use holon_workspace::{After, Replace, Settled, Tree, TreeError, forget, settle};
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
@@ -64,6 +66,12 @@ impl FileHost for Files {
         if let Ok(Err(error)) = forgotten {
             tracing::warn!(%error, "a patch's journal could not be removed");
         }
+    }
+
+    async fn finish_patch(&self, agent_home: &str, call: &CallId) -> Result<(), String> {
+        let journal = journal(agent_home, call);
+        let finished = tokio::task::spawn_blocking(move || finish(&journal)).await;
+        finished.unwrap_or_else(|stopped| Err(format!("the work ended early: {stopped}")))
     }
 }
 
@@ -116,21 +124,38 @@ fn clear(dir: &Path, own: &Path) {
     });
     let stale: BTreeSet<PathBuf> = journals.filter(|journal| journal != own).collect();
     for journal in stale.into_iter().take(CLEARED) {
-        let cleared = settle(&journal).and_then(|settled| {
-            forget(&journal)?;
-            Ok(settled)
-        });
-        match cleared {
-            Ok(Settled::Undone { left }) if !left.is_empty() => {
-                let paths: Vec<String> = left.into_iter().map(|left| left.path).collect();
-                tracing::warn!(?paths, "an old patch could not be taken back whole");
-            }
-            Ok(Settled::Nothing | Settled::Done | Settled::Undone { .. }) => {}
-            Err(error) => {
-                tracing::warn!(%error, "an old patch's journal could not be cleared away")
-            }
+        if let Err(error) = settle_and_forget(&journal) {
+            tracing::warn!(%error, "an old patch's journal could not be cleared away");
         }
     }
+}
+
+/// Finishes the patch of a call nobody waits for. A patch of the same agent that begins meanwhile leaves this journal
+/// alone: it is held off by the lock on their directory, as by another patch at work.
+fn finish(journal: &Path) -> Result<(), String> {
+    let place = match journal.parent().map(File::open) {
+        None => return Ok(()),
+        // Without the directory no patch of this agent has ever begun.
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Some(opened) => opened.map_err(|error| format!("{}: {error}", journal.display()))?,
+    };
+    // Where there are no locks, no other patch clears journals away.
+    let _held_off = place.lock_shared();
+    settle_and_forget(journal).map_err(|error| error.to_string())
+}
+
+/// Brings a journal to its end and removes it.
+fn settle_and_forget(journal: &Path) -> Result<(), TreeError> {
+    let settled = settle(journal)?;
+    forget(journal)?;
+    match settled {
+        Settled::Undone { left } if !left.is_empty() => {
+            let paths: Vec<String> = left.into_iter().map(|left| left.path).collect();
+            tracing::warn!(?paths, "an old patch could not be taken back whole");
+        }
+        Settled::Nothing | Settled::Done | Settled::Undone { .. } => {}
+    }
+    Ok(())
 }
 
 /// What one file's part of the patch changes, and what is to be noted about it.

@@ -34,6 +34,8 @@ pub(super) struct HotState {
     #[serde(default)]
     pub(super) deliveries: Vec<EffectId>,
     #[serde(default)]
+    pub(super) patches: Vec<EffectId>,
+    #[serde(default)]
     pub(super) open_turn: Option<OpenTurn>,
     #[serde(default)]
     pub(super) rest: Option<RestRecord>,
@@ -95,6 +97,7 @@ impl AgentRecord {
             generation: state.generation,
             home: state.home,
             deliveries: state.deliveries,
+            patches: state.patches,
             open_turn: state.open_turn,
             rest: state.rest,
             totals: state.totals,

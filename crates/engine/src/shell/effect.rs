@@ -35,6 +35,9 @@ impl Shell {
                     .await;
                 None
             }
+            Effect::FinishPatch { call_id } => {
+                self.finish_patch(&agent_id, call_id, stamp, cancel).await
+            }
             Effect::Deliver { sends } => Some(Input::Deliver {
                 stamp,
                 sends: sends.clone(),
@@ -104,6 +107,7 @@ pub(super) const fn of(input: &Input) -> Option<EffectId> {
         | Input::RoundFailed { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
+        | Input::PatchFinished { stamp }
         | Input::TaskEnded { stamp, .. } => Some(stamp.effect),
         Input::Admit(_)
         | Input::Configure { .. }

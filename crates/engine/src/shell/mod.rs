@@ -7,12 +7,14 @@ mod aside;
 mod command;
 mod due;
 mod effect;
+mod patch;
 mod round;
 mod settle;
 mod task;
 mod tool;
 mod upkeep;
 
+use self::patch::PatchLocks;
 use crate::conduct::Conduct;
 use crate::error::Error;
 use crate::kernel::{HandleResult, Kernel, Refusal, Work};
@@ -50,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) conduct: Conduct,
     runtime: tokio::runtime::Handle,
     running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
+    /// The calls whose patches are being applied or finished.
+    patch_locks: PatchLocks,
     /// Agents with an outcome there is no space for.
     pub(crate) stalled: Stalled,
     tasks: TaskTracker,
@@ -88,6 +92,7 @@ impl Shell {
             conduct,
             runtime: tokio::runtime::Handle::current(),
             running: Mutex::default(),
+            patch_locks: PatchLocks::default(),
             stalled: Stalled::default(),
             tasks: TaskTracker::new(),
             removals: TaskTracker::new(),
@@ -308,6 +313,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::Deliver { .. }
         | Input::Defer { .. }
         | Input::TaskEnded { .. }
+        | Input::PatchFinished { .. }
         | Input::DueCame { .. }
         | Input::Start
         | Input::Stop

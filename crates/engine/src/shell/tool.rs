@@ -5,7 +5,6 @@ use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::kernel::fill_intents;
 use crate::ports::{CommandContext, CommandKey, KeptOutput};
-use holon_core::input::Proven;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::consequence::Consequence;
@@ -114,21 +113,7 @@ impl Shell {
             HostAction::ExecCommandBatch(batch) => {
                 self.exec_batch(run, context, batch.clone(), cancel).await
             }
-            // Never broken off: it takes no time worth speaking of, and half of it would have to be taken back.
-            HostAction::ApplyPatch(patch) => {
-                let applied = match holon_tools::apply_patch::text_of(&run.call, patch) {
-                    Ok(text) => {
-                        let call = run.call.id.clone();
-                        self.ports.file.apply_patch(context, call, text).await
-                    }
-                    Err(error) => Err(error),
-                };
-                let envelope = holon_tools::apply_patch::envelope(applied);
-                Some(ToolRunOutcome {
-                    then: Afterwards::Patch,
-                    ..ToolRunOutcome::result(envelope)
-                })
-            }
+            HostAction::ApplyPatch(patch) => self.apply_patch(run, context, patch).await,
             HostAction::TaskInput(input) => self.task_input(run, input).await,
             HostAction::TaskOutput(query) => self.task_output(run, query.clone(), cancel).await,
         }
@@ -177,24 +162,6 @@ impl Shell {
                 }
             }
         }
-    }
-
-    /// What a call that was under way when the last process died came to, as far as that can be proven.
-    pub(super) async fn proven(&self, run: Option<&ToolRun>) -> Option<Box<Proven>> {
-        let run = run?;
-        let HostAction::ApplyPatch(patch) = &run.action else {
-            return None;
-        };
-        let text = holon_tools::apply_patch::text_of(&run.call, patch).ok()?;
-        let settled = self
-            .ports
-            .file
-            .settle_patch(&run.agent_home, &run.call.id, &text);
-        let envelope = holon_tools::apply_patch::envelope(settled.await?);
-        Some(Box::new(Proven {
-            effect: run.effect,
-            envelope,
-        }))
     }
 }
 

@@ -158,6 +158,39 @@ impl House {
         }
     }
 
+    /// The names of an agent's open effects, in the order they were opened.
+    pub(crate) async fn open_effects(&self, name: &str) -> Vec<&'static str> {
+        self.open_effects_of(agent(name)).await
+    }
+
+    async fn open_effects_of(&self, id: AgentId) -> Vec<&'static str> {
+        let read = self
+            .readers()
+            .read(move |reader| reader.open_effects(&id, 0, 100));
+        let open = read.await.expect("effects");
+        open.iter().map(|record| record.effect.name()).collect()
+    }
+
+    /// Looks until one agent has something outstanding, and that is one effect of this name.
+    pub(crate) async fn is_left_with(&self, effect: &str) {
+        loop {
+            let read = self
+                .readers()
+                .read(|reader| reader.agents_to_recover(None, 100));
+            if let [id] = read.await.expect("agents").as_slice()
+                && self.open_effects_of(id.clone()).await == [effect]
+            {
+                return;
+            }
+        }
+    }
+
+    /// Looks until nothing of an agent is outstanding.
+    pub(crate) async fn has_no_effects(&self, name: &str) {
+        while !self.open_effects(name).await.is_empty() {}
+        self.is_sound(name).await;
+    }
+
     /// Checks that everything outstanding is what some state of the agent waits for, and nothing else.
     pub(crate) async fn is_sound(&self, name: &str) {
         let id = agent(name);

@@ -1,11 +1,12 @@
-//! Patches: applied by the shell, proven after a crash where that can be done.
+//! Patches: applied by the shell, proven after a crash where that can be done, finished when nobody waits for them.
 
-use crate::house::{House, briefs, prompt};
+use crate::house::{House, agent, briefs, create, prompt};
 use holon_domain::model::ConversationItem;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_engine::Host;
 use holon_testkit::ports::{added_file, calls, says};
 use serde_json::json;
+use std::sync::atomic::Ordering::Relaxed;
 
 const PATCH: &str = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n";
 
@@ -108,4 +109,110 @@ async fn a_run_names_the_files_its_patches_changed() {
     let response = waiting.await.expect("runs").expect("a response");
     assert_eq!(response.changed_files, ["new.txt"]);
     host.shut_down().await.expect("goes down");
+}
+
+/// Stops the agent, and looks that nothing but its patch is outstanding then.
+async fn stop(house: &House, host: &Host) {
+    let stopped = host.acts().stop_agent(&agent("main")).await;
+    stopped.expect("stopped");
+    assert_eq!(house.open_effects("main").await, ["finish_patch"]);
+    house.is_sound("main").await;
+}
+
+/// Waits until hosts have asked so often to finish a patch, and returns whether any of them was still applying it.
+async fn finished(house: &House, count: usize) -> bool {
+    let mut finished = house.files.finished.subscribe();
+    let requests = finished.wait_for(|requests| requests.len() >= count).await;
+    let requests = requests.expect("the files keep a sender of their own");
+    requests.iter().any(|request| request.was_at_work)
+}
+
+#[tokio::test]
+async fn a_patch_whose_agent_is_stopped_is_finished_once_it_is_no_longer_at_work() {
+    let house = House::new();
+    let host = patching(&house).await;
+    let asked = house.files.patches.next().await;
+    stop(&house, &host).await;
+    // Time in which a host that does not wait would ask.
+    create(&host, "other").await;
+    assert_eq!(*house.files.finished.borrow(), []);
+    asked.answer(Ok(added_file("new.txt")));
+    let was_at_work = finished(&house, 1).await;
+    assert!(!was_at_work);
+    house.has_no_effects("main").await;
+    assert_eq!(*house.files.forgotten.borrow(), 0, "its result came late");
+    assert_eq!(briefs(&host, "main", 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_patch_that_was_cut_off_after_its_agent_was_stopped_is_finished_at_the_next_boot() {
+    let house = House::new();
+    let host = patching(&house).await;
+    let _asked = house.files.patches.next().await;
+    stop(&house, &host).await;
+    let again = house.after_crash();
+    let _host = again.start().await;
+    finished(&again, 1).await;
+    again.has_no_effects("main").await;
+    assert!(again.files.patches.is_quiet().await, "nor applied again");
+}
+
+#[tokio::test]
+async fn a_patch_whose_turn_goes_on_after_a_crash_is_finished_too() {
+    let house = House::new();
+    let _host = patching(&house).await;
+    let _asked = house.files.patches.next().await;
+    let again = house.after_crash();
+    *again.files.proof.lock().await = Some(Ok(added_file("new.txt")));
+    let host = again.start().await;
+    assert_eq!(told(&again).await, ("A new.txt".to_owned(), false));
+    briefs(&host, "main", 1).await;
+    finished(&again, 1).await;
+    again.has_no_effects("main").await;
+}
+
+#[tokio::test]
+async fn the_home_of_an_agent_that_goes_stays_until_its_patch_is_through() {
+    let house = House::new();
+    let host = house.start().await;
+    let acts = host.acts();
+    let run = tokio::spawn(async move { acts.run_once(crate::runs::request("add it")).await });
+    let round = calls(&[("ApplyPatch", json!({ "patch": PATCH }))]);
+    house.model.next().await.answer(round);
+    let asked = house.files.patches.next().await;
+    // The caller hangs up, and the agent that was made for the run is removed.
+    run.abort();
+    house.is_left_with("finish_patch").await;
+    assert_eq!(house.homes.removed.load(Relaxed), 0);
+    asked.answer(Ok(added_file("new.txt")));
+    assert!(!finished(&house, 1).await);
+    host.shut_down().await.expect("goes down");
+    assert_eq!(house.homes.removed.load(Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_patch_that_cannot_be_finished_is_tried_again_and_left_alone_in_the_end() {
+    for (failures, requests) in [(2, 3), (u32::MAX, 12)] {
+        let house = House::new();
+        house.files.finish_failures.store(failures, Relaxed);
+        let host = patching(&house).await;
+        let asked = house.files.patches.next().await;
+        stop(&house, &host).await;
+        asked.answer(Ok(added_file("new.txt")));
+        for (tries, pause) in (1..requests).zip(pauses()) {
+            finished(&house, tries).await;
+            house.clock.slept_towards(pause).await;
+            house
+                .clock
+                .advance(i64::try_from(pause).expect("a short time"));
+        }
+        finished(&house, requests).await;
+        house.has_no_effects("main").await;
+        assert_eq!(house.files.finished.borrow().len(), requests);
+    }
+}
+
+/// Pauses between tries, in milliseconds.
+fn pauses() -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(100), |pause| Some((pause * 2).min(10_000)))
 }

@@ -39,7 +39,7 @@ fn a_seed_decides_everything() {
 #[test]
 fn the_rules_are_put_to_the_test() {
     let mut reached = Coverage::default();
-    for seed in 100..300 {
+    for seed in 100..340 {
         reached.add(&held(&Plan::of(seed)).coverage);
     }
     let wanted = [
@@ -71,6 +71,7 @@ fn the_rules_are_put_to_the_test() {
         "result:joined_turn",
         "result:opened_turn",
         "result:put_back",
+        "patch:finished",
         "task:input_taken",
         "task:lost",
         "task:promoted",

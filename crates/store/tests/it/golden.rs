@@ -125,12 +125,13 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::CallModel { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
+            | Effect::FinishPatch { .. }
             | Effect::RemoveHome
             | Effect::Deliver { .. }
             | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 7, "{found:?}");
+    assert_eq!(found.len(), 8, "{found:?}");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use holon_domain::CallId;
 use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
 use holon_domain::tool::ToolError;
 use holon_engine::ports::{CommandContext, FileHost};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +20,27 @@ pub struct ScriptedFiles {
     pub proof: Mutex<Option<Result<PatchApplied, ToolError>>>,
     /// How many patches hosts asked to forget.
     pub forgotten: watch::Sender<u32>,
+    /// The requests of hosts to finish a patch, in order.
+    pub finished: watch::Sender<Vec<FinishRequest>>,
+    /// How many of the next requests to finish a patch fail.
+    pub finish_failures: AtomicU32,
+    at_work: std::sync::Mutex<Vec<CallId>>,
+}
+
+/// A host's request to finish the patch of a call nobody waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishRequest {
+    /// The call.
+    pub call: CallId,
+    /// Whether the same port was still applying the patch, which the host must not allow.
+    pub was_at_work: bool,
+}
+
+impl ScriptedFiles {
+    fn with_work<T>(&self, look: impl FnOnce(&mut Vec<CallId>) -> T) -> T {
+        let mut at_work = self.at_work.lock();
+        look(at_work.as_mut().expect("no test panics in here"))
+    }
 }
 
 #[async_trait]
@@ -25,10 +48,12 @@ impl FileHost for ScriptedFiles {
     async fn apply_patch(
         &self,
         _context: CommandContext,
-        _call: CallId,
+        call: CallId,
         patch: String,
     ) -> Result<PatchApplied, ToolError> {
+        self.with_work(|at_work| at_work.push(call.clone()));
         let answer = self.patches.ask(patch, &CancellationToken::new()).await;
+        self.with_work(|at_work| at_work.retain(|other| *other != call));
         answer.expect("the test answers")
     }
 
@@ -43,6 +68,19 @@ impl FileHost for ScriptedFiles {
 
     async fn forget_patch(&self, _agent_home: &str, _call: &CallId) {
         self.forgotten.send_modify(|count| *count += 1);
+    }
+
+    async fn finish_patch(&self, _agent_home: &str, call: &CallId) -> Result<(), String> {
+        let request = FinishRequest {
+            call: call.clone(),
+            was_at_work: self.with_work(|at_work| at_work.contains(call)),
+        };
+        self.finished.send_modify(|requests| requests.push(request));
+        let left = |left: u32| left.checked_sub(1);
+        match self.finish_failures.fetch_update(SeqCst, SeqCst, left) {
+            Ok(_) => Err("the workspace cannot be reached".to_owned()),
+            Err(_) => Ok(()),
+        }
     }
 }
 

@@ -90,4 +90,7 @@ impl FileHost for InstantPorts {
         None
     }
     async fn forget_patch(&self, _: &str, _: &CallId) {}
+    async fn finish_patch(&self, _: &str, _: &CallId) -> Result<(), String> {
+        Ok(())
+    }
 }

@@ -168,6 +168,39 @@ fn nothing_is_cleared_away_while_another_patch_of_the_agent_is_at_work() {
 }
 
 #[test]
+fn a_patch_nobody_waits_for_is_brought_to_its_end_or_taken_back_and_its_journal_goes() {
+    let house = House::new();
+    let done = house.added("call_done", "b.txt");
+    let forward = house.added("call_forward", "c.txt");
+    let plan = cut_off(&forward, "\n{\"phase\":\"committing\"}\n");
+    let side = plan["changes"][0]["side"].as_str().expect("a side");
+    fs::rename(house.root().join("c.txt"), house.root().join(side)).expect("it is pending");
+    let back = house.added("call_back", "d.txt");
+    let plan = cut_off(&back, "");
+    let side = plan["changes"][0]["side"].as_str().expect("a side");
+    fs::rename(house.root().join("d.txt"), house.root().join(side)).expect("it is staged");
+    let unbegun = house.journal("call_unbegun");
+    for journal in [done, forward, back, unbegun] {
+        assert_eq!(finish(&journal), Ok(()));
+        assert_eq!(finish(&journal), Ok(()), "a second time");
+    }
+    assert_eq!(House::names(&house.journals()), [""; 0]);
+    assert_eq!(House::names(&house.root()), ["a.txt", "b.txt", "c.txt"]);
+}
+
+#[test]
+fn a_home_without_a_journal_has_nothing_to_finish_and_a_damaged_one_says_so_and_stays() {
+    let house = House::new();
+    let call = CallId::from_stored("call_1");
+    assert_eq!(finish(&journal(&house.home(), &call)), Ok(()));
+    let damaged = house.journal("call_1");
+    fs::write(&damaged, "no plan").expect("it is written");
+    let told = finish(&damaged).expect_err("it tells nothing");
+    assert!(told.contains("damaged"), "{told}");
+    assert!(damaged.exists());
+}
+
+#[test]
 fn a_patch_that_is_refused_leaves_no_journal() {
     let house = House::new();
     house.added("call_old", "b.txt");

@@ -201,6 +201,9 @@ impl FileHost for Quiet {
         None
     }
     async fn forget_patch(&self, _: &str, _: &CallId) {}
+    async fn finish_patch(&self, _: &str, _: &CallId) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 #[async_trait]

@@ -1,0 +1,225 @@
+//! A patch whose agent is stopped or removed while it is applied, and whose host is killed in the middle of it: after
+//! the next start all of its files are in place or none, and nothing else of it is left in the workspace.
+//!
+//! The lock on the directory of journals is the gate: a patch takes it before it touches a file, so a test that holds it
+//! calls the turn off while the patch is at work, and kills the host at a step of the patch it can see.
+
+use crate::processes::Swept;
+use crate::support::{until, world};
+use holon_domain::agent::Lifecycle;
+use holon_testkit::{Meeting, Served, World};
+use serde_json::json;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+/// Files of the patch: as many as one may hold, so that a kill falls between two of them.
+const FILES: usize = 200;
+/// Worlds in which a kill may come too late, before the test gives up.
+const WORLDS: u32 = 10;
+
+/// What is seen of a patch when its host is killed.
+#[derive(Debug, Clone, Copy)]
+enum Sight {
+    /// New contents stand beside their targets; no file has been touched.
+    Staged,
+    /// The first file is in place.
+    InPlace,
+}
+
+/// What the patch has left in the workspace.
+#[derive(Debug, PartialEq, Eq)]
+struct Traces {
+    files: usize,
+    staged: usize,
+}
+
+impl Traces {
+    fn of(root: &Path) -> Self {
+        let names = std::fs::read_dir(root.join("d")).into_iter().flatten();
+        let names: Vec<String> = names
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        let staged = names.iter().filter(|name| name.starts_with(".holon-"));
+        let staged = staged.count();
+        Self {
+            files: names.len() - staged,
+            staged,
+        }
+    }
+
+    /// Whether somebody has to go on with the patch, or take it back.
+    const fn is_half_done(&self) -> bool {
+        self.staged > 0 || (self.files > 0 && self.files < FILES)
+    }
+}
+
+/// A workspace, and a model that meets the test and then patches it.
+struct Scene<'a> {
+    world: &'a World,
+    root: PathBuf,
+    model: String,
+}
+
+impl<'a> Scene<'a> {
+    fn new(world: &'a World) -> (Self, Meeting) {
+        world.write("project/a.txt", "mine\n");
+        let meeting = world.meeting("ready");
+        let added = |n| format!("--- /dev/null\n+++ b/d/f{n}\n@@ -0,0 +1 @@\n+new\n");
+        let patch: String = (0..FILES).map(added).collect();
+        let rounds = json!([
+            { "calls": [{ "tool": "ExecCommand", "input": { "cmd": meeting.shell() } }] },
+            { "calls": [{ "tool": "ApplyPatch", "input": { "patch": patch } }] },
+            { "text": "Done." },
+        ]);
+        let scene = Self {
+            world,
+            root: world.path().join("project"),
+            model: world.model("patcher", &rounds),
+        };
+        (scene, meeting)
+    }
+
+    fn root(&self) -> String {
+        self.root.display().to_string()
+    }
+
+    /// Has an agent of this name begin its turn.
+    fn prompt(&self, agent: &str) {
+        let (model, root) = (self.model.as_str(), self.root());
+        let create = ["agent", "create", agent, "--model", model];
+        let place = ["--workspace-root", root.as_str()];
+        let made = self.world.run(&[&create[..], &place[..]].concat());
+        assert_eq!(made.code, Some(0), "{made:?}");
+        let said = self.world.run(&["prompt", "patch it", "--agent", agent]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+
+    /// Has a temporary agent begin its turn, for a caller that may hang up.
+    fn run(&self) -> Child {
+        let (model, root) = (self.model.as_str(), self.root());
+        let mut run = self.world.command();
+        run.args(["run", "patch it", "--model", model]);
+        run.args(["--workspace-root", root.as_str()]);
+        run.stdout(Stdio::null()).stderr(Stdio::null());
+        run.spawn().expect("a run begins")
+    }
+
+    /// The home of the agent that is not the default one.
+    fn agent_home(&self) -> PathBuf {
+        let homes = std::fs::read_dir(self.world.home().join("agents")).expect("agents");
+        let homes = homes.map(|entry| entry.expect("an entry").path());
+        let mut others = homes.filter(|home| !home.ends_with("main"));
+        others.next().expect("an agent")
+    }
+
+    /// Lets the agent go on to its patch, and holds the patch before its first step. Returns the gate.
+    fn hold_patch(meeting: Meeting, host: &Served, home: &Path) -> File {
+        let journals = journals(home);
+        std::fs::create_dir_all(&journals).expect("a directory");
+        let gate = File::open(&journals).expect("a directory");
+        gate.lock().expect("a lock");
+        meeting.let_go();
+        let waits = |line: &str| {
+            let of_host = line
+                .split_whitespace()
+                .any(|word| word == host.pid().to_string());
+            line.contains("-> FLOCK") && of_host
+        };
+        until("the patch waits at the gate", || {
+            let locks = std::fs::read_to_string("/proc/locks").expect("a list of locks");
+            locks.lines().any(waits)
+        });
+        gate
+    }
+
+    /// Opens the gate, and kills the host when the patch is seen to be this far. Whether that was in the middle of it.
+    fn kill_in_patch(&self, host: Served, gate: File, at: Sight) -> bool {
+        drop(gate);
+        until("the patch gets to work", || match at {
+            Sight::Staged => Traces::of(&self.root).staged > 0,
+            Sight::InPlace => self.root.join("d/f0").exists(),
+        });
+        host.crash();
+        Traces::of(&self.root).is_half_done()
+    }
+}
+
+fn journals(home: &Path) -> PathBuf {
+    home.join(".holon/state/patches")
+}
+
+/// Plays a scene in one world after another until the host was killed in the middle of the patch there.
+fn until_killed_in_time(play: impl Fn(&World) -> bool) {
+    let hit = (0..WORLDS).any(|_| {
+        let world = world();
+        let _swept = Swept(&world);
+        play(&world)
+    });
+    assert!(hit, "every kill came too late");
+}
+
+fn stopped_and_killed(world: &World, at: Sight) -> bool {
+    let (scene, meeting) = Scene::new(world);
+    let host = world.serve(&[]);
+    scene.prompt("patcher");
+    meeting.wait();
+    let home = scene.agent_home();
+    let gate = Scene::hold_patch(meeting, &host, &home);
+    let stopped = world.run(&["agent", "stop", "patcher"]);
+    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    let in_time = scene.kill_in_patch(host, gate, at);
+
+    let _host = world.serve(&[]);
+    until("the patch is settled", || {
+        let mut left = std::fs::read_dir(journals(&home)).expect("journals");
+        left.next().is_none()
+    });
+    let Traces { files, staged } = Traces::of(&scene.root);
+    assert_eq!(staged, 0, "{at:?}");
+    assert!(files == 0 || files == FILES, "{files} files: {at:?}");
+    in_time
+}
+
+#[test]
+fn a_patch_that_was_being_staged_when_its_agent_was_stopped_leaves_nothing_half_done() {
+    until_killed_in_time(|world| stopped_and_killed(world, Sight::Staged));
+}
+
+#[test]
+fn a_patch_that_was_being_put_in_place_when_its_agent_was_stopped_leaves_nothing_half_done() {
+    until_killed_in_time(|world| stopped_and_killed(world, Sight::InPlace));
+}
+
+fn hung_up_and_killed(world: &World, at: Sight) -> bool {
+    let (scene, meeting) = Scene::new(world);
+    let host = world.serve(&[]);
+    let mut caller = scene.run();
+    meeting.wait();
+    let home = scene.agent_home();
+    let gate = Scene::hold_patch(meeting, &host, &home);
+    caller.kill().expect("the caller is there");
+    caller.wait().expect("the caller ends");
+    let name = home.file_name().and_then(|name| name.to_str());
+    let name = name.expect("a name of text");
+    until("the agent is being removed", || {
+        let agent = world.agent_record(name).expect("its row stays");
+        agent.lifecycle == Lifecycle::Deleting
+    });
+    let in_time = scene.kill_in_patch(host, gate, at);
+
+    let _host = world.serve(&[]);
+    until("the agent is gone", || !home.exists());
+    let Traces { files, staged } = Traces::of(&scene.root);
+    assert_eq!(staged, 0, "{at:?}");
+    assert!(files == 0 || files == FILES, "{files} files: {at:?}");
+    in_time
+}
+
+#[test]
+fn a_patch_of_a_run_whose_caller_hung_up_leaves_nothing_half_done() {
+    for at in [Sight::Staged, Sight::InPlace] {
+        until_killed_in_time(|world| hung_up_and_killed(world, at));
+    }
+}

@@ -1,0 +1,133 @@
+//! Patches: applied for their call, proven after a crash, and finished when their turn was called off.
+//!
+//! A patch is never broken off: it takes little time, and half of it would have to be taken back. So a turn that is
+//! called off leaves the patch at work, and the `finish_patch` effect waits until it is through. Invariant: a call's
+//! patch is applied or finished by one task at a time, and it is not begun any more once its turn is called off.
+
+use super::Shell;
+use super::tool::{Afterwards, ToolRun, ToolRunOutcome};
+use crate::ports::CommandContext;
+use holon_core::input::Proven;
+use holon_core::{Input, Stamp};
+use holon_domain::intent::{ApplyPatch, HostAction};
+use holon_domain::{AgentId, CallId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tokio::sync::OwnedMutexGuard;
+use tokio_util::sync::CancellationToken;
+
+/// Tries to finish a patch before its journal is left alone. With the pauses between them they take about a minute; a
+/// workspace that cannot be reached must not keep its agent from being removed for ever.
+const FINISH_TRIES: u32 = 12;
+/// Pause after the first failed try; each further one is twice as long, up to the longest.
+const FIRST_PAUSE_MS: u64 = 100;
+const LONGEST_PAUSE_MS: u64 = 10_000;
+
+/// One lock per call whose patch is being applied or finished. Locks of calls that nobody holds are dropped.
+#[derive(Debug, Default)]
+pub(super) struct PatchLocks(Mutex<HashMap<CallId, Weak<tokio::sync::Mutex<()>>>>);
+
+impl PatchLocks {
+    async fn lock(&self, call: &CallId) -> OwnedMutexGuard<()> {
+        let lock = self.of_call(call);
+        lock.lock_owned().await
+    }
+
+    fn of_call(&self, call: &CallId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.retain(|_, lock| lock.strong_count() > 0);
+        let known = locks.get(call).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| {
+            let lock = Arc::default();
+            locks.insert(call.clone(), Arc::downgrade(&lock));
+            lock
+        })
+    }
+}
+
+impl Shell {
+    /// Applies the patch of a call; none when the turn was called off before it began.
+    pub(super) async fn apply_patch(
+        &self,
+        run: &ToolRun,
+        context: CommandContext,
+        patch: &ApplyPatch,
+    ) -> Option<ToolRunOutcome> {
+        let _at_work = self.patch_locks.lock(&run.call.id).await;
+        // Looked at under the lock: a stop that commits from here on finds the patch at work and waits for it. One that
+        // came before may have found nothing to finish, and then nothing may begin.
+        let in_hand = self.call_in_hand(&run.agent_id).await.ok()??;
+        if in_hand.effect != run.effect {
+            return None;
+        }
+        let applied = match holon_tools::apply_patch::text_of(&run.call, patch) {
+            Ok(text) => {
+                let call = run.call.id.clone();
+                self.ports.file.apply_patch(context, call, text).await
+            }
+            Err(error) => Err(error),
+        };
+        let envelope = holon_tools::apply_patch::envelope(applied);
+        Some(ToolRunOutcome {
+            then: Afterwards::Patch,
+            ..ToolRunOutcome::result(envelope)
+        })
+    }
+
+    /// Finishes a patch whose turn was called off, after this process has stopped working on it. None when somebody
+    /// else finishes it from now on, or when the host goes down first: then it stays open for the next boot.
+    pub(super) async fn finish_patch(
+        &self,
+        agent_id: &AgentId,
+        call: &CallId,
+        stamp: Stamp,
+        cancel: CancellationToken,
+    ) -> Option<Input> {
+        let home = self.home_of(agent_id).await?;
+        let mut pause_ms = FIRST_PAUSE_MS;
+        for tries in 1..=FINISH_TRIES {
+            let alone = tokio::select! {
+                alone = self.patch_locks.lock(call) => alone,
+                () = cancel.cancelled() => return None,
+                () = self.halted.cancelled() => return None,
+            };
+            // Not broken off by a cancellation: the work goes on off the async threads, and the lock has to cover it.
+            let finished = self.ports.file.finish_patch(&home, call).await;
+            drop(alone);
+            match finished {
+                Ok(()) => break,
+                Err(reason) if tries == FINISH_TRIES => {
+                    tracing::error!(%agent_id, %call, reason, "a patch could not be finished and is left as it is");
+                }
+                Err(reason) => {
+                    tracing::warn!(%agent_id, %call, reason, "a patch could not be finished yet");
+                    tokio::select! {
+                        () = self.pause(pause_ms) => {}
+                        () = cancel.cancelled() => return None,
+                        () = self.draining.cancelled() => return None,
+                    }
+                    pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
+                }
+            }
+        }
+        (!cancel.is_cancelled()).then_some(Input::PatchFinished { stamp })
+    }
+
+    /// What a call that was under way when the last process died came to, as far as that can be proven.
+    pub(super) async fn proven(&self, run: Option<&ToolRun>) -> Option<Box<Proven>> {
+        let run = run?;
+        let HostAction::ApplyPatch(patch) = &run.action else {
+            return None;
+        };
+        let text = holon_tools::apply_patch::text_of(&run.call, patch).ok()?;
+        let settled = self
+            .ports
+            .file
+            .settle_patch(&run.agent_home, &run.call.id, &text);
+        let envelope = holon_tools::apply_patch::envelope(settled.await?);
+        Some(Box::new(Proven {
+            effect: run.effect,
+            envelope,
+        }))
+    }
+}
