@@ -193,6 +193,16 @@ fn answer(world: &mut World, shape: Shape, held: usize) -> (Outcome, bool) {
     (world.send(input), awaited)
 }
 
+fn tool_ends(world: &mut World) -> (Outcome, bool) {
+    let (stamp, awaited) = stamp_for(world, &["run_tool"]);
+    (world.send(make::tool_ok(stamp)), awaited)
+}
+
+fn patch_ends(world: &mut World) -> (Outcome, bool) {
+    let (stamp, awaited) = stamp_for(world, &["finish_patch"]);
+    (world.send(Input::PatchFinished { stamp }), awaited)
+}
+
 fn home_ends(world: &mut World, result: Result<(), &str>) -> (Outcome, bool) {
     let (stamp, awaited) = stamp_for(world, &["prepare_home", "remove_home"]);
     let removes = world
@@ -237,10 +247,7 @@ fn perform(world: &mut World, op: Op) -> (Outcome, bool) {
             let (stamp, awaited) = stamp_for(world, &["call_model"]);
             outcome((world.send(make::failed(kind, stamp, world.now)), awaited))
         }
-        Op::ToolEnds => {
-            let (stamp, awaited) = stamp_for(world, &["run_tool"]);
-            outcome((world.send(make::tool_ok(stamp)), awaited))
-        }
+        Op::ToolEnds => outcome(tool_ends(world)),
         Op::Promote => match commands::running_spec(world) {
             Some(spec) => {
                 let stamp = world.stamp().expect("a command runs");
@@ -260,10 +267,7 @@ fn perform(world: &mut World, op: Op) -> (Outcome, bool) {
             let input = commands::task_ended(stamp, pick(world, which), report);
             outcome((world.send(input), false))
         }
-        Op::PatchEnds => {
-            let (stamp, awaited) = stamp_for(world, &["finish_patch"]);
-            outcome((world.send(Input::PatchFinished { stamp }), awaited))
-        }
+        Op::PatchEnds => outcome(patch_ends(world)),
         Op::HomeEnds(result) => outcome(home_ends(world, result)),
         Op::DueComes if world.due.is_empty() => plain(world.send(Input::Continue)),
         Op::DueComes => plain(world.let_due_come()),

@@ -9,16 +9,18 @@ use crate::ports::{
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::Shell;
+use crate::shell::tool::ToolRun;
 use async_trait::async_trait;
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::attempt::TokenUsage;
+use holon_domain::block::ToolCall;
 use holon_domain::command::{CapturedStream, CommandFailure, CommandRunning, TaskPrinted};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::file_change::PatchApplied;
-use holon_domain::intent::{HostAction, TaskInput, TaskOutput};
+use holon_domain::intent::{ApplyPatch, HostAction, TaskInput, TaskOutput};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{
     ModelChain, ModelFailure, ModelRef, ModelReply, ModelRequest, ReplyBlock, RequestedCall,
@@ -414,4 +416,43 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
     shell.clear_up(&id).await;
     assert_eq!(shell.store.commits(), commits, "all is in hand");
     assert!(requests.is_empty());
+}
+
+#[tokio::test]
+async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
+    let dir = tempfile::tempdir().unwrap();
+    let (quiet, mut requests) = Quiet::new();
+    let shell = shell(dir.path(), &quiet);
+    let id = AgentId::parse("main").unwrap();
+    shell.create(new_agent(&id)).await.unwrap();
+    let action = ApplyPatch {
+        digest: "f00d".to_owned(),
+    };
+    // Read when it was in hand; the stop and the effect that finishes the patch came and went since then.
+    let run = ToolRun {
+        agent_id: id.clone(),
+        agent_home: "/agents/main".to_owned(),
+        effect: 1,
+        call: ToolCall {
+            id: CallId::from_stored("call_1"),
+            name: "ApplyPatch".to_owned(),
+            input: json!({}),
+            provider_id: None,
+        },
+        action: HostAction::ApplyPatch(action.clone()),
+        workspace: WorkspaceEntry::agent_home("/agents/main"),
+    };
+    let context = || CommandContext {
+        agent_id: id.clone(),
+        agent_home: run.agent_home.clone(),
+        workspace: run.workspace.clone(),
+    };
+    let nothing_in_hand = shell.apply_patch(&run, context(), &action).await;
+    assert!(nothing_in_hand.is_none());
+    shell.submit(&id, prompt()).await.unwrap();
+    let (_, answer) = requests.recv().await.expect("the model is asked");
+    answer.send(calls(&[json!({ "cmd": "make" })])).unwrap();
+    while shell.call_in_hand(&id).await.is_none() {}
+    let another_in_hand = shell.apply_patch(&run, context(), &action).await;
+    assert!(another_in_hand.is_none());
 }
