@@ -27,7 +27,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) host: &'a HostFacts,
     pub(crate) now: Timestamp,
     pub(crate) entropy: &'a mut dyn Entropy,
-    round: Part<Option<LogEntry>>,
+    round: Part<(LogSeq, Option<LogEntry>)>,
     active_tasks: Part<Vec<TaskRecord>>,
     /// Tasks by name: as loaded, or as this decision wrote them.
     tasks: BTreeMap<TaskId, Option<TaskRecord>>,
@@ -140,8 +140,10 @@ impl<'a> Draft<'a> {
     /// The round whose calls run; none when the log does not hold it.
     pub(crate) fn round(&self, seq: LogSeq) -> Option<RoundInHand> {
         match &self.round {
-            Part::Loaded(entry) => RoundInHand::of_entry(seq, entry.as_ref()?),
-            Part::Missing => {
+            Part::Loaded((loaded, entry)) if *loaded == seq => {
+                RoundInHand::of_entry(seq, entry.as_ref()?)
+            }
+            Part::Loaded(_) | Part::Missing => {
                 self.missing.borrow_mut().round = Some(seq);
                 None
             }

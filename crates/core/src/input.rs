@@ -3,7 +3,7 @@
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::attempt::TokenUsage;
-use holon_domain::block::{Block, Opaque, ToolCall, calls_of, text_of};
+use holon_domain::block::{Block, Opaque, ToolCall, beginning_of, calls_of};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::intent::Intent;
@@ -80,7 +80,8 @@ impl RoundInHand {
 
     /// The beginning of what the model said with the calls; empty when it said nothing.
     pub(crate) fn words(&self) -> String {
-        text::preview(text_of(&self.blocks).trim(), limits::EVENT_PREVIEW_BYTES)
+        let beginning = beginning_of(&self.blocks, limits::EVENT_PREVIEW_BYTES);
+        text::preview(beginning.trim(), limits::EVENT_PREVIEW_BYTES)
     }
 }
 

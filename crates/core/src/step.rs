@@ -48,9 +48,13 @@ pub fn step(
     entropy: &mut dyn Entropy,
 ) -> Result<Step, Undecided> {
     let mut draft = Draft::new(view, host, now, entropy);
-    let reply = apply(&mut draft, input).map_err(Undecided::Rejected)?;
-    schedule::run_to_rest(&mut draft);
+    let applied = apply(&mut draft, input);
+    if applied.is_ok() {
+        schedule::run_to_rest(&mut draft);
+    }
+    // What was decided without a part it read is no decision, and a refusal without one is none either.
     let (decision, sends) = draft.finish().map_err(Undecided::NeedsMore)?;
+    let reply = applied.map_err(Undecided::Rejected)?;
     Ok(Step {
         decision,
         sends,

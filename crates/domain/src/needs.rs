@@ -36,7 +36,7 @@ impl Needs {
     pub fn extend(&mut self, more: Self) {
         self.queue_head |= more.queue_head;
         self.operators |= more.operators;
-        self.round = self.round.or(more.round);
+        self.round = more.round.or(self.round);
         self.active_tasks |= more.active_tasks;
         self.tasks.extend(more.tasks);
         self.effects.extend(more.effects);
@@ -76,8 +76,8 @@ impl<T> Part<T> {
 pub struct Loaded {
     /// The queue's lengths, and the parts of it that were asked for.
     pub queue: QueueView,
-    /// The entry of the round whose calls run; none when the log has no such entry.
-    pub round: Part<Option<LogEntry>>,
+    /// The entry of the round whose calls run, by its position; none when the log has no such entry.
+    pub round: Part<(LogSeq, Option<LogEntry>)>,
     /// Every task that is not over.
     pub active_tasks: Part<Vec<TaskRecord>>,
     /// The tasks that were asked for by name; none where there is no such row.

@@ -113,18 +113,22 @@ impl Kernel {
     ) -> HandleResult {
         let facts = self.facts.now();
         let mut run = Run {
+            subject: agent_id,
             facts: &facts,
             now,
             entropy,
             work: Work::default(),
             worklist: VecDeque::new(),
         };
-        if matches!(input, Input::Start) && ledger.take_back(agent_id)? {
+        let taken_back = matches!(input, Input::Start) && ledger.take_back(agent_id)?;
+        if taken_back {
             // What it asked for before it was put aside is performed by nobody.
             drop(run.decide(ledger, agent_id, &Input::TakeUp)?);
         }
         let reply = match run.decide(ledger, agent_id, input)? {
             Ok(reply) => reply,
+            // It is back, and goes on with what it was at: an agent that is being removed is not started.
+            Err(_) if taken_back => Reply::Done,
             Err(refusal) => return Ok(Err(refusal)),
         };
         run.deliver(ledger, self.sends_per_commit)?;
@@ -137,6 +141,8 @@ impl Kernel {
 
 /// One transaction: what is known while it runs, and what has come of it so far.
 struct Run<'a> {
+    /// The agent whose input is handled: a fault of its own decisions fails the whole transaction.
+    subject: &'a AgentId,
     facts: &'a HostFacts,
     now: Timestamp,
     entropy: &'a mut dyn Entropy,
@@ -219,8 +225,8 @@ impl Run<'_> {
                 Err(Undecided::NeedsMore(more)) => wanted.extend(more),
             }
         }
-        Err(Error::Refused {
-            reason: format!("a decision asked for rows again and again: {wanted:?}"),
+        Err(Error::Contradiction {
+            what: format!("a decision asked for rows again and again: {wanted:?}"),
         })
     }
 
@@ -236,43 +242,61 @@ impl Run<'_> {
                 return Ok(());
             };
             let awaited = sent.awaits_verdict();
-            let verdict = self.hand_over(ledger, &to, sent)?;
+            let verdict = match self.decide_nested(ledger, &to, &Input::Received(sent))? {
+                Ok(Ok(reply)) => accepted(reply),
+                Ok(Err(refusal)) => refused(&refusal),
+                Err(fault) => Verdict::Refused {
+                    code: "receiver_failed".to_owned(),
+                    reason: format!("{to} could not take it: {fault}"),
+                },
+            };
             if let Some(send) = awaited {
                 let back = Input::Received(Sent::Verdict { send, verdict });
-                // The sender waits for exactly this, so a refusal means that its turn is over; that is fine.
-                drop(self.decide(ledger, &from, &back)?);
+                self.tell_sender(ledger, &from, &back)?;
             }
         }
         self.defer(ledger, room)
     }
 
-    /// Hands one send to its receiver, in a savepoint of its own. A fault of the receiver is a refusal to the sender.
-    fn hand_over(
+    /// Hands a sender what became of its sends. A refusal means that it no longer waits, which is fine.
+    fn tell_sender(
         &mut self,
         ledger: &mut dyn Ledger,
-        to: &AgentId,
-        sent: Sent,
-    ) -> Result<Verdict, Error> {
-        let input = Input::Received(sent);
+        sender: &AgentId,
+        input: &Input,
+    ) -> Result<(), Error> {
+        if sender == self.subject {
+            drop(self.decide(ledger, sender, input)?);
+        } else {
+            drop(self.decide_nested(ledger, sender, input)?);
+        }
+        Ok(())
+    }
+
+    /// Decides about one agent in a savepoint of its own. A fault of that agent is undone and answered, and the agent
+    /// is put aside once the commit holds; the others go on.
+    fn decide_nested(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        input: &Input,
+    ) -> Result<Result<Result<Reply, Refusal>, Error>, Error> {
         let (work, worklist) = (self.work.clone(), self.worklist.len());
         let mut outcome = Ok(Reply::Unchanged);
         let nested = ledger.nested(&mut |ledger| {
-            outcome = self.decide(ledger, to, &input)?;
+            outcome = self.decide(ledger, agent_id, input)?;
             Ok(())
         });
         match nested {
-            Ok(()) => Ok(match outcome {
-                Ok(reply) => accepted(reply),
-                Err(refusal) => refused(&refusal),
-            }),
-            Err(error) if error.is_one_agents() => {
+            Ok(()) => Ok(Ok(outcome)),
+            Err(fault) if fault.is_one_agents() => {
                 self.work = work;
                 self.worklist.truncate(worklist);
-                tracing::error!(agent_id = %to, %error, "an agent could not take what another sent it");
-                Ok(Verdict::Refused {
-                    code: "receiver_failed".to_owned(),
-                    reason: format!("{to} could not take it: {error}"),
-                })
+                tracing::error!(%agent_id, %fault, "an agent could not take what another sent it");
+                if !matches!(fault, Error::Aside { .. }) {
+                    self.work.faulty.insert(agent_id.clone(), fault.to_string());
+                }
+                Ok(Err(fault))
             }
             Err(error) => Err(error),
         }
@@ -291,7 +315,7 @@ impl Run<'_> {
             }
             for part in sends.chunks(room.max(1)) {
                 let sends = part.to_vec();
-                drop(self.decide(ledger, &from, &Input::Defer { sends })?);
+                self.tell_sender(ledger, &from, &Input::Defer { sends })?;
             }
         }
         Ok(())
@@ -325,7 +349,7 @@ fn load(
     needs: &Needs,
 ) -> Result<Loaded, Error> {
     let mut loaded = ledger.load(no, needs)?;
-    if let Part::Loaded(Some(entry)) = &mut loaded.round {
+    if let Part::Loaded((_, Some(entry))) = &mut loaded.round {
         fill_intents(entry, agent);
     }
     Ok(loaded)

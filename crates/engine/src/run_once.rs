@@ -223,6 +223,9 @@ async fn gather(
         let Some((no, agent)) = reader.agent(&agent_id)? else {
             return Ok(None);
         };
+        if let Some(reason) = reader.aside(&agent_id)? {
+            return Err(holon_store::Error::Aside { agent_id, reason });
+        }
         let standing = match reader.outcome(no, seq)? {
             Some(brief) => {
                 let settled = Settled {
@@ -245,7 +248,10 @@ async fn gather(
         Ok(Some((agent, standing)))
     });
     let agent_id = || admitted.agent_id.clone();
-    let Some((agent, standing)) = read.await? else {
+    let read = read
+        .await
+        .map_err(|error| Error::of_agent(&admitted.agent_id, error));
+    let Some((agent, standing)) = read? else {
         return Err(Error::AgentNotFound {
             agent_id: agent_id(),
         });

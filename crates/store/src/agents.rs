@@ -288,11 +288,13 @@ pub(crate) fn to_recover(
     let after = after.map_or("", AgentId::as_str);
     let page = |sql| {
         all(conn, sql, params![after, limit(count)], |row| {
-            parse_id(row.get_ref(0)?.as_str().unwrap_or_default())
+            Ok(usable(parse_id(
+                row.get_ref(0)?.as_str().unwrap_or_default(),
+            )))
         })
     };
-    let mut found = page(ATTENTION)?;
-    found.extend(page(WITH_EFFECT)?);
+    let mut found: Vec<AgentId> = page(ATTENTION)?.into_iter().flatten().collect();
+    found.extend(page(WITH_EFFECT)?.into_iter().flatten());
     found.sort();
     found.dedup();
     found.truncate(count);
@@ -314,15 +316,26 @@ pub struct ListedAgent {
 
 /// The visible agents, by name.
 pub(crate) fn visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
-    all(conn, VISIBLE, [], |row| {
+    let listed = all(conn, VISIBLE, [], |row| {
         let name: String = row.get(1)?;
-        Ok(ListedAgent {
-            agent_id: parse_id(&name)?,
-            pending: row.get(0)?,
+        let pending: i64 = row.get(0)?;
+        let Some(agent_id) = usable(parse_id(&name)) else {
+            return Ok(None);
+        };
+        Ok(Some(ListedAgent {
+            agent_id,
+            pending: u64::try_from(pending).unwrap_or(0),
             record: read(row),
             aside: row.get(ASIDE)?,
-        })
-    })
+        }))
+    })?;
+    Ok(listed.into_iter().flatten().collect())
+}
+
+/// A stored name, unless it is none: such a row is passed over, because nobody can be told of it by name.
+fn usable(name: Result<AgentId, Error>) -> Option<AgentId> {
+    name.inspect_err(|error| tracing::warn!(%error, "an agent is passed over"))
+        .ok()
 }
 
 fn is_visible(settings: &AgentSettings) -> bool {

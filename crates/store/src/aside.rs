@@ -12,6 +12,7 @@ use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, params};
 
 pub(crate) const REASON: &str = "SELECT aside FROM agents WHERE agent_id = ?1";
+pub(crate) const ENDS: &str = "SELECT newest_event, event_bytes FROM agents WHERE agent_no = ?1";
 pub(crate) const MARK: &str = "UPDATE agents SET aside = ?2, newest_event = ?3, event_bytes = ?4, event_chunks = ?5 \
      WHERE agent_no = ?1";
 pub(crate) const CLEAR: &str =
@@ -37,20 +38,23 @@ pub(crate) fn mark(
     if reason(conn, id)?.is_some() {
         return Ok(None);
     }
-    let mut tally = agents::tally(conn, no)?;
+    // Only what is written here is read: the rest of the row may be what is wrong with it.
+    let ends = first(conn, ENDS, [no.0], |row| {
+        Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?))
+    })?;
+    let (newest_event, event_bytes) = ends.unwrap_or_default();
     let event = Event::AgentPutAside(AgentPutAside {
         reason: why.to_owned(),
     });
-    let mut batch = events::Batch::default();
-    batch.add(tally.newest_event + 1, now, &event, &mut tally)?;
-    batch.write(conn, no, &mut tally)?;
-    let chunks = tally.event_bytes / CHUNK_BYTES;
+    let (newest_event, event_bytes) =
+        events::record_one(conn, no, (newest_event, event_bytes), (now, &event))?;
+    let chunks = event_bytes / CHUNK_BYTES;
     run(
         conn,
         MARK,
-        params![no.0, why, tally.newest_event, tally.event_bytes, chunks],
+        params![no.0, why, newest_event, event_bytes, chunks],
     )?;
-    Ok(Some((no, tally.newest_event)))
+    Ok(Some((no, newest_event)))
 }
 
 /// Takes an agent back. Whether it was aside.

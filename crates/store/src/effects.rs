@@ -8,7 +8,7 @@ use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::timer::{Due, DueId};
 use holon_domain::{AgentId, Timestamp};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 const OPEN: &str =
     "INSERT INTO effects (agent_no, id, generation, opened_at, effect) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -40,9 +40,9 @@ pub struct DueRow {
 /// Where a page of the due-queue goes on: behind the last entry of the page before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueCursor {
-    at: Timestamp,
-    agent_no: AgentNo,
-    id: DueId,
+    at: i64,
+    agent_no: i64,
+    id: i64,
 }
 
 /// A page of the due-queue, earliest first.
@@ -146,31 +146,37 @@ pub(crate) fn due(
     count: usize,
 ) -> Result<DuePage, Error> {
     let (at, agent_no, id) = after.map_or((i64::MIN, 0, 0), |cursor| {
-        (cursor.at.as_millis(), cursor.agent_no.0, cursor.id)
+        (cursor.at, cursor.agent_no, cursor.id)
     });
     let mut page = DuePage::default();
     let values = params![until.as_millis(), at, agent_no, id, limit(count)];
     let read = all(conn, DUE, values, |row| {
         let name: String = row.get(0)?;
-        let agent_id = parse_id(&name)?;
-        let cursor = DueCursor {
-            at: Timestamp::from_millis(row.get(2)?),
-            agent_no: AgentNo(row.get(4)?),
-            id: row.get(1)?,
-        };
-        match json(row, 3, "due", format!("{name}/{}", cursor.id)) {
-            Ok(due) => page.rows.push(DueRow {
+        match (parse_id(&name), read_due(row, &name)) {
+            (Ok(agent_id), Ok((id, at, due))) => page.rows.push(DueRow {
                 agent_id,
-                id: cursor.id,
-                at: cursor.at,
+                id,
+                at,
                 due,
             }),
-            Err(error) => page.unreadable.push((agent_id, error)),
+            (Ok(agent_id), Err(error)) => page.unreadable.push((agent_id, error)),
+            // Nobody can be put aside for it.
+            (Err(error), _) => tracing::warn!(%error, "a due entry is passed over"),
         }
-        Ok(cursor)
+        Ok(DueCursor {
+            at: row.get(2)?,
+            agent_no: row.get(4)?,
+            id: row.get(1)?,
+        })
     })?;
     page.next = read.last().copied().filter(|_| read.len() == count);
     Ok(page)
+}
+
+fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, Timestamp, Due), Error> {
+    let id: i64 = row.get(1)?;
+    let due = json(row, 3, "due", format!("{name}/{id}"))?;
+    Ok((row.get(1)?, Timestamp::from_millis(row.get(2)?), due))
 }
 
 /// When the next entry is due.

@@ -223,6 +223,17 @@ impl Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
+        // A value that does not fit its column says something about one row, not about the database.
+        if let rusqlite::Error::InvalidColumnType(column, ..)
+        | rusqlite::Error::FromSqlConversionFailure(column, ..)
+        | rusqlite::Error::IntegralValueOutOfRange(column, _) = error
+        {
+            return Self::Row {
+                table: "row",
+                key: format!("column {column}"),
+                reason: error.to_string(),
+            };
+        }
         let code = error
             .sqlite_error()
             .map_or(rusqlite::ffi::SQLITE_ERROR, |found| found.extended_code);

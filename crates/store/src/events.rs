@@ -77,6 +77,23 @@ impl Batch {
     }
 }
 
+/// Records one event outside a decision. Takes and answers the newest event and the bytes of all.
+pub(crate) fn record_one(
+    conn: &Connection,
+    no: AgentNo,
+    (newest, bytes): (EventSeq, u64),
+    (at, event): (Timestamp, &Event),
+) -> Result<(EventSeq, u64), Error> {
+    let kind = serde_json::to_string(event.kind())?;
+    let data = format!("[[{kind},{},{}]]", event.version(), event.encode()?);
+    run(
+        conn,
+        INSERT,
+        params![no.0, newest + 1, at.as_millis(), data],
+    )?;
+    Ok((newest + 1, bytes + ROW_BYTES + data.len() as u64))
+}
+
 /// Whether a row ends with this event.
 pub(crate) fn exists(conn: &Connection, no: AgentNo, seq: EventSeq) -> Result<bool, Error> {
     Ok(first(conn, EXISTS, params![no.0, seq], |_| Ok(()))?.is_some())

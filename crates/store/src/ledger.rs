@@ -76,7 +76,7 @@ impl Ledger for Tx<'_> {
         let conn = self.conn();
         let queue = queue::view(conn, no, &agents::tally(conn, no)?, needs)?;
         let round = match needs.round {
-            Some(seq) => Part::Loaded(log::entry(conn, no, seq)?),
+            Some(seq) => Part::Loaded((seq, log::entry(conn, no, seq)?)),
             None => Part::Missing,
         };
         let active_tasks = if needs.active_tasks {

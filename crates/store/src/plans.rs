@@ -40,6 +40,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (events::ROW_OF, None),
     (events::EXISTS, None),
     (aside::REASON, None),
+    (aside::ENDS, None),
     (aside::MARK, None),
     (aside::CLEAR, None),
     (effects::CLOSE, None),

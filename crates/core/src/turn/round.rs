@@ -11,7 +11,7 @@ use super::open::rounds_allowed;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
 use holon_domain::attempt::{TokenUsage, Tries};
-use holon_domain::block::{calls_of, text_of};
+use holon_domain::block::{beginning_of, calls_of, chars_of};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, MessageProcessingStarted,
@@ -244,13 +244,13 @@ fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, trie
         tries: tries.clone(),
     }));
     let blocks = answer.blocks.as_slice();
-    let words = text_of(blocks);
+    let words = beginning_of(blocks, limits::EVENT_PREVIEW_BYTES);
     draft.event(Event::AssistantRoundRecorded(AssistantRoundRecorded {
         turn_index: turn.turn_index,
         round: turn.rounds,
         text_preview: (!words.is_empty())
             .then(|| text::preview(&words, limits::EVENT_PREVIEW_BYTES)),
-        text_char_count: words.chars().count(),
+        text_char_count: chars_of(blocks),
         tool_names: calls_of(blocks).map(|call| call.name.clone()).collect(),
     }));
 }

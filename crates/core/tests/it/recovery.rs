@@ -236,7 +236,9 @@ fn a_result_whose_round_is_missing_from_the_log_ends_the_turn_instead_of_losing_
     let input = make::tool_ok(world.stamp().expect("a tool runs"));
     let mut dice = crate::world::Dice::new();
     let step = world.decide_on(&input, &mut dice, &|loaded| {
-        loaded.round = Part::Loaded(None)
+        if let Part::Loaded((_, entry)) = &mut loaded.round {
+            *entry = None;
+        }
     });
     let step = step.expect("a step");
     world.agent = step.decision.agent;

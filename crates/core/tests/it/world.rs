@@ -151,11 +151,8 @@ impl World {
             queue.operators = all.operators;
         }
         let round = needs.round.map_or(Part::Missing, |seq| {
-            Part::Loaded(
-                self.log
-                    .get(seq as usize - 1)
-                    .map(|(_, entry)| entry.clone()),
-            )
+            let entry = self.log.get(seq as usize - 1);
+            Part::Loaded((seq, entry.map(|(_, entry)| entry.clone())))
         });
         let active_tasks = if needs.active_tasks {
             Part::Loaded(self.active_tasks().cloned().collect())

@@ -16,6 +16,8 @@ pub struct Work {
     pub due: Option<Timestamp>,
     /// Agents whose queues may hold more than one commit could decide on.
     pub unfinished: BTreeSet<AgentId>,
+    /// Agents about which no decision could be made for another's sake, and why: they are put aside.
+    pub faulty: BTreeMap<AgentId, String>,
     /// Every agent a decision was made about: after a commit nobody can be sure of, each is looked after.
     pub touched: BTreeSet<AgentId>,
 }

@@ -40,13 +40,17 @@ impl Shell {
     /// Puts an agent aside, if that is what an error is about. Where even that cannot be written, the next who finds
     /// the row tries again.
     pub(super) async fn note_unreadable(&self, error: &Error) {
-        let Error::AgentAside { agent_id, reason } = error else {
-            return;
-        };
+        if let Error::AgentAside { agent_id, reason } = error {
+            self.put_aside(agent_id, reason.clone()).await;
+        }
+    }
+
+    /// Puts an agent aside about which nothing can be decided.
+    pub(super) async fn put_aside(&self, agent_id: &AgentId, reason: String) {
         let now = self.ports.clock.now();
         match self.store.put_aside(agent_id, reason.clone(), now).await {
             Ok(true) => {
-                tracing::error!(%agent_id, reason, "an agent was put aside: a stored row cannot be read");
+                tracing::error!(%agent_id, reason, "an agent was put aside");
             }
             Ok(false) => {}
             Err(error) => tracing::warn!(%agent_id, %error, "an agent could not be put aside yet"),

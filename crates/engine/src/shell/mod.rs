@@ -185,6 +185,10 @@ impl Shell {
         if work.due.is_some() {
             self.due_set.notify_one();
         }
+        for (agent_id, reason) in work.faulty {
+            let shell = self.clone();
+            self.spawn(async move { shell.put_aside(&agent_id, reason).await });
+        }
         // What is not begun now stays open in the store, and the next boot begins it.
         if self.draining.is_cancelled() {
             return self.decline(work.effects.into_values());
@@ -341,9 +345,10 @@ pub(crate) fn write_failed(error: WriteError) -> Error {
         WriteError::CommitUnknown => Error::CommitUnknown,
         WriteError::Closed => Error::ShuttingDown,
         WriteError::Panicked { message } => Error::Internal { message },
-        WriteError::Store(holon_store::Error::Contradiction { what }) => {
-            Error::Internal { message: what }
-        }
+        WriteError::Store(
+            holon_store::Error::Contradiction { what: message }
+            | holon_store::Error::Encode { reason: message },
+        ) => Error::Internal { message },
         WriteError::Store(error) => error.into(),
     }
 }

@@ -11,22 +11,34 @@ impl Shell {
     /// It is not given up while there is a way to write it: a full disk or a failing one is
     /// waited out. What no decision could be made on is given up with its turn, and the agent is looked after.
     pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
-        let mut pause_ms = 50;
-        let mut in_doubt = false;
-        let mut waits = None;
         let (input, touched) = (Arc::new(input), Touched::default());
+        let mut in_doubt = false;
+        let reply = self
+            .settle_until_taken(agent_id, &input, &touched, &mut in_doubt)
+            .await;
+        // However it ended: a commit that may hold may have asked for things nobody does.
+        if in_doubt {
+            self.clear_up_all(touched.all(agent_id)).await;
+        }
+        reply
+    }
+
+    async fn settle_until_taken(
+        &self,
+        agent_id: &AgentId,
+        input: &Arc<Input>,
+        touched: &Touched,
+        in_doubt: &mut bool,
+    ) -> Option<Reply> {
+        let mut pause_ms = 50;
+        let mut waits = None;
         loop {
-            let error = match self.try_submit(agent_id, &input, &touched).await {
+            let error = match self.try_submit(agent_id, input, touched).await {
                 Ok(Reply::RowsMayGo) => {
                     self.remove_rows(agent_id).await;
                     return Some(Reply::RowsMayGo);
                 }
-                Ok(reply) => {
-                    if in_doubt {
-                        self.clear_up_all(touched.all(agent_id)).await;
-                    }
-                    return Some(reply);
-                }
+                Ok(reply) => return Some(reply),
                 Err(error) => error,
             };
             match error {
@@ -34,23 +46,15 @@ impl Shell {
                     waits.get_or_insert_with(|| self.stalled.enter(agent_id));
                 }
                 Error::Overloaded | Error::Storage { .. } => {}
-                // Giving up names no turn: sent again, it could cost the next one.
-                Error::CommitUnknown if matches!(*input, Input::GiveUp { .. }) => {
-                    self.clear_up_all(touched.all(agent_id)).await;
-                    return None;
-                }
-                Error::CommitUnknown => in_doubt = true,
-                Error::Internal { message } if !matches!(*input, Input::GiveUp { .. }) => {
-                    tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
-                    let give_up = Input::GiveUp { message };
-                    Box::pin(self.settle(agent_id, give_up)).await;
-                    // What was not part of a turn is still open; a defect that stays costs one try a second.
-                    self.pause(AFTER_A_FAULT_MS).await;
-                    if let Some(id) = effect::of(&input) {
-                        // Nobody performs it any more, and as long as it counted as held it would not be taken up.
-                        self.lock_running().remove(&(agent_id.clone(), id));
+                Error::CommitUnknown => {
+                    *in_doubt = true;
+                    // Giving up names no turn: sent again, it could cost the next one.
+                    if matches!(**input, Input::GiveUp { .. }) {
+                        return None;
                     }
-                    self.clear_up(agent_id).await;
+                }
+                Error::Internal { message } => {
+                    self.after_a_fault(agent_id, input, message).await;
                     return None;
                 }
                 Error::ShuttingDown | Error::AgentNotFound { .. } | Error::AgentAside { .. } => {
@@ -67,5 +71,22 @@ impl Shell {
             self.pause(pause_ms).await;
             pause_ms = (pause_ms * 2).min(1_000);
         }
+    }
+
+    /// A decision broke a rule of the runtime: its turn is given up, and what it left open is taken up. An agent that
+    /// cannot even be given up is put aside.
+    async fn after_a_fault(&self, agent_id: &AgentId, input: &Input, message: String) {
+        if matches!(input, Input::GiveUp { .. }) {
+            return self.put_aside(agent_id, message).await;
+        }
+        tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
+        Box::pin(self.settle(agent_id, Input::GiveUp { message })).await;
+        // What was not part of a turn is still open; a defect that stays costs one try a second.
+        self.pause(AFTER_A_FAULT_MS).await;
+        if let Some(id) = effect::of(input) {
+            // Nobody performs it any more, and as long as it counted as held it would not be taken up.
+            self.lock_running().remove(&(agent_id.clone(), id));
+        }
+        self.clear_up(agent_id).await;
     }
 }

@@ -64,9 +64,7 @@ impl Shell {
 
     /// Looks after every agent that a commit nobody could be sure of made a decision about.
     pub(super) async fn clear_up_all(&self, agents: BTreeSet<AgentId>) {
-        for agent_id in agents {
-            self.clear_up(&agent_id).await;
-        }
+        futures_join(agents.iter().map(|agent_id| self.clear_up(agent_id))).await;
     }
 
     /// After a commit nobody could be sure of: what it asked for may be on record without anyone doing it. As at boot,
@@ -75,7 +73,9 @@ impl Shell {
         let mut tries: u64 = 0;
         while !self.halted.is_cancelled() {
             match self.try_clear_up(agent_id).await {
-                Ok(()) | Err(Error::ShuttingDown) => return,
+                Ok(()) | Err(Error::ShuttingDown | Error::AgentAside { .. }) => return,
+                // No decision can be made about it; a start tries again.
+                Err(Error::Internal { message }) => return self.put_aside(agent_id, message).await,
                 Err(error) => {
                     if tries.is_multiple_of(CLEAR_UP_LOG_EVERY) {
                         tracing::warn!(%agent_id, %error, "an agent could not be looked after yet");
@@ -91,8 +91,10 @@ impl Shell {
     async fn try_clear_up(&self, agent_id: &AgentId) -> Result<(), Error> {
         let (shell, id) = (self.clone(), agent_id.clone());
         let look = move |ledger: &mut dyn Ledger| shell.left_open(ledger, &id);
-        let first = commit(self.store.as_ref(), 0, look).await;
-        let first = first.map_err(super::write_failed)?;
+        let first = match commit(self.store.as_ref(), 0, look).await {
+            Ok(first) => first,
+            Err(error) => return Err(self.write_about_failed(agent_id, error).await),
+        };
         // A time that commit set is not known to the due loop, and its queue may hold more.
         self.due_set.notify_one();
         if first.is_none() {
@@ -108,7 +110,10 @@ impl Shell {
             }
             Ok(())
         });
-        second.await.map_err(super::write_failed)
+        match second.await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.write_about_failed(agent_id, error).await),
+        }
     }
 
     /// Work of this agent that is on record and in nobody's hands.
@@ -248,8 +253,12 @@ impl Shell {
         let mut news = self.store.subscribe();
         loop {
             let id = agent_id.clone();
-            match self.readers.read(move |reader| reader.agent(&id)).await {
-                Ok(Some((_, agent))) if is_stuck(&agent) => return,
+            let read = self.readers.read(move |reader| {
+                let aside = reader.aside(&id)?.is_some();
+                Ok(reader.agent(&id)?.map(|(_, agent)| (agent, aside)))
+            });
+            match read.await {
+                Ok(Some((agent, aside))) if aside || is_stuck(&agent) => return,
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }

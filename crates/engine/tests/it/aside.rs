@@ -4,8 +4,9 @@ use crate::house::{
     House, agent, at_rest, briefs, create, events, prompt, status, try_prompt, until,
 };
 use holon_domain::agent::AgentStatus;
-use holon_domain::message::Priority;
+use holon_domain::message::{AdmissionContext, Priority};
 use holon_domain::model::ModelFailureKind;
+use holon_engine::request::RunRequest;
 use holon_engine::{Error, Host};
 use holon_testkit::ports::{calls, failure, says};
 use serde_json::json;
@@ -20,7 +21,7 @@ struct Damage {
 const OF_BAD: &str = "(SELECT agent_no FROM agents WHERE agent_id = 'bad')";
 
 /// The agent's own row: cut, or written by a build with one more variant.
-const RECORDS: [Damage; 4] = [
+const RECORDS: [Damage; 6] = [
     Damage {
         table: "agents",
         breaks: "UPDATE agents SET record = 'x' || record WHERE agent_id = 'bad'",
@@ -40,6 +41,17 @@ const RECORDS: [Damage; 4] = [
         table: "agents",
         breaks: "UPDATE agents SET record = replace(record, '\"running_tool\"', '\"dreaming\"') WHERE agent_id = 'bad'",
         mends: "UPDATE agents SET record = replace(record, '\"dreaming\"', '\"running_tool\"') WHERE agent_id = 'bad'",
+    },
+    Damage {
+        table: "row",
+        breaks: "UPDATE agents SET newest_entry = NULL WHERE agent_id = 'bad'",
+        mends: "UPDATE agents SET newest_entry = (SELECT max(seq) FROM log WHERE log.agent_no = agents.agent_no) \
+                WHERE agent_id = 'bad'",
+    },
+    Damage {
+        table: "row",
+        breaks: "UPDATE agents SET pending = -1 WHERE agent_id = 'bad'",
+        mends: "UPDATE agents SET pending = 0 WHERE agent_id = 'bad'",
     },
 ];
 
@@ -274,4 +286,119 @@ async fn a_host_starts_although_its_default_agent_cannot_be_read() {
     prompt(&host, "other", "hello").await;
     house.model.next().await.answer(says("hi"));
     assert_eq!(briefs(&host, "other", 1).await[0].text, "hi");
+}
+
+#[tokio::test]
+async fn an_agent_whose_rows_contradict_each_other_is_put_aside_and_holds_up_no_boot() {
+    let before = House::new();
+    let host = two_at_work(&before).await;
+    let house = before.after_crash();
+    drop(host);
+    house.damage(&format!(
+        "DELETE FROM effects WHERE agent_no = {OF_BAD} AND effect LIKE '%watch_task%'"
+    ));
+    let starting = house.start();
+    tokio::pin!(starting);
+    // A pause after the fault passes by the clock of the test.
+    let host = loop {
+        tokio::select! {
+            host = &mut starting => break host,
+            () = house.clock.slept_towards(1_000) => house.clock.advance(1_000),
+        }
+    };
+    house.model.next().await.answer(says("still here"));
+    assert_eq!(briefs(&host, "good", 1).await[0].text, "still here");
+    until(&host, "bad", |status| {
+        status.agent.status == AgentStatus::Stopped
+    })
+    .await;
+    let list = host.reads().agents().await.expect("a list");
+    let told = &list[0].scheduling_posture.reason;
+    assert!(told.contains("it is not open"), "{told}");
+}
+
+#[tokio::test]
+async fn numbers_and_names_that_are_none_hold_up_nobody_else() {
+    let before = House::new();
+    let host = before.start().await;
+    for name in ["bad", "good", "worse"] {
+        create(&host, name).await;
+        prompt(&host, name, "rest").await;
+        let rest = calls(&[("Sleep", json!({ "reason": "later", "duration_ms": 1_000 }))]);
+        before.model.next().await.answer(rest);
+        at_rest_with_a_wake(&host, name).await;
+    }
+    let house = before.after_crash();
+    drop(host);
+    house.damage(&format!("UPDATE due SET id = -1 WHERE agent_no = {OF_BAD}"));
+    house.damage("UPDATE agents SET agent_id = 'no name' WHERE agent_id = 'worse'");
+    let host = house.start().await;
+    house.clock.advance(5_000);
+    house.model.next().await.answer(says("awake"));
+    assert_eq!(briefs(&host, "good", 2).await[1].text, "awake");
+    let list = host.reads().agents().await.expect("a list");
+    let names: Vec<&str> = list
+        .iter()
+        .map(|entry| entry.identity.agent_id.as_str())
+        .collect();
+    assert_eq!(names, ["bad", "good"]);
+}
+
+async fn at_rest_with_a_wake(host: &Host, name: &str) {
+    until(host, name, |status| status.agent.sleeping_until.is_some()).await;
+}
+
+#[tokio::test]
+async fn a_run_whose_agent_is_put_aside_ends_with_the_reason() {
+    let house = House::new();
+    let host = house.start().await;
+    create(&host, "bad").await;
+    let request = RunRequest {
+        text: "hello".to_owned(),
+        agent_id: Some(agent("bad")),
+        create_agent: false,
+        model: None,
+        max_rounds: None,
+        wait_for_tasks: true,
+        workspace: Default::default(),
+        admission_context: AdmissionContext::LocalProcess,
+    };
+    let acts = host.acts();
+    let running = tokio::spawn(async move { acts.run_once(request).await });
+    let asked = house.model.next().await;
+    let round = format!("UPDATE messages SET envelope = 'x' WHERE agent_no = {OF_BAD}");
+    house.damage(&round);
+    asked.answer(calls(&[("AgentGet", json!({}))]));
+    let outcome = running.await.expect("no panic");
+    assert!(
+        matches!(outcome, Err(Error::AgentAside { .. })),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_removal_that_was_put_aside_goes_on_after_a_start() {
+    let house = House::new();
+    let host = house.start().await;
+    create(&host, "bad").await;
+    create(&host, "good").await;
+    house.homes.hold(true);
+    host.acts().stop_agent(&agent("bad")).await.expect("stops");
+    house.damage("UPDATE agents SET record = 'x' || record WHERE agent_id = 'bad'");
+    let refused = try_prompt(&host, "bad", "hi", Priority::Normal).await;
+    assert!(
+        matches!(refused, Err(Error::AgentAside { .. })),
+        "{refused:?}"
+    );
+    let mends = "UPDATE agents SET record = replace(substr(record, 2), '\"stopped\"', '\"deleting\"') \
+                 WHERE agent_id = 'bad'";
+    house.damage(mends);
+    host.acts().start_agent(&agent("bad")).await.expect("back");
+    house.homes.hold(false);
+    loop {
+        let list = host.reads().agents().await.expect("a list");
+        if list.len() == 1 {
+            break;
+        }
+    }
 }

@@ -452,7 +452,7 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
     shell.submit(&id, prompt()).await.unwrap();
     let (_, answer) = requests.recv().await.expect("the model is asked");
     answer.send(calls(&[json!({ "cmd": "make" })])).unwrap();
-    while shell.call_in_hand(&id).await.is_none() {}
+    while shell.call_in_hand(&id).await.unwrap().is_none() {}
     let another_in_hand = shell.apply_patch(&run, context(), &action).await;
     assert!(another_in_hand.is_none());
 }
