@@ -241,7 +241,7 @@ pub struct AgentRecord {
     pub self_caused_turns: u32,
     /// How many queued messages nothing but the agent itself caused.
     pub self_caused_queued: u64,
-    /// How many of its tasks are not over: counted from their rows, and only written with them.
+    /// How many of its tasks are not over. Changes with the decisions that begin and end one, in their commit.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub active_tasks: u32,
     /// Its messages that are held, in the order they are told.

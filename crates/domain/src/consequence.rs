@@ -1,7 +1,6 @@
 //! What a tool call comes to: its result, and the row that goes with it, written in one commit.
 //!
-//! The shell reports one of these for a call it performed; `core` makes one for a call it answers itself. Either way
-//! `core` alone turns it into facts.
+//! The shell reports one of these for a call it performed, and `core` alone turns it into facts.
 
 use crate::task::CommandTaskSpec;
 use crate::tool::ToolEnvelope;

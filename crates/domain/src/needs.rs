@@ -13,6 +13,10 @@ use crate::turn::LogSeq;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows a decision asks for. The lengths of the queue are always loaded.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a part of its own that may be asked for"
+)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     /// The message that is next.

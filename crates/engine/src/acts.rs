@@ -144,7 +144,10 @@ impl Acts {
     /// # Errors
     /// When there is no such agent or storage fails.
     pub async fn start_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
-        self.shell.submit(agent_id, Input::Start).await.map(|_| ())
+        self.shell.submit(agent_id, Input::Start).await?;
+        // One that was put aside may have entries that were passed over.
+        self.shell.look_at_due();
+        Ok(())
     }
 
     /// Stops an agent: its run is aborted, its queue is kept.

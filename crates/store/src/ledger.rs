@@ -131,10 +131,15 @@ impl Ledger for Tx<'_> {
             },
         };
         // A full disk or an I/O error can end the whole transaction; then there is nothing left to go back to.
-        if !conn.is_autocommit() {
-            crate::row::run(conn, "ROLLBACK TO nested", [])?;
-            crate::row::run(conn, "RELEASE nested", [])?;
+        if conn.is_autocommit() {
+            // Whatever the part failed with, nobody may go on writing: there is no transaction any more.
+            return Err(Error::Sqlite {
+                code: rusqlite::ffi::SQLITE_ABORT,
+                message: format!("the transaction is gone: {failed}"),
+            });
         }
+        crate::row::run(conn, "ROLLBACK TO nested", [])?;
+        crate::row::run(conn, "RELEASE nested", [])?;
         Err(failed)
     }
 

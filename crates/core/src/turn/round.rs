@@ -5,9 +5,10 @@
 use super::calls::{next_round, run_calls};
 use super::end;
 use super::ending::Ending;
-use super::failed::{awaited_answer, close_tries, learn};
+use super::failed::{awaited_answer, learn};
 use super::finish;
 use super::open::rounds_allowed;
+use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
 use holon_domain::attempt::{TokenUsage, Tries};

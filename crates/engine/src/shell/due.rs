@@ -95,6 +95,11 @@ impl Shell {
         .await;
     }
 
+    /// Has the due loop look again at once.
+    pub(crate) fn look_at_due(&self) {
+        self.due_set.notify_one();
+    }
+
     async fn sleep_towards(&self, at: Timestamp) {
         let latest = self.ports.clock.now().plus_millis(CLAMP_MS);
         tokio::select! {

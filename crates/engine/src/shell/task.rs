@@ -160,14 +160,12 @@ impl Shell {
 
     /// An agent's tasks that are not over; none when they cannot be read.
     pub(super) async fn active_tasks(&self, agent_id: &AgentId) -> Vec<TaskRecord> {
-        let agent_id = agent_id.clone();
-        let read = self
-            .readers
-            .read(move |reader| match reader.agent(&agent_id)? {
-                Some((no, agent)) if agent.active_tasks > 0 => reader.active_tasks(no),
-                Some(_) | None => Ok(Vec::new()),
-            });
-        read.await.unwrap_or_else(|error| {
+        let id = agent_id.clone();
+        let read = move |reader: &Reader<'_>| match reader.agent(&id)? {
+            Some((no, agent)) if agent.active_tasks > 0 => reader.active_tasks(no),
+            Some(_) | None => Ok(Vec::new()),
+        };
+        self.read_of(agent_id, read).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the tasks of an agent could not be read");
             Vec::new()
         })

@@ -83,8 +83,10 @@ impl Shell {
     /// it is: what it began goes on and is found again.
     pub(super) async fn run_tool(&self, record: &EffectRecord, cancel: CancellationToken) {
         let began = self.ports.clock.elapsed();
-        let Some(run) = self.tool_run(record).await else {
-            return;
+        let run = match self.call_in_hand(&record.agent_id).await {
+            Ok(Some(run)) if run.effect == record.id => run,
+            Ok(Some(_)) | Err(_) => return,
+            Ok(None) => return self.report_missing(record).await,
         };
         let Some(outcome) = self.act(&run, cancel).await else {
             return;
@@ -117,6 +119,20 @@ impl Shell {
             HostAction::TaskInput(input) => self.task_input(run, input).await,
             HostAction::TaskOutput(query) => self.task_output(run, query.clone(), cancel).await,
         }
+    }
+
+    /// The call stands nowhere in the log: its turn cannot wait for it. Where it is over already, nothing follows.
+    async fn report_missing(&self, record: &EffectRecord) {
+        let error = ToolError::new(
+            ToolErrorKind::ToolExecutionFailed,
+            "the call is missing from the log; nothing was done",
+        );
+        let finished = Input::ToolFinished {
+            stamp: Stamp::of(record),
+            consequence: Consequence::Result(ToolEnvelope::failure("unknown", error)),
+            duration_ms: 0,
+        };
+        self.settle(&record.agent_id, finished).await;
     }
 
     /// The call an effect runs; none when its turn is over. A read that fails is tried again until the host halts.

@@ -1,0 +1,89 @@
+//! The account of a round's tries: what is kept of each failed one, and how it is closed when the round is answered.
+
+use crate::attempt::{Disposition, MAX_ATTEMPTS};
+use crate::draft::Draft;
+use crate::input::RoundTiming;
+use holon_domain::attempt::{
+    AttemptDisposition, AttemptOutcome, AttemptRecord, Spelled, Tries, tries_of,
+};
+use holon_domain::model::{ModelFailure, ModelRef};
+use holon_domain::turn::OpenTurn;
+
+/// Which try of its model is in hand, from 1.
+pub(crate) fn current_try(turn: &OpenTurn) -> u32 {
+    turn.tries.saturating_add(1)
+}
+
+/// How the answered round came about. The account of its tries is closed.
+pub(super) fn close_tries(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    timing: RoundTiming,
+) -> Tries {
+    let failed = draft.attempts();
+    if turn.failed_attempts > 0 {
+        draft.clear_attempts();
+    }
+    (turn.failed_attempts, turn.tries) = (0, 0);
+    Tries {
+        model_ref: turn.model_ref(),
+        requested_model_ref: turn.requested_model.as_ref().map(ToString::to_string),
+        started_at: timing.started_at,
+        duration_ms: timing.provider_ms,
+        max_attempts: MAX_ATTEMPTS,
+        failed,
+    }
+}
+
+/// What is kept of a failed try.
+pub(super) fn attempt_record(
+    turn: &OpenTurn,
+    failure: &ModelFailure,
+    timing: RoundTiming,
+    verdict: Disposition,
+) -> AttemptRecord {
+    let outcome = match verdict {
+        Disposition::Retry { .. }
+        | Disposition::WaitForNetwork { .. }
+        | Disposition::Park { .. } => AttemptOutcome::Retrying,
+        Disposition::Exhausted => AttemptOutcome::RetriesExhausted,
+        Disposition::FailFast => AttemptOutcome::FailFastAborted,
+    };
+    AttemptRecord {
+        provider: turn
+            .model
+            .as_ref()
+            .map_or("none", ModelRef::provider)
+            .to_owned(),
+        model_ref: turn.model_ref(),
+        attempt: current_try(turn),
+        max_attempts: MAX_ATTEMPTS,
+        started_at: Some(timing.started_at),
+        completed_at: Some(timing.completed_at),
+        duration_ms: Some(timing.provider_ms),
+        failure_kind: Some(Spelled::Known(failure.kind)),
+        disposition: Some(Spelled::Known(verdict.stored())),
+        outcome,
+        advanced_to_fallback: false,
+        backoff_ms: None,
+        renews_at: None,
+        token_usage: failure.usage,
+        transport_diagnostics: failure.diagnostics.as_deref().cloned(),
+    }
+}
+
+/// Adds to the account. Of many tries without a network in a row only the first and the last are kept.
+pub(super) fn keep(draft: &mut Draft<'_>, turn: &mut OpenTurn, record: AttemptRecord) {
+    let offline = |attempt: &AttemptRecord| {
+        attempt.is_disposed(AttemptDisposition::WaitForNetwork)
+            && attempt.model_ref == record.model_ref
+    };
+    let replaces_last = match draft.attempts().as_slice() {
+        [.., first, last] => offline(&record) && offline(first) && offline(last),
+        [] | [_] => false,
+    };
+    let kept = draft.attempts().len() - usize::from(replaces_last);
+    draft.keep_attempt(kept + 1, record);
+    turn.failed_attempts = u32::try_from(draft.attempts().len()).unwrap_or(u32::MAX);
+    turn.tries = tries_of(&draft.attempts(), &turn.model_ref());
+}
