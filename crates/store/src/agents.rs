@@ -120,6 +120,13 @@ fn read(row: &Row<'_>) -> Result<AgentRecord, Error> {
     };
     let mut record =
         AgentRecord::from_row(columns).map_err(|error| unreadable(error.to_string()))?;
+    let name: String = row.get(1)?;
+    if record.identity.agent_id.as_str() != name {
+        let other = &record.identity.agent_id;
+        return Err(unreadable(format!(
+            "its settings name another agent, {other}"
+        )));
+    }
     // The store itself may have recorded an event since the record was written.
     record.counters.events = row.get(9)?;
     Ok(record)

@@ -234,6 +234,10 @@ impl From<rusqlite::Error> for Error {
                 reason: error.to_string(),
             };
         }
+        // A number no column can hold was written by a decision, so it is that decision's fault.
+        if let rusqlite::Error::ToSqlConversionFailure(_) = error {
+            return Self::contradiction(error.to_string());
+        }
         let code = error
             .sqlite_error()
             .map_or(rusqlite::ffi::SQLITE_ERROR, |found| found.extended_code);

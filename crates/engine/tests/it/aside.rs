@@ -21,7 +21,7 @@ struct Damage {
 const OF_BAD: &str = "(SELECT agent_no FROM agents WHERE agent_id = 'bad')";
 
 /// The agent's own row: cut, or written by a build with one more variant.
-const RECORDS: [Damage; 6] = [
+const RECORDS: [Damage; 7] = [
     Damage {
         table: "agents",
         breaks: "UPDATE agents SET record = 'x' || record WHERE agent_id = 'bad'",
@@ -41,6 +41,11 @@ const RECORDS: [Damage; 6] = [
         table: "agents",
         breaks: "UPDATE agents SET record = replace(record, '\"running_tool\"', '\"dreaming\"') WHERE agent_id = 'bad'",
         mends: "UPDATE agents SET record = replace(record, '\"dreaming\"', '\"running_tool\"') WHERE agent_id = 'bad'",
+    },
+    Damage {
+        table: "agents",
+        breaks: "UPDATE agents SET settings = replace(settings, '\"agent_id\":\"bad\"', '\"agent_id\":\"who\"') WHERE agent_id = 'bad'",
+        mends: "UPDATE agents SET settings = replace(settings, '\"agent_id\":\"who\"', '\"agent_id\":\"bad\"') WHERE agent_id = 'bad'",
     },
     Damage {
         table: "row",
@@ -290,13 +295,21 @@ async fn a_host_starts_although_its_default_agent_cannot_be_read() {
 
 #[tokio::test]
 async fn an_agent_whose_rows_contradict_each_other_is_put_aside_and_holds_up_no_boot() {
+    let lost =
+        format!("DELETE FROM effects WHERE agent_no = {OF_BAD} AND effect LIKE '%watch_task%'");
+    let beyond = "UPDATE agents SET record = replace(record, '\"generation\":1', '\"generation\":9223372036854775807') \
+                  WHERE agent_id = 'bad'";
+    for (damage, reason) in [(lost.as_str(), "it is not open"), (beyond, "out of range")] {
+        boots_without_bad(damage, reason).await;
+    }
+}
+
+async fn boots_without_bad(damage: &str, reason: &str) {
     let before = House::new();
     let host = two_at_work(&before).await;
     let house = before.after_crash();
     drop(host);
-    house.damage(&format!(
-        "DELETE FROM effects WHERE agent_no = {OF_BAD} AND effect LIKE '%watch_task%'"
-    ));
+    house.damage(damage);
     let starting = house.start();
     tokio::pin!(starting);
     // A pause after the fault passes by the clock of the test.
@@ -314,7 +327,7 @@ async fn an_agent_whose_rows_contradict_each_other_is_put_aside_and_holds_up_no_
     .await;
     let list = host.reads().agents().await.expect("a list");
     let told = &list[0].scheduling_posture.reason;
-    assert!(told.contains("it is not open"), "{told}");
+    assert!(told.contains(reason), "{told}");
 }
 
 #[tokio::test]
