@@ -12,7 +12,9 @@ use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, params};
 
 pub(crate) const REASON: &str = "SELECT aside FROM agents WHERE agent_id = ?1";
-pub(crate) const ENDS: &str = "SELECT newest_event, event_bytes FROM agents WHERE agent_no = ?1";
+/// The newest event by its row: the column beside the record may be what is wrong.
+pub(crate) const ENDS: &str = "SELECT coalesce((SELECT last_seq FROM events WHERE agent_no = ?1 \
+     ORDER BY last_seq DESC LIMIT 1), newest_event), event_bytes FROM agents WHERE agent_no = ?1";
 pub(crate) const MARK: &str = "UPDATE agents SET aside = ?2, newest_event = ?3, event_bytes = ?4, event_chunks = ?5 \
      WHERE agent_no = ?1";
 pub(crate) const CLEAR: &str =

@@ -150,11 +150,11 @@ impl Error {
         Self::Contradiction { what: what.into() }
     }
 
-    /// A broken constraint means that a fact does not fit the rows; any other error stays what it is.
-    pub(crate) fn into_contradiction(self, fact: &holon_domain::decision::Fact) -> Self {
+    /// A broken constraint means that what was written does not fit the rows; any other error stays what it is.
+    pub(crate) fn into_contradiction(self, written: &dyn std::fmt::Debug) -> Self {
         if self.primary() == Some(rusqlite::ffi::SQLITE_CONSTRAINT) {
-            let fact = holon_domain::text::preview(&format!("{fact:?}"), FACT_PREVIEW_BYTES);
-            return Self::contradiction(format!("{self}: {fact}"));
+            let shown = holon_domain::text::preview(&format!("{written:?}"), FACT_PREVIEW_BYTES);
+            return Self::contradiction(format!("{self}: {shown}"));
         }
         self
     }

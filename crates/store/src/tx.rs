@@ -113,7 +113,9 @@ impl<'a> Tx<'a> {
             self.write(no, fact, &mut after, &mut events)
                 .map_err(|error| error.into_contradiction(fact))?;
         }
-        events.write(self.conn, no, &mut after)?;
+        events
+            .write(self.conn, no, &mut after)
+            .map_err(|error| error.into_contradiction(&"events of a decision"))?;
         let counted = decision.agent.counters.events;
         if after.newest_event != counted {
             let newest = after.newest_event;

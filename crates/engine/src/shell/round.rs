@@ -157,6 +157,13 @@ fn load(
             messages.insert(seq, entry.envelope);
         }
     }
+    if !messages.contains_key(&turn.message_seq) {
+        return Err(holon_store::Error::Row {
+            table: "messages",
+            key: turn.message_seq.to_string(),
+            reason: "the open turn answers it, but it is not there".to_owned(),
+        });
+    }
     let kept = match entries.iter().find_map(frame_of) {
         Some(frame) => match (
             reader.blob(&frame.stable)?,

@@ -299,7 +299,8 @@ async fn an_agent_whose_rows_contradict_each_other_is_put_aside_and_holds_up_no_
         format!("DELETE FROM effects WHERE agent_no = {OF_BAD} AND effect LIKE '%watch_task%'");
     let beyond = "UPDATE agents SET record = replace(record, '\"generation\":1', '\"generation\":9223372036854775807') \
                   WHERE agent_id = 'bad'";
-    for (damage, reason) in [(lost.as_str(), "it is not open"), (beyond, "out of range")] {
+    let damages = [(lost.as_str(), "it is not open"), (beyond, "out of range")];
+    for (damage, reason) in damages {
         boots_without_bad(damage, reason).await;
     }
 }
@@ -414,4 +415,24 @@ async fn a_removal_that_was_put_aside_goes_on_after_a_start() {
             break;
         }
     }
+}
+
+#[tokio::test]
+async fn an_open_turn_whose_message_is_gone_is_put_aside() {
+    let before = House::new();
+    let host = before.start().await;
+    create(&host, "bad").await;
+    create(&host, "good").await;
+    prompt(&host, "bad", "hello").await;
+    drop(before.model.next().await);
+    prompt(&host, "good", "hello").await;
+    let house = before.after_crash();
+    drop(host);
+    house.damage(&format!("DELETE FROM messages WHERE agent_no = {OF_BAD}"));
+    let host = house.start().await;
+    until(&host, "bad", |status| {
+        status.agent.status == AgentStatus::Stopped
+    })
+    .await;
+    only_bad_is_aside(&host, &house, "messages").await;
 }
