@@ -19,6 +19,7 @@ mod run_once;
 mod shell;
 mod stalled;
 mod tasks;
+pub mod tool_run;
 
 pub use acts::Acts;
 pub use conduct::{Conduct, Scope};

@@ -3,23 +3,18 @@
 //! As the shell does it, but with the simulated world: a step ends wherever the host could die.
 
 use crate::flight::{Flight, Stage, Step, ToolRun};
-use crate::keys::{home_of, key_of};
+use crate::keys::key_of;
 use crate::plan::Fault;
 use crate::request::Mood;
 use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::{Input, Stamp};
-use holon_domain::block::calls_of;
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::{HostAction, TaskInput, TaskOutput};
-use holon_domain::log::LogEntry;
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
-use holon_domain::turn::{CallPlace, Phase};
 use holon_domain::{AgentId, TaskId};
-use holon_engine::ports::CommandKey;
-use holon_store::Reader;
 use holon_tools::exec_command_batch::ItemOutcome;
 use holon_tools::{task_input, task_output};
 
@@ -44,7 +39,16 @@ impl CallStep {
 impl World {
     /// The call an agent's open turn runs, and the effect that runs it; none when it runs none.
     pub(crate) fn call_in_hand(&self, id: &AgentId) -> Verdict<Option<(EffectId, ToolRun)>> {
-        self.read(|reader| load_call(reader, id))
+        let found = self.read(|reader| holon_engine::tool_run::ToolRun::in_hand(reader, id))?;
+        Ok(found.map(|found| {
+            let run = ToolRun {
+                key: found.key(),
+                call: found.call,
+                action: found.action,
+                workspace: found.workspace,
+            };
+            (found.effect, run)
+        }))
     }
 
     /// Takes a call one step further.
@@ -191,52 +195,6 @@ impl Flight {
             | Effect::RemoveHome => false,
         }
     }
-}
-
-/// Reads the call an agent's open turn runs from its round's entry in the log.
-fn load_call(
-    reader: &Reader<'_>,
-    id: &AgentId,
-) -> Result<Option<(EffectId, ToolRun)>, holon_store::Error> {
-    let Some((no, agent)) = reader.agent(id)? else {
-        return Ok(None);
-    };
-    let Some(turn) = agent.open_turn else {
-        return Ok(None);
-    };
-    let Phase::RunningTool {
-        round_entry,
-        call_index,
-        effect,
-    } = turn.phase
-    else {
-        return Ok(None);
-    };
-    let Some(LogEntry::AssistantRound {
-        blocks, intents, ..
-    }) = reader.log_entry(no, round_entry)?
-    else {
-        return Ok(None);
-    };
-    let place = CallPlace {
-        round_entry,
-        call_index,
-    };
-    let call = calls_of(&blocks).nth(call_index).cloned();
-    let intent = intents
-        .get(call_index)
-        .and_then(|found| found.as_ref().ok());
-    let action = intent.and_then(|intent| intent.action(place));
-    Ok(call.zip(action).map(|(call, action)| {
-        let key = CommandKey::of_call(&home_of(id), &call.id);
-        let run = ToolRun {
-            call,
-            action,
-            workspace: turn.workspace,
-            key,
-        };
-        (effect, run)
-    }))
 }
 
 fn unknown(run: &ToolRun, id: &TaskId) -> CallStep {

@@ -3,44 +3,17 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::kernel::fill_intents;
-use crate::ports::{CommandContext, CommandKey, KeptOutput};
+use crate::ports::{CommandKey, KeptOutput};
+pub(super) use crate::tool_run::ToolRun;
 use holon_core::{Input, Reply, Stamp};
-use holon_domain::block::{ToolCall, calls_of};
+use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
-use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
-use holon_domain::log::LogEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::turn::{CallPlace, Phase};
-use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId};
-use holon_store::{Reader, fault};
+use holon_store::fault;
 use tokio_util::sync::CancellationToken;
-
-/// A call that is to be run, read from the log.
-#[derive(Debug)]
-pub(super) struct ToolRun {
-    pub(super) agent_id: AgentId,
-    pub(super) agent_home: String,
-    /// The effect that runs it.
-    pub(super) effect: EffectId,
-    pub(super) call: ToolCall,
-    pub(super) action: HostAction,
-    /// What was the agent's workspace when its turn began.
-    pub(super) workspace: WorkspaceEntry,
-}
-
-impl ToolRun {
-    /// What a command of the call is told.
-    fn context(&self) -> CommandContext {
-        CommandContext {
-            agent_id: self.agent_id.clone(),
-            agent_home: self.agent_home.clone(),
-            workspace: self.workspace.clone(),
-        }
-    }
-}
 
 /// What a call came to.
 #[derive(Debug)]
@@ -153,7 +126,7 @@ impl Shell {
         loop {
             let id = agent_id.clone();
             let error = match self
-                .read_of(agent_id, move |reader| load(reader, &id))
+                .read_of(agent_id, move |reader| ToolRun::in_hand(reader, &id))
                 .await
             {
                 Ok(found) => return Ok(found),
@@ -179,51 +152,6 @@ impl Shell {
             }
         }
     }
-}
-
-/// Reads the call an agent's turn runs, in one transaction; none when it runs none.
-fn load(reader: &Reader<'_>, agent_id: &AgentId) -> Result<Option<ToolRun>, holon_store::Error> {
-    let Some((no, mut agent)) = reader.agent(agent_id)? else {
-        return Ok(None);
-    };
-    let Some(turn) = agent.open_turn.take() else {
-        return Ok(None);
-    };
-    let Phase::RunningTool {
-        round_entry,
-        call_index,
-        effect,
-    } = turn.phase
-    else {
-        return Ok(None);
-    };
-    let Some(mut entry) = reader.log_entry(no, round_entry)? else {
-        return Ok(None);
-    };
-    fill_intents(&mut entry, &agent);
-    let LogEntry::AssistantRound {
-        blocks, intents, ..
-    } = entry
-    else {
-        return Ok(None);
-    };
-    let place = CallPlace {
-        round_entry,
-        call_index,
-    };
-    let call = calls_of(&blocks).nth(call_index).cloned();
-    let intent = intents
-        .get(call_index)
-        .and_then(|intent| intent.as_ref().ok());
-    let action = intent.and_then(|intent| intent.action(place));
-    Ok(call.zip(action).map(|(call, action)| ToolRun {
-        agent_id: agent_id.clone(),
-        agent_home: agent.settings.agent_home,
-        effect,
-        call,
-        action,
-        workspace: turn.workspace,
-    }))
 }
 
 /// A call that could not be begun because its agent's rows could not be read.

@@ -48,6 +48,11 @@ impl<'a> Call<'a> {
         self.envelope["status"] == "success"
     }
 
+    /// A task that is over takes no input, and the call succeeds in saying so.
+    fn took_input(&self) -> bool {
+        self.has_succeeded() && self.envelope["result"]["accepted_input"] != false
+    }
+
     fn is_unstarted(&self) -> bool {
         self.envelope["error"]["kind"] == "not_started"
     }
@@ -155,7 +160,7 @@ fn good_tasks(rows: &Rows) -> impl Iterator<Item = (&str, &str)> {
 fn written_words<'a>(rows: &'a Rows, calls: &[Call<'_>]) -> Vec<Claim<'a>> {
     let writes = calls
         .iter()
-        .filter(|call| call.has_succeeded() && call.input["input"].is_string());
+        .filter(|call| call.took_input() && call.input["input"].is_string());
     let written: BTreeMap<&str, &str> = writes
         .filter_map(|call| Some((call.input["task_id"].as_str()?, call.source.as_str())))
         .collect();
