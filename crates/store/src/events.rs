@@ -157,7 +157,8 @@ fn rows_between(
 /// A page of events between the bounds of a query.
 pub(crate) fn page(conn: &Connection, no: AgentNo, query: EventQuery) -> Result<EventPage, Error> {
     let tally = agents::tally(conn, no)?;
-    let (oldest, newest) = (tally.oldest_event, tally.newest_event);
+    // Numbers begin with 1, whatever a damaged row says.
+    let (oldest, newest) = (tally.oldest_event.max(1), tally.newest_event);
     let low = query
         .after_seq
         .map_or(oldest, |after| after.saturating_add(1).max(oldest));
@@ -177,4 +178,34 @@ pub(crate) fn page(conn: &Connection, no: AgentNo, query: EventQuery) -> Result<
         has_newer: stored && last < newest,
         events,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+    use crate::samples::Scribe;
+
+    #[test]
+    fn a_row_that_says_events_begin_with_none_is_read_from_the_first() {
+        let mut db = Db::in_memory().expect("opens");
+        let mut scribe = Scribe::new("a");
+        let no = db
+            .write(|tx| tx.create_agent(&scribe.record))
+            .expect("creates");
+        let decision = scribe.event().decide();
+        db.write(|tx| tx.apply(no, &decision)).expect("writes");
+        let damage = "UPDATE agents SET oldest_event = 0";
+        db.conn.execute(damage, []).expect("changes");
+        for query in [
+            EventQuery::default(),
+            EventQuery {
+                before_seq: Some(1),
+                ..EventQuery::default()
+            },
+        ] {
+            let found = page(&db.conn, no, query).expect("reads");
+            assert_eq!((found.oldest_seq, found.newest_seq), (Some(1), Some(1)));
+        }
+    }
 }
