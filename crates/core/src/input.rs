@@ -115,7 +115,7 @@ pub struct RoundAnswer {
     pub blocks: Arc<Vec<Block>>,
     /// What each of its calls asks for, in order.
     pub intents: Arc<Intents>,
-    /// Why it stopped.
+    /// Why the model ended the answer: done, calls to run, or cut off by its output limit.
     pub stop_reason: StopReason,
     /// What it cost.
     pub usage: TokenUsage,

@@ -198,7 +198,7 @@ pub struct Totals {
 pub struct LastFailure {
     /// When it happened.
     pub occurred_at: Timestamp,
-    /// Why, for decisions.
+    /// The kind of failure as decisions read it; the artifact beside it is written for people.
     pub cause: FailureCause,
     /// The same for people and clients.
     pub failure_artifact: FailureArtifact,

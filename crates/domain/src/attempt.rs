@@ -113,7 +113,7 @@ pub enum Spelled<T> {
 }
 
 impl Spelled<AttemptDisposition> {
-    /// The word itself.
+    /// The spelling that is stored and shown; never renamed.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -124,7 +124,7 @@ impl Spelled<AttemptDisposition> {
 }
 
 impl Spelled<ModelFailureKind> {
-    /// The word itself.
+    /// The spelling that is stored and shown; never renamed.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {

@@ -57,7 +57,7 @@ pub enum Intent {
         agent_id: AgentId,
         /// What the receiver is told.
         text: String,
-        /// The receiver's band.
+        /// Band in the receiver's queue; `interject` counts as `next` there.
         priority: Priority,
     },
     /// Something outside the kernel.

@@ -20,11 +20,11 @@ pub enum Sent {
     Message {
         /// Under which number the verdict is expected.
         send: SendId,
-        /// Who sends it.
+        /// The sending agent; the receiver sees it as the origin of the message.
         from: AgentId,
         /// What the receiver is told.
         text: String,
-        /// The receiver's band.
+        /// Band in the receiver's queue; `interject` counts as `next` there.
         priority: Priority,
         /// Authority of the sender's turn; the message carries no more.
         authority: AuthorityClass,

@@ -13,10 +13,10 @@ use holon_core::input::NewAgent;
 use holon_core::{
     AgentView, HostFacts, Input, Rejection, Reply, Step, Undecided, lifecycle, needs, step,
 };
-use holon_domain::agent::AgentRecord;
-use holon_domain::block::calls_of;
+use holon_domain::agent::{AgentRecord, ProfilePreset};
+use holon_domain::block::{Block, ToolCall, calls_of};
 use holon_domain::decision::Decision;
-use holon_domain::log::LogEntry;
+use holon_domain::log::{Intents, LogEntry};
 use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::sent::{Sent, Verdict};
 use holon_domain::{AgentId, Entropy, Timestamp, limits};
@@ -364,10 +364,12 @@ pub(crate) fn fill_intents(entry: &mut LogEntry, agent: &AgentRecord) {
         return;
     };
     if intents.is_empty() && calls_of(blocks).next().is_some() {
-        let preset = agent.identity.profile_preset;
-        let interpret = |call: &holon_domain::block::ToolCall| {
-            holon_tools::interpret(&call.name, &call.input, preset)
-        };
-        *intents = Arc::new(calls_of(blocks).map(interpret).collect());
+        *intents = intents_of(blocks, agent.identity.profile_preset);
     }
+}
+
+/// What the calls of a round ask for, in their order.
+pub(crate) fn intents_of(blocks: &[Block], preset: ProfilePreset) -> Arc<Intents> {
+    let interpret = |call: &ToolCall| holon_tools::interpret(&call.name, &call.input, preset);
+    Arc::new(calls_of(blocks).map(interpret).collect())
 }

@@ -5,10 +5,10 @@
 
 use super::Shell;
 use crate::error::Error;
+use crate::kernel::intents_of;
 use holon_core::input::{ContextSize, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::AgentRecord;
-use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{
@@ -23,7 +23,6 @@ use holon_prompt::{Built, FrameInput, HistoryItem};
 use holon_store::Reader;
 use holon_tools::SchemaMode;
 use std::collections::HashMap;
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a request is built from, as one read saw it.
@@ -280,10 +279,8 @@ impl Prepared {
         timing: RoundTiming,
         entropy: &mut dyn Entropy,
     ) -> RoundAnswer {
-        let preset = context.agent.identity.profile_preset;
         let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
-        let interpret = |call: &ToolCall| holon_tools::interpret(&call.name, &call.input, preset);
-        let intents = Arc::new(calls_of(&blocks).map(interpret).collect());
+        let intents = intents_of(&blocks, context.agent.identity.profile_preset);
         let (stable, agent_scoped) = (
             holon_prompt::hash(&self.built.stable),
             holon_prompt::hash(&self.built.agent_scoped),
