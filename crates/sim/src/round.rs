@@ -36,6 +36,7 @@ impl World {
         let Some(rows) = stored(now(self.store.turn(&record.agent_id, turn_index))?)? else {
             return Ok(None);
         };
+        let closed = rows.turn.closed_to_joining;
         let outstanding = self.read(|reader| match reader.agent(&record.agent_id)? {
             Some((no, _)) => reader.outstanding(no),
             None => Ok(Default::default()),
@@ -46,9 +47,13 @@ impl World {
                 format!("{record:?}"),
             );
         };
-        let waiting = outstanding.interjections.len() + outstanding.held.len();
+        let waiting = if closed {
+            0
+        } else {
+            outstanding.interjections.len() + outstanding.held.len()
+        };
         ensure(
-            request.queued.len() == waiting.min(limits::INTERJECTIONS_PER_ROUND),
+            request.queued.len() == waiting.min(limits::JOINING_PER_ROUND),
             "whatever may enter a turn is shown to its model",
             || format!("{} of {waiting}", request.queued.len()),
         )?;

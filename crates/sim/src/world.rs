@@ -80,12 +80,10 @@ impl World {
             ModelRef::parse(text)
                 .or_else(|error| violation("the simulation names a model", error.to_string()))
         };
-        let facts = SharedFacts::new(HostFacts {
-            models: ModelChain {
-                fallbacks: vec![named("sim/second")?],
-                ..ModelChain::only(named("sim/model")?)
-            },
-        });
+        let facts = SharedFacts::new(HostFacts::new(ModelChain {
+            fallbacks: vec![named("sim/second")?],
+            ..ModelChain::only(named("sim/model")?)
+        }));
         Ok(Self {
             mood: Mood::Busy,
             dice: Rng::new(plan.seed),
