@@ -73,6 +73,7 @@ pub fn create(
         self_caused_queued: 0,
         active_tasks: 0,
         held: Vec::new(),
+        acknowledged: Vec::new(),
         pace: None,
         last_turn: None,
         last_failure: None,

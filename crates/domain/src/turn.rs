@@ -179,9 +179,6 @@ pub struct Patience {
     /// The same for suspensions until a renewal that the provider named.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub renewal_waited_ms: u64,
-    /// Prompts whose operator was told that they wait.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub acknowledged: Vec<MessageSeq>,
     /// Whether the operator was told that only they can end the suspension. Reset when they act.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub action_requested: bool,

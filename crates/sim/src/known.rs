@@ -50,6 +50,12 @@ pub(crate) struct Known {
     pub(crate) resumes: (u64, u32),
     /// Events that told that it was put aside.
     pub(crate) put_aside: u64,
+    /// Prompts whose operator was told that they wait.
+    pub(crate) acknowledged: BTreeSet<MessageId>,
+    /// The last turn whose operator was asked to act.
+    pub(crate) action_requested: Option<u64>,
+    /// Whether somebody waited on the line for the turn that was open at the last look.
+    pub(crate) was_attended: bool,
     /// Its rows go, so they say nothing any more.
     pub(crate) removing: bool,
 }
@@ -75,6 +81,9 @@ impl Known {
             turn_authority: AuthorityClass::OperatorInstruction,
             resumes: (0, 0),
             put_aside: 0,
+            acknowledged: BTreeSet::new(),
+            action_requested: None,
+            was_attended: false,
             removing: false,
         }
     }
@@ -94,6 +103,8 @@ impl Known {
         (now, coverage): (Timestamp, &mut Coverage),
     ) -> Verdict<()> {
         let waited = self.is_sending();
+        let open = self.record.open_turn.as_ref();
+        self.was_attended = open.is_some_and(|turn| turn.attended);
         self.record = record;
         self.outstanding = stored(reader.outstanding(no))?;
         let first_new = self.messages.len() as u64 + 1;
@@ -110,6 +121,7 @@ impl Known {
         self.check_turns()?;
         self.check_order(opened, first_new)?;
         self.check_settled()?;
+        self.check_suspension()?;
         coverage.agent(&self.record);
         Ok(())
     }
@@ -385,6 +397,7 @@ impl Known {
             Event::TurnTerminal(turn) => {
                 self.turns_ended += 1;
                 self.last_end = Some((turn.reason, turn.rounds));
+                self.check_provider_end(turn.reason)?;
                 ensure(
                     turn.turn_index == self.turns_ended && self.turns_ended == self.turns_started,
                     "a turn ends once",

@@ -23,6 +23,7 @@ mod known;
 mod letter;
 mod message;
 mod model;
+mod outage;
 mod perform;
 pub mod plan;
 mod post;

@@ -174,6 +174,9 @@ impl Known {
     }
 
     fn hear_brief(&mut self, brief: &BriefRecord, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        if brief.kind == BriefKind::Ack || brief.action_required.is_some() {
+            return self.hear_notice(brief);
+        }
         let failed = brief.kind == BriefKind::Failure;
         ensure(
             failed || brief.text == self.talk.words(),

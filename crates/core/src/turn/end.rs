@@ -20,7 +20,7 @@ use holon_domain::failure::FailureCause;
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
 use holon_domain::model::ModelFailureKind;
-use holon_domain::queue::QueueStatus;
+use holon_domain::queue::{MessageSeq, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
 use holon_domain::{BriefId, limits, text};
@@ -124,6 +124,8 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         action_required: None,
     }));
     draft.fact(Fact::BriefWritten { seq, row });
+    let settled = |seq: &MessageSeq| turn.owes.iter().any(|owed| owed.seq == *seq);
+    draft.agent.acknowledged.retain(|seq| !settled(seq));
     for owed in &turn.owes {
         draft.fact(Fact::MessageSettled {
             seq: owed.seq,
