@@ -25,6 +25,7 @@ mod needs;
 mod recovery;
 mod rejection;
 mod rest;
+mod resumption;
 mod schedule;
 mod step;
 mod subsystem;

@@ -16,7 +16,7 @@ mod round;
 mod settled;
 mod tries;
 
-pub(crate) use calls::{next_round, take_up_call, takes_up, tool_finished, verdict};
+pub(crate) use calls::{conclude_call, next_round, take_up_call, takes_up, tool_finished, verdict};
 pub(crate) use end::{abort, fail, give_up};
 pub(crate) use failed::{backoff_over, end_wait, redirect, round_failed};
 pub(crate) use finish::{close_unfinished, failing, take_over};

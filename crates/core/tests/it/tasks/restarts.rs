@@ -20,6 +20,7 @@ fn restarts() -> [Input; 3] {
     let recover = |clean_exit| Input::Recover {
         clean_exit,
         proven: None,
+        found: Vec::new(),
     };
     [recover(true), recover(false), Input::TakeUp]
 }
