@@ -5,7 +5,7 @@ use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, Opaque, ToolCall, beginning_of, calls_of};
 use holon_domain::consequence::Consequence;
-use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{
@@ -224,8 +224,8 @@ pub enum Found {
 /// What was found for one open effect. The effects of calls and tasks have a finding; the others run no command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// The open effect.
-    pub effect: EffectId,
+    /// The open effect. Named by what it performs and not by its number, which changes when a recovery is sent again.
+    pub effect: Effect,
     /// What was found.
     pub found: Found,
 }

@@ -13,10 +13,10 @@ use crate::{detached, home, invariant, lifecycle, task, turn};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
-use holon_domain::effect::{Effect, EffectId};
+use holon_domain::effect::Effect;
 use holon_domain::event::{Event, TurnResumed};
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Phase, ResumeMark, TerminalReason};
+use holon_domain::turn::{CallPlace, OpenTurn, Phase, ResumeMark, TerminalReason};
 
 /// Why something may be open that nobody performs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,9 @@ fn settle_open(
     }
     draft.agent.home = draft.agent.home.released();
     detached::next_generation(draft);
-    task::follow_anew(draft);
+    // Only unclean exits count, of a turn and of a task.
+    let counted = (cause == Cause::Boot { clean_exit: false }).then_some(found);
+    task::follow_anew(draft, counted);
     let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.goes_with_process();
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
@@ -79,8 +81,7 @@ fn settle_open(
         Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(turn) = draft.agent.open_turn.take() {
-        let counts = cause == Cause::Boot { clean_exit: false };
-        resume(draft, turn, proven, counts.then_some(found));
+        resume(draft, turn, proven, counted);
     }
     Reply::Done
 }
@@ -118,19 +119,16 @@ fn resume(
     found: Option<&[Finding]>,
 ) {
     let log_end = draft.agent.counters.log;
-    let judge = |turn: &mut OpenTurn, effect: EffectId| match found {
-        Some(found) => {
-            let of_effect = found.iter().find(|finding| finding.effect == effect);
-            let found = of_effect.map_or(&Found::Nothing, |finding| &finding.found);
-            resumption::judge(&mut turn.resume, log_end, found)
-        }
+    let of_call = found_of_call(found, &turn);
+    let judge = |turn: &mut OpenTurn| match found {
+        Some(_) => resumption::judge(&mut turn.resume, log_end, of_call),
         None => Resumption::GoesOn,
     };
     match turn.phase {
         // Nothing was in hand: the due entry is still there and ends the pause, the delivery brings the verdict.
         Phase::BackingOff { .. } | Phase::Sending { .. } => draft.agent.open_turn = Some(turn),
-        Phase::CallingModel { effect } => {
-            match judge(&mut turn, effect) {
+        Phase::CallingModel { .. } => {
+            match judge(&mut turn) {
                 Resumption::GoesOn => {}
                 Resumption::AsTask(_) | Resumption::Unreadable | Resumption::GivenUp => {
                     return set_aside(draft, &turn, turn.resume.count);
@@ -145,7 +143,7 @@ fn resume(
             draft.agent.open_turn = Some(turn);
         }
         Phase::RunningTool { effect, .. } => {
-            match judge(&mut turn, effect) {
+            match judge(&mut turn) {
                 Resumption::GoesOn if turn::takes_up(draft, &turn) => {
                     record(draft, &turn, Vec::new(), Vec::new());
                     return turn::take_up_call(draft, turn);
@@ -185,6 +183,32 @@ fn resume(
             turn::next_round(draft, turn);
         }
     }
+}
+
+/// What was found of the call a turn runs. Of a turn that waits for a model there is nothing to find.
+fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Found {
+    let runs = |finding: &&Finding| match finding.effect {
+        Effect::RunTool {
+            round_entry,
+            call_index,
+            ..
+        } => {
+            turn.phase.call()
+                == Some(CallPlace {
+                    round_entry,
+                    call_index,
+                })
+        }
+        Effect::PrepareHome
+        | Effect::RemoveHome
+        | Effect::CallModel { .. }
+        | Effect::WatchTask { .. }
+        | Effect::StopTask { .. }
+        | Effect::FinishPatch { .. }
+        | Effect::Deliver { .. } => false,
+    };
+    let of_call = found.and_then(|found| found.iter().find(runs));
+    of_call.map_or(&Found::Nothing, |finding| &finding.found)
 }
 
 fn set_aside(draft: &mut Draft<'_>, turn: &OpenTurn, times: u32) {

@@ -26,6 +26,7 @@ mod model;
 mod perform;
 pub mod plan;
 mod post;
+mod probe;
 mod provider;
 mod receiver;
 mod request;

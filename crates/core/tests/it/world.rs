@@ -363,7 +363,7 @@ impl World {
 
     /// A new process takes over after an unclean exit and finds this of the call in hand.
     pub(crate) fn recover_finding(&mut self, found: Found) -> Outcome {
-        let effect = self.stamp().expect("something is open").effect;
+        let effect = self.effect().expect("something is open").effect.clone();
         self.send(Input::Recover {
             clean_exit: false,
             proven: None,
