@@ -121,8 +121,13 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Delete => Ok(lifecycle::delete(draft)),
-        Input::Recover { clean_exit, proven } => {
-            Ok(recovery::recover(draft, *clean_exit, proven.as_deref()))
+        Input::Recover {
+            clean_exit,
+            proven,
+            found,
+        } => {
+            let proven = proven.as_deref();
+            Ok(recovery::recover(draft, *clean_exit, proven, found))
         }
         Input::TakeUp => Ok(recovery::take_up(draft)),
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),

@@ -4,6 +4,7 @@ use crate::check;
 use crate::coverage::Coverage;
 use crate::message::Message;
 use crate::post::Mail;
+use crate::rules::Resumes;
 use crate::talk::{Said, Talk};
 use crate::tasks::Ledger;
 use crate::tools::Bench;
@@ -46,8 +47,8 @@ pub(crate) struct Known {
     last_end: Option<(TerminalReason, u32)>,
     /// Authority of the last turn that was opened.
     pub(crate) turn_authority: AuthorityClass,
-    /// Unclean ends in a row without a new entry: the log's end, and how many.
-    pub(crate) resumes: (u64, u32),
+    /// Unclean ends in a row without a new entry.
+    pub(crate) resumes: Resumes,
     /// Events that told that it was put aside.
     pub(crate) put_aside: u64,
     /// Prompts whose operator was told that they wait.
@@ -79,7 +80,7 @@ impl Known {
             fired: Vec::new(),
             last_end: None,
             turn_authority: AuthorityClass::OperatorInstruction,
-            resumes: (0, 0),
+            resumes: Resumes::default(),
             put_aside: 0,
             acknowledged: BTreeSet::new(),
             action_requested: None,

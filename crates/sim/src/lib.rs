@@ -27,6 +27,7 @@ mod outage;
 mod perform;
 pub mod plan;
 mod post;
+mod probe;
 mod provider;
 mod receiver;
 mod request;

@@ -262,7 +262,7 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
     };
     release(draft, &turn.phase);
     detached::next_generation(draft);
-    task::follow_anew(draft);
+    task::follow_anew(draft, None);
     take_over(draft, &turn);
     let lost = ToolError::new(
         ToolErrorKind::OutcomeUnknown,

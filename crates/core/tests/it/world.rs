@@ -5,6 +5,7 @@
 
 use crate::make;
 use holon_core::input::NewAgent;
+use holon_core::input::{Finding, Found};
 use holon_core::invariant::{self, StoredFacts, Violation};
 use holon_core::{
     AgentView, HostFacts, Input, Rejection, Reply, Stamp, Step, Undecided, lifecycle, needs, step,
@@ -354,6 +355,17 @@ impl World {
         self.send(Input::Recover {
             clean_exit,
             proven: None,
+            found: Vec::new(),
+        })
+    }
+
+    /// A new process takes over after an unclean exit and finds this of the call in hand.
+    pub(crate) fn recover_finding(&mut self, found: Found) -> Outcome {
+        let effect = self.effect().expect("something is open").effect.clone();
+        self.send(Input::Recover {
+            clean_exit: false,
+            proven: None,
+            found: vec![Finding { effect, found }],
         })
     }
 

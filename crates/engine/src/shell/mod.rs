@@ -8,6 +8,7 @@ mod command;
 mod due;
 mod effect;
 mod patch;
+mod probe;
 mod round;
 mod settle;
 mod task;
@@ -15,6 +16,7 @@ mod tool;
 mod upkeep;
 
 use self::patch::PatchLocks;
+use self::probe::PROBES_AT_ONCE;
 use crate::conduct::Conduct;
 use crate::error::Error;
 use crate::kernel::{HandleResult, Kernel, Refusal, Work};
@@ -30,7 +32,7 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_store::{Ledger, Store, WriteError, commit};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -53,6 +55,8 @@ pub(crate) struct Inner {
     running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
     /// The calls whose patches are being applied or finished.
     patch_locks: PatchLocks,
+    /// Bounds how many commands are probed at once while the host boots.
+    probes: Semaphore,
     /// Agents with an outcome there is no space for.
     pub(crate) stalled: Stalled,
     tasks: TaskTracker,
@@ -90,6 +94,7 @@ impl Shell {
             runtime: tokio::runtime::Handle::current(),
             running: Mutex::default(),
             patch_locks: PatchLocks::default(),
+            probes: Semaphore::new(PROBES_AT_ONCE),
             stalled: Stalled::default(),
             tasks: TaskTracker::new(),
             removals: TaskTracker::new(),

@@ -158,8 +158,17 @@ impl Shell {
         self.sweep(agent_id, call.as_ref()).await;
         let proven = self.proven(call.as_ref()).await;
         holon_store::fault::hit("recover.agent");
-        self.settle(agent_id, Input::Recover { clean_exit, proven })
-            .await;
+        // After a clean exit nothing counts, so nothing has to be looked for.
+        let found = match clean_exit {
+            true => Vec::new(),
+            false => self.probe_effects(agent_id, call.as_ref()).await,
+        };
+        let recover = Input::Recover {
+            clean_exit,
+            proven,
+            found,
+        };
+        self.settle(agent_id, recover).await;
     }
 
     /// Keeps the audit log within its budget for as long as the host runs.

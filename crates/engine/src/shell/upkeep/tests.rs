@@ -4,8 +4,8 @@
 use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::{
-    Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandRun, EntropySource,
-    FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, Ports,
+    AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
+    CommandRun, EntropySource, FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::Shell;
@@ -152,8 +152,12 @@ impl CommandHost for Quiet {
         Err(CommandFailure::Cancelled)
     }
 
-    async fn is_alive(&self, _: &CommandKey) -> bool {
-        true
+    async fn probe(&self, _: &CommandKey) -> CommandProbe {
+        CommandProbe::Alive(AliveCommand {
+            started_at: Timestamp::from_millis(0),
+            output_path: None,
+            stderr_path: None,
+        })
     }
 
     async fn watch(&self, key: &CommandKey) -> TaskReport {
