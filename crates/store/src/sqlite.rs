@@ -68,17 +68,6 @@ impl Store for SqliteStore {
         self.readers.read(page).await
     }
 
-    async fn put_aside(
-        &self,
-        agent_id: &AgentId,
-        reason: String,
-        now: Timestamp,
-    ) -> Result<bool, WriteError> {
-        let agent_id = agent_id.clone();
-        let mark = move |tx: &mut crate::Tx<'_>| tx.put_aside(&agent_id, &reason, now);
-        self.writer.write(0, mark).await
-    }
-
     async fn remove_agent_rows(
         &self,
         agent_id: &AgentId,

@@ -49,15 +49,6 @@ pub trait Store: std::fmt::Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<EffectRecord>, Error>;
 
-    /// Puts an agent aside whose rows cannot be read: decisions, due entries and recovery pass it over until it is
-    /// taken back. Whether it was not aside before.
-    async fn put_aside(
-        &self,
-        agent_id: &AgentId,
-        reason: String,
-        now: Timestamp,
-    ) -> Result<bool, WriteError>;
-
     /// Removes at most `limit` rows of an agent, its own row last. Called again until `Done`.
     async fn remove_agent_rows(
         &self,
@@ -154,15 +145,6 @@ impl Store for Inline {
         limit: usize,
     ) -> Result<Vec<EffectRecord>, Error> {
         self.read(|reader| reader.open_effects(agent_id, after, limit))
-    }
-
-    async fn put_aside(
-        &self,
-        agent_id: &AgentId,
-        reason: String,
-        now: Timestamp,
-    ) -> Result<bool, WriteError> {
-        self.db().write(|tx| tx.put_aside(agent_id, &reason, now))
     }
 
     async fn remove_agent_rows(

@@ -5,11 +5,8 @@ use crate::error::Error;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_store::{Removal, fault};
+use holon_store::fault;
 use tokio_util::sync::CancellationToken;
-
-/// Rows one commit removes of an agent that goes.
-const REMOVAL_STEP: u64 = 1_000;
 
 impl Shell {
     /// Performs one effect and brings its outcome home, if it has one.
@@ -80,21 +77,6 @@ impl Shell {
             }
         }
         None
-    }
-
-    /// Removes what is left of an agent whose home is gone. Resumable: a boot in between begins again at the home.
-    pub(super) async fn remove_rows(&self, agent_id: &AgentId) {
-        loop {
-            match self.store.remove_agent_rows(agent_id, REMOVAL_STEP).await {
-                Ok(Removal::Done) => break,
-                Ok(Removal::More) => {}
-                Err(error) => {
-                    tracing::error!(%agent_id, %error, "an agent's rows could not be removed; the next boot goes on");
-                    break;
-                }
-            }
-        }
-        self.removed.send_modify(|count| *count += 1);
     }
 }
 
