@@ -57,6 +57,10 @@ impl Shell {
     async fn remove_home(&self, agent_id: &AgentId, stamp: Stamp) -> Option<Input> {
         let home = self.home_of(agent_id).await?;
         let result = self.ports.home.remove(agent_id, &home).await;
+        if let Err(reason) = &result {
+            // Of a temporary agent no status tells.
+            tracing::warn!(%agent_id, reason, "an agent's home could not be removed; it is tried again");
+        }
         Some(Input::HomeRemoved { stamp, result })
     }
 

@@ -98,7 +98,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 27] = [
         409,
         None,
         Some(
-            "restore or mend the row, then: holon agent start main; other agents are not affected",
+            "restore or mend the rows, then: holon agent start main; other agents are not affected",
         ),
     ),
     (
