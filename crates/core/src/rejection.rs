@@ -90,7 +90,7 @@ const STOPPED: RefusalText = RefusalText::with_hint(
 const NO_HOME: RefusalText = RefusalText::with_hint(
     "agent_home_missing",
     "the agent is stopped because its home directory could not be made",
-    "make the agents directory writable, then: holon agent start {agent_id}",
+    "mend what the message names, then: holon agent start {agent_id}",
 );
 const DELETING: RefusalText = RefusalText::without_hint(
     "agent_deleting",

@@ -33,7 +33,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 27] = [
         "agent_home_missing",
         409,
         None,
-        Some("make the agents directory writable, then: holon agent start main"),
+        Some("mend what the message names, then: holon agent start main"),
     ),
     ("agent_deleting", 409, None, None),
     (
