@@ -13,6 +13,7 @@ mod command;
 mod commands;
 mod commit;
 mod coverage;
+mod damage;
 mod envelope;
 mod flight;
 mod follow;

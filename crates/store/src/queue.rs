@@ -4,7 +4,7 @@
 
 use crate::agents::Tally;
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, first, json, run};
 use holon_domain::decision::BriefSeq;
 use holon_domain::needs::{Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
@@ -19,7 +19,7 @@ pub(crate) const ONE: &str =
 /// What may interject stands in any band, the results of tasks beside operators' words, and the queue's own index finds
 /// it; said as a range and sorted like that index, or the planner walks the agent's whole history by position instead.
 pub(crate) const INTERJECTIONS: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
-     WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq LIMIT ?2";
+     WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq";
 /// Only an operator may interject by priority, and stands in the first band.
 pub(crate) const OPERATORS: &str = "SELECT count(*) FROM messages WHERE agent_no = ?1 AND status = 0 AND priority = 0 AND interject = 1";
 pub(crate) const STANDING: &str =
@@ -166,17 +166,24 @@ pub(crate) fn message(
     first(conn, ONE, params![no.0, seq], read_entry)
 }
 
-/// Queued messages that may enter a running turn, in order.
-pub(crate) fn interjections(
+/// Reads queued messages that may enter a running turn, in order, for as long as `take` wants more.
+pub(crate) fn each_interjection(
     conn: &Connection,
     no: AgentNo,
-    count: usize,
-) -> Result<Vec<QueueEntry>, Error> {
+    mut take: impl FnMut(QueueEntry) -> bool,
+) -> Result<(), Error> {
     // Most often there is none, and a long queue need not be walked to find that out.
     if crate::agents::tally(conn, no)?.interjections == 0 {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    all(conn, INTERJECTIONS, params![no.0, limit(count)], read_entry)
+    let mut statement = conn.prepare_cached(INTERJECTIONS)?;
+    let mut rows = statement.query(params![no.0])?;
+    while let Some(row) = rows.next()? {
+        if !take(read_entry(row)?) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The brief that settled a message.

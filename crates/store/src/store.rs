@@ -9,10 +9,14 @@ use crate::effects::{DueCursor, DuePage};
 use crate::error::{Error, WriteError};
 use crate::ledger::Ledger;
 use crate::reader::Reader;
+use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
 use async_trait::async_trait;
+use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
-use holon_domain::{AgentId, Timestamp};
+use holon_domain::log::LogEntry;
+use holon_domain::task::TaskRecord;
+use holon_domain::{AgentId, TaskId, Timestamp};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
@@ -48,6 +52,39 @@ pub trait Store: std::fmt::Debug + Send + Sync {
         after: EffectId,
         limit: usize,
     ) -> Result<Vec<EffectRecord>, Error>;
+
+    /// An agent that effects are performed for.
+    ///
+    /// # Errors
+    /// `Aside` when it was put aside, as for every read of one agent below; `Row` when its rows cannot be read.
+    async fn agent(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error>;
+
+    /// Everything a request of an agent's open turn is built from; none when that turn is over.
+    async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error>;
+
+    /// The agent and the round whose call its open turn runs; none when it runs no call, or the log does not hold it.
+    async fn round_in_hand(
+        &self,
+        agent_id: &AgentId,
+    ) -> Result<Option<(AgentRecord, LogEntry)>, Error>;
+
+    /// One task of an agent, and whether a message waits to enter its turn.
+    async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error>;
+
+    /// An agent's tasks that are not over, in the order they began.
+    async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
+
+    /// What a process that is gone left of an agent, also of one that was put aside.
+    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error>;
+
+    /// Whether clients may see an agent; false when there is none.
+    async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error>;
+
+    /// The home of an agent that is put aside, by its settings alone; none when it is not aside.
+    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error>;
+
+    /// The first temporary agents that were put aside, by name. Recovery passes them over, but their callers are gone.
+    async fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error>;
 
     /// Removes at most `limit` rows of an agent, its own row last. Called again until `Done`.
     async fn remove_agent_rows(
@@ -145,6 +182,45 @@ impl Store for Inline {
         limit: usize,
     ) -> Result<Vec<EffectRecord>, Error> {
         self.read(|reader| reader.open_effects(agent_id, after, limit))
+    }
+
+    async fn agent(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
+        self.read(|reader| turn_rows::agent(reader, agent_id))
+    }
+
+    async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error> {
+        self.read(|reader| turn_rows::turn(reader, agent_id, turn_index))
+    }
+
+    async fn round_in_hand(
+        &self,
+        agent_id: &AgentId,
+    ) -> Result<Option<(AgentRecord, LogEntry)>, Error> {
+        self.read(|reader| turn_rows::round_in_hand(reader, agent_id))
+    }
+
+    async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error> {
+        self.read(|reader| turn_rows::task(reader, agent_id, task_id))
+    }
+
+    async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error> {
+        self.read(|reader| turn_rows::active_tasks(reader, agent_id))
+    }
+
+    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+        self.read(|reader| turn_rows::left_behind(reader, agent_id))
+    }
+
+    async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error> {
+        self.read(|reader| reader.is_public(agent_id))
+    }
+
+    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error> {
+        self.read(|reader| turn_rows::home_of_aside(reader, agent_id))
+    }
+
+    async fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error> {
+        self.read(|reader| reader.temporary_aside(limit))
     }
 
     async fn remove_agent_rows(

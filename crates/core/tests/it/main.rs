@@ -19,6 +19,7 @@ mod lifecycle;
 mod make;
 mod pacing;
 mod patches;
+mod patience;
 mod provenance;
 mod random;
 mod recovery;

@@ -8,7 +8,7 @@ use super::{Shell, Touched, write_failed};
 use crate::error::Error;
 use holon_core::Reply;
 use holon_domain::AgentId;
-use holon_store::{Reader, WriteError, commit};
+use holon_store::{WriteError, commit};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -38,14 +38,14 @@ impl TakeBacks {
 }
 
 impl Shell {
-    /// Reads something of one agent in one transaction. A row that cannot be read puts the agent aside.
-    pub(crate) async fn read_of<T: Send + 'static>(
+    /// Makes a read about one agent. A row that cannot be read puts the agent aside.
+    pub(crate) async fn noted<T: Send>(
         &self,
         agent_id: &AgentId,
-        read: impl FnOnce(&Reader<'_>) -> Result<T, holon_store::Error> + Send + 'static,
+        read: impl Future<Output = Result<T, holon_store::Error>> + Send,
     ) -> Result<T, Error> {
         let seen = self.take_backs.of(agent_id);
-        match self.readers.read(read).await {
+        match read.await {
             Ok(value) => Ok(value),
             Err(error) => {
                 let error = Error::of_agent(agent_id, error);
@@ -138,8 +138,7 @@ impl Shell {
         let Err(Error::AgentAside { .. }) = &outcome else {
             return outcome;
         };
-        let id = agent_id.clone();
-        match self.readers.read(move |reader| reader.is_public(&id)).await {
+        match self.store.is_public(agent_id).await {
             Ok(false) => Err(Error::AgentNotFound {
                 agent_id: agent_id.clone(),
             }),

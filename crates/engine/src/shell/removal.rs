@@ -36,10 +36,7 @@ impl Shell {
 
     /// Removes the temporary agents that were put aside: recovery passes them over, and their callers are gone.
     pub(super) async fn remove_temporary_aside(&self) -> Result<(), Error> {
-        let read = self
-            .readers
-            .read(|reader| reader.temporary_aside(ASIDE_PER_BOOT));
-        for agent_id in read.await? {
+        for agent_id in self.store.temporary_aside(ASIDE_PER_BOOT).await? {
             let shell = self.clone();
             self.spawn(async move {
                 // Where its rows can be read by now, it decides about its own end.
@@ -53,17 +50,8 @@ impl Shell {
 
     /// Removes an agent from outside, if it is put aside.
     pub(crate) async fn remove_if_aside(&self, agent_id: &AgentId) {
-        let id = agent_id.clone();
-        let read = self.readers.read(move |reader| {
-            let reason = reader.aside(&id)?;
-            let settings = reader.settings(&id)?;
-            Ok(reason.and(settings))
-        });
-        match read.await {
-            Ok(Some(settings)) => {
-                self.remove_from_outside(agent_id, &settings.agent_home)
-                    .await
-            }
+        match self.store.home_of_aside(agent_id).await {
+            Ok(Some(home)) => self.remove_from_outside(agent_id, &home).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::error!(%agent_id, %error, "an agent that is put aside cannot be removed");

@@ -38,9 +38,8 @@ impl Shell {
             return;
         }
         for agent_id in page {
-            let id = agent_id.clone();
-            let read = self.read_of(agent_id, move |reader| reader.agent(&id));
-            if let Ok(Some((_, agent))) = read.await
+            let read = self.noted(agent_id, self.store.agent(agent_id));
+            if let Ok(Some(agent)) = read.await
                 && agent.is_temporary()
             {
                 self.note_temporary(agent_id.clone());

@@ -1,13 +1,14 @@
 //! Boot, upkeep and going down: recovery of what a dead process left, retention, the bounded drain.
 
 use super::due::futures_join;
-use super::{Sender, Shell, Touched};
+use super::{AFTER_A_FAULT_MS, Sender, Shell, Touched};
 use crate::error::Error;
+use crate::tool_run::ToolRun;
 use holon_core::Input;
 use holon_domain::agent::{AgentRecord, HomeState, Lifecycle};
 use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
-use holon_store::{LastExit, Ledger, commit};
+use holon_store::{LastExit, Ledger, LeftBehind, Readers, commit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -174,10 +175,32 @@ impl Shell {
         agent_id: &AgentId,
         clean_exit: bool,
     ) -> Result<Input, Error> {
-        let call = self.call_in_hand(agent_id).await?;
-        self.sweep(agent_id, call.as_ref()).await;
-        let proven = self.proven(call.as_ref()).await;
+        let mut proven = None;
+        if let Some(left) = self.left_behind(agent_id).await? {
+            let round = left.round_in_hand;
+            let call = round.and_then(|(agent, round)| ToolRun::in_hand(agent, round));
+            self.sweep(&left.agent_home, call.as_ref(), &left.tasks)
+                .await;
+            proven = self.proven(call.as_ref()).await;
+        }
         Ok(Input::Recover { clean_exit, proven })
+    }
+
+    /// What a process that is gone left of an agent. A read that fails is tried again until the host halts.
+    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+        loop {
+            let read = self.store.left_behind(agent_id);
+            let error = match self.noted(agent_id, read).await {
+                Ok(found) => return Ok(found),
+                Err(error @ Error::AgentAside { .. }) => return Err(error),
+                Err(error) => error,
+            };
+            if self.halted.is_cancelled() {
+                return Err(Error::ShuttingDown);
+            }
+            tracing::warn!(%agent_id, %error, "an agent could not be read yet");
+            self.pause(AFTER_A_FAULT_MS).await;
+        }
     }
 
     /// Keeps the audit log within its budget for as long as the host runs.
@@ -209,9 +232,9 @@ impl Shell {
     }
 
     /// After an unclean exit, has the file checked in the background and says what was found.
-    pub(crate) async fn check_after_crash(self) {
+    pub(crate) async fn check_after_crash(self, readers: Readers) {
         let checked = tokio::select! {
-            checked = self.readers.quick_check() => checked,
+            checked = readers.quick_check() => checked,
             () = self.draining.cancelled() => return,
         };
         match checked {
@@ -270,13 +293,9 @@ impl Shell {
         let mut removed = self.removed.subscribe();
         let mut news = self.store.subscribe();
         loop {
-            let id = agent_id.clone();
-            let read = self.readers.read(move |reader| {
-                let aside = reader.aside(&id)?.is_some();
-                Ok(reader.agent(&id)?.map(|(_, agent)| (agent, aside)))
-            });
-            match read.await {
-                Ok(Some((agent, aside))) if aside || is_stuck(&agent) => return,
+            // One that was put aside is an error: it is not removed before somebody starts it again.
+            match self.store.agent(agent_id).await {
+                Ok(Some(agent)) if is_stuck(&agent) => return,
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }

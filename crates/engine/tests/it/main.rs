@@ -18,6 +18,7 @@ mod kernel;
 mod lifecycle;
 mod models;
 mod patches;
+mod patience;
 mod restarts;
 mod runs;
 mod stopping;

@@ -8,8 +8,8 @@ use crate::ports::{
     FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
-use crate::shell::tool::ToolRun;
 use crate::shell::{Sender, Shell};
+use crate::tool_run::ToolRun;
 use async_trait::async_trait;
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Stamp};
@@ -266,13 +266,10 @@ fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
         clock: quiet.clone(),
         entropy: quiet.clone(),
     };
-    let facts = HostFacts {
-        models: ModelChain::only(ModelRef::parse("test/model").unwrap()),
-    };
+    let facts = HostFacts::new(ModelChain::only(ModelRef::parse("test/model").unwrap()));
     let readers = Readers::open(&path).unwrap();
     Shell::new(
-        Arc::new(SqliteStore::start(db, readers.clone())),
-        readers,
+        Arc::new(SqliteStore::start(db, readers)),
         Kernel::new(SharedFacts::new(facts)),
         ports,
         crate::Conduct::default(),
@@ -464,11 +461,7 @@ async fn a_fault_that_was_found_before_a_start_does_not_put_the_agent_aside_afte
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
-    let is_aside = async || {
-        let id = id.clone();
-        let read = shell.readers.read(move |reader| reader.aside(&id));
-        read.await.unwrap().is_some()
-    };
+    let is_aside = async || shell.store.home_of_aside(&id).await.unwrap().is_some();
     let found_before = shell.take_backs.of(&id);
     shell
         .put_aside(&id, "log 7: cut off".to_owned(), found_before)
