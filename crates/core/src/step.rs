@@ -168,5 +168,6 @@ fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due) 
         Due::RestOver { reason } => rest::rest_over(draft, id, planned_at, reason.as_deref()),
         Due::PaceOver => rest::pace_over(draft, id),
         Due::BackoffOver { .. } => turn::pause_over(draft, id),
+        Due::RemovalRetry => home::removal_pause_over(draft),
     }
 }

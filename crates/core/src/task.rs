@@ -104,8 +104,11 @@ fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
 }
 
 /// Opens the effect a task of this status holds. One that is stopped is stopped as strongly as its row says, whoever
-/// asks for it anew.
+/// asks for it anew. A child holds none: its end is sent by the child's own decision.
 fn follow(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId> {
+    if task.kind == TaskKind::ChildAgentTask {
+        return None;
+    }
     let task_id = task.id.clone();
     // Rows of old do not say how they are stopped; what an agent leaves that is removed was always killed.
     let removed = draft.agent.lifecycle == Lifecycle::Deleting;
@@ -152,11 +155,28 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
     })
 }
 
-/// Every task of an agent that is stopped or removed is stopped too.
+/// Every command of an agent that is stopped or removed is stopped too. A child's end is accepted in every state of its
+/// parent, so its task stays open while the parent is stopped; a parent that is removed does not wait for it.
 pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
     for task in draft.active_tasks() {
-        cancel(draft, task, order, reason);
+        if task.kind == TaskKind::ChildAgentTask {
+            end_child_with_parent(draft, task);
+        } else {
+            cancel(draft, task, order, reason);
+        }
     }
+}
+
+/// Ends the task of a child whose parent is being removed: nobody is left to be told of its end.
+fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
+    if draft.agent.lifecycle != Lifecycle::Deleting {
+        return;
+    }
+    if let Some(effect) = task.effect {
+        draft.close_effect(effect);
+    }
+    let end = result::without_word(&task, "removed with its parent", draft.now);
+    close(draft, task, TaskStatus::Cancelled, end);
 }
 
 fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason: &str) {
@@ -222,7 +242,10 @@ pub(crate) fn follow_anew(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
             }
         }
         task.effect = follow(draft, &task);
-        draft.change_task(task);
+        draft.change_task(task.clone());
+        if task.kind == TaskKind::ChildAgentTask {
+            end_child_with_parent(draft, task);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ mod run_terms;
 mod settings;
 mod stored;
 
-pub use home::HomeState;
+pub use home::{HomeState, RemovalRetry};
 pub use run_terms::{RunEnd, RunTerms};
 pub use settings::AgentSettings;
 pub use stored::AgentRow;

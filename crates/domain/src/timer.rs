@@ -23,6 +23,8 @@ pub enum Due {
     },
     /// The pause before another turn that only the agent itself caused is over.
     PaceOver,
+    /// The pause before another attempt to remove the home of an agent that goes is over.
+    RemovalRetry,
 }
 
 /// Where a timer stands.

@@ -28,7 +28,7 @@ use holon_domain::{BriefId, limits, text};
 /// Ends a turn.
 pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if let Some(failure) = &ending.failure {
-        record_failure(draft, turn, failure);
+        record_failure(draft, turn, failure, ending.reason);
     }
     if turn.failed_attempts > 0 {
         draft.clear_attempts();
@@ -42,7 +42,12 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     record_closure(draft);
 }
 
-fn record_failure(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &Failure) {
+fn record_failure(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    failure: &Failure,
+    reason: TerminalReason,
+) {
     let usage = failure
         .timeline
         .as_ref()
@@ -69,6 +74,7 @@ fn record_failure(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &Failure) {
             message_id: turn.message_id.clone(),
             text: artifact.summary.clone(),
             failure_artifact: artifact,
+            reason: Some(reason),
             usage,
             timeline: failure.timeline.clone(),
         },

@@ -81,6 +81,8 @@ pub(crate) struct World {
     /// What decisions sent to other agents, in order.
     pub(crate) sends: Vec<(AgentId, Sent)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
+    /// The newest generation the host has given out.
+    pub(crate) newest_generation: u64,
     pub(crate) now: Timestamp,
     pub(crate) host: HostFacts,
     dice: Dice,
@@ -91,7 +93,7 @@ impl World {
     pub(crate) fn with(new: NewAgent) -> Self {
         let host = HostFacts::new(ModelChain::only(make::model("scripted/default")));
         let mut dice = Dice::new();
-        let Decision { agent, facts, .. } = lifecycle::create(new, &host, make::T0, &mut dice);
+        let Decision { agent, facts, .. } = lifecycle::create(new, &host, 0, make::T0, &mut dice);
         let mut world = Self {
             agent: agent.clone(),
             messages: BTreeMap::new(),
@@ -105,6 +107,7 @@ impl World {
             begun: BTreeSet::new(),
             sends: Vec::new(),
             learned: BTreeMap::new(),
+            newest_generation: 0,
             now: make::T0,
             host,
             dice,
@@ -175,6 +178,11 @@ impl World {
                 .map(|id| (id.clone(), task(id)))
                 .collect(),
             effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
+            generation: if needs.generation {
+                Part::Loaded(self.newest_generation)
+            } else {
+                Part::Missing
+            },
         }
     }
 

@@ -59,12 +59,14 @@ impl Shell {
         let horizon = now.plus_millis(CLAMP_MS);
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
+            let seen = self.take_backs.all();
             let page = self.store.due(horizon, after, HANDFUL).await?;
             for (agent_id, error) in page.unreadable {
-                self.note_unreadable(&Error::of_agent(&agent_id, error))
-                    .await;
+                let error = Error::of_agent(&agent_id, error);
+                let seen = seen.get(&agent_id).copied().unwrap_or(0);
+                self.note_unreadable(&error, seen).await;
             }
-            let mine = |row: &DueRow| self.conduct.scope.covers(&row.agent_id);
+            let mine = |row: &DueRow| self.covers(&row.agent_id);
             rows.extend(page.rows.into_iter().filter(mine));
             let later = rows.last().is_some_and(|row: &DueRow| row.at > now);
             if later || rows.len() >= HANDFUL || page.next.is_none() {

@@ -35,7 +35,7 @@ impl Shell {
         let findings = Mutex::new(Vec::new());
         let mut after = 0;
         loop {
-            let page = self.store.open_effects(agent_id, after, PAGE).await;
+            let page = self.store.open_effects(agent_id, after, PAGE);
             let Ok(page) = self.noted(agent_id, page).await else {
                 return Vec::new();
             };

@@ -7,6 +7,7 @@
 )]
 
 mod aside;
+mod aside_acts;
 mod commands;
 mod commits;
 mod ended_before;
@@ -14,6 +15,7 @@ mod feed;
 mod forgetting;
 mod house;
 mod kernel;
+mod lifecycle;
 mod models;
 mod patches;
 mod patience;
