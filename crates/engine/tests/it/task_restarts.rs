@@ -325,6 +325,7 @@ async fn a_command_that_outlives_three_hosts_goes_on_as_a_task_and_is_told_once(
     let told = results(&asked.request).join("");
     assert!(told.contains("as task"), "{told}");
     asked.answer(says("it goes on"));
+    briefs(&host, "main", 1).await;
     make.watched().await;
     // Two more hosts die, and nothing is stopped because of it.
     for _ in 0..2 {
