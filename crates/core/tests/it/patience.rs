@@ -249,6 +249,23 @@ fn what_will_not_pass_suspends_at_once_and_any_act_of_an_operator_asks_again() {
 }
 
 #[test]
+fn an_operators_word_ends_a_pause_between_two_tries_and_uses_that_try_up() {
+    let mut world = asked();
+    fail(&mut world, ModelFailureKind::ServerError);
+    for _ in 0..2 {
+        assert!(world.stamp().is_none(), "it pauses");
+        world.send(make::admit(make::prompt(Priority::Interject)));
+        fail(&mut world, ModelFailureKind::ServerError);
+    }
+    assert_eq!(
+        turn(&world).model_ref(),
+        "b/1",
+        "three tries, then the next model"
+    );
+    assert_eq!(ends(&world), [], "it was not suspended");
+}
+
+#[test]
 fn a_suspended_turn_survives_a_crash_and_counts_no_resumption() {
     let mut world = asked();
     fail_chain(&mut world, ModelFailureKind::ServerError);
