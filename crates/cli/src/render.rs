@@ -30,6 +30,7 @@ fn spelled(value: &impl Serialize) -> String {
 /// One brief: when, what kind, the words.
 pub(crate) fn brief(brief: &BriefRecord) -> String {
     let mark = match brief.kind {
+        BriefKind::Ack if brief.action_required.is_some() => "ACTION REQUIRED",
         BriefKind::Ack => "ack",
         BriefKind::Result => "result",
         BriefKind::Failure => "FAILED",
@@ -59,16 +60,16 @@ pub(crate) fn agents(agents: &[AgentListEntry]) -> String {
     let lines: Vec<String> = agents
         .iter()
         .map(|agent| {
-            // Of an agent that was put aside, where it works is not known; why it was is what matters.
+            // Why an agent was put aside, or what it waits for, matters more than where it works.
             let last = match agent.scheduling_posture.posture {
-                Posture::Unknown => &agent.scheduling_posture.reason,
+                Posture::Unknown | Posture::WaitingForOperator | Posture::WaitingForExternal => {
+                    &agent.scheduling_posture.reason
+                }
                 Posture::Archived
                 | Posture::ActiveTurn
                 | Posture::HasQueuedInput
                 | Posture::HasRunnableWork
                 | Posture::WaitingForTask
-                | Posture::WaitingForExternal
-                | Posture::WaitingForOperator
                 | Posture::Blocked
                 | Posture::Idle => &agent.active_workspace_entry.cwd,
             };

@@ -218,9 +218,10 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
         Phase::BackingOff { until, cause, .. } => (pause_reason(turn, *cause), Some(*until)),
         Phase::Suspended {
             reason,
+            model_ref,
             error,
             pause,
-        } => return suspended_posture(turn, *reason, error, *pause),
+        } => return suspended_posture(turn, *reason, (model_ref, error), *pause),
         Phase::RunningTool { call_index, .. } => (
             format!("runs tool call {} of its round", call_index + 1),
             None,
@@ -256,10 +257,9 @@ fn pause_reason(turn: &OpenTurn, cause: PauseCause) -> String {
 fn suspended_posture(
     turn: &OpenTurn,
     reason: SuspensionReason,
-    error: &str,
+    (model, error): (&str, &str),
     pause: Option<Pause>,
 ) -> SchedulingPosture {
-    let model = turn.model_ref();
     let why = match reason {
         SuspensionReason::ProviderTrouble => format!("{model} could not answer"),
         SuspensionReason::Network => format!("there is no network to reach {model}"),

@@ -30,6 +30,8 @@ pub struct HostFacts {
     pub models: ModelChain,
     /// How long a suspended turn asks again by itself while its provider names no end of the trouble.
     pub provider_patience_ms: u64,
+    /// When the host was started. Nobody waits on the line for what was admitted before.
+    pub started_at: Timestamp,
 }
 
 impl HostFacts {
@@ -39,6 +41,7 @@ impl HostFacts {
         Self {
             models,
             provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
+            started_at: Timestamp::from_millis(0),
         }
     }
 }
@@ -354,6 +357,11 @@ pub enum Input {
     GiveUp {
         /// Which.
         message: String,
+    },
+    /// The caller of a run no longer waits for the answer to this message.
+    CallerLeft {
+        /// Its position.
+        message_seq: MessageSeq,
     },
     /// The host's models or credentials have changed, so a suspended turn asks again.
     ModelsChanged,

@@ -76,6 +76,7 @@ pub fn create(
         active_tasks: 0,
         held: Vec::new(),
         acknowledged: Vec::new(),
+        left_by_caller: Vec::new(),
         pace: None,
         last_turn: None,
         last_failure: None,

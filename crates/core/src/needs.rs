@@ -24,7 +24,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::DueCame { .. }
         | Input::Start => {}
         Input::RoundFailed { .. } => needs.attempts = has_attempts(agent),
-        Input::ModelsChanged => {}
+        Input::CallerLeft { .. } | Input::ModelsChanged => {}
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {
             for intent in answer.intents.iter().flatten() {

@@ -80,7 +80,9 @@ fn settle_open(
         Lifecycle::Booting => home::prepare(draft),
         Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
-    if let Some(turn) = draft.agent.open_turn.take() {
+    if let Some(mut turn) = draft.agent.open_turn.take() {
+        // Whoever waited on the line is gone with the process.
+        turn.attended &= draft.agent.is_one_run() || cause == Cause::Doubt;
         resume(draft, turn, proven, counted);
     }
     Reply::Done
@@ -126,9 +128,8 @@ fn resume(
     };
     match turn.phase {
         // Nothing was in hand: the due entry is still there and ends the pause, the delivery brings the verdict.
-        Phase::BackingOff { .. } | Phase::Suspended { .. } | Phase::Sending { .. } => {
-            draft.agent.open_turn = Some(turn);
-        }
+        Phase::BackingOff { .. } | Phase::Sending { .. } => draft.agent.open_turn = Some(turn),
+        Phase::Suspended { .. } => turn::host_started(draft, turn),
         Phase::CallingModel { .. } => {
             match judge(&mut turn) {
                 Resumption::GoesOn => {}

@@ -131,6 +131,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         }
         Input::TakeUp => Ok(recovery::take_up(draft)),
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
+        Input::CallerLeft { message_seq } => Ok(turn::caller_left(draft, *message_seq)),
         Input::ModelsChanged => Ok(lifecycle::models_changed(draft)),
         Input::Continue => Ok(Reply::Unchanged),
     }

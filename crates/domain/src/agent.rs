@@ -250,6 +250,9 @@ pub struct AgentRecord {
     /// Unsettled prompts whose operator was told that they wait for a provider.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub acknowledged: Vec<MessageSeq>,
+    /// Queued messages of runs whose caller no longer waits for the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_by_caller: Vec<MessageSeq>,
     /// The pause before the next such turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,

@@ -53,6 +53,9 @@ pub const FALLBACKS: usize = 16;
 pub const PROVIDER_PATIENCE_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Longest pause of a suspended turn before it asks its models again, unless the provider named a later renewal.
 pub const SUSPENSION_PAUSE_MAX_MS: u64 = 300_000;
+/// Queued runs of one agent whose callers left that are remembered; of more, the oldest are forgotten and may fail with
+/// their provider instead of being suspended.
+pub const LEFT_BY_CALLER: usize = 256;
 /// How long an operator's prompt waits for a provider before a brief says so.
 pub const ACKNOWLEDGE_AFTER_MS: u64 = 60_000;
 /// The longest a turn waits for network or allowance while somebody sits and waits for its end; with the tries between

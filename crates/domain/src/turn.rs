@@ -43,7 +43,10 @@ pub enum Phase {
     Suspended {
         /// Why no model could answer.
         reason: SuspensionReason,
-        /// What the provider of the model that was asked last said, shortened.
+        /// The model that failed for this reason.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        model_ref: String,
+        /// What is known of its failure, shortened.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         error: String,
         /// The pause after which the models are asked again. Absent when only an operator's message, a start or a

@@ -50,6 +50,7 @@ impl Host {
         let facts = SharedFacts::new(HostFacts {
             models: config.models,
             provider_patience_ms: config.conduct.provider_patience_ms,
+            started_at: ports.clock.now(),
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -66,11 +66,12 @@ async fn run(
             Scope::Run(_) => ended_before::take_up(acts, &agent_id).await?,
             Scope::All => {}
         }
-        let answer = answer(acts, &agent_id, ingress, waits).await?;
+        let answer = answer(acts, &agent_id, ingress, waits, abandoned).await?;
         return Ok(answer.respond());
     }
     let answered = async {
-        let mut answer = answer(acts, &agent_id, ingress, waits).await?;
+        let never = std::future::pending();
+        let mut answer = answer(acts, &agent_id, ingress, waits, never).await?;
         if let Answer::Over(over) = &mut answer {
             leaving::stop_tasks(acts, over).await;
         }
@@ -186,6 +187,7 @@ async fn answer(
     agent_id: &AgentId,
     ingress: Ingress,
     waits: Waits,
+    abandoned: impl Future<Output = ()>,
 ) -> Result<Answer, Error> {
     let mut news = acts.shell().store.subscribe();
     let log_end = acts
@@ -195,19 +197,36 @@ async fn answer(
     let admitted = acts.admit_from(Sender::Runtime, agent_id, ingress).await?;
     let mut patience = std::pin::pin!(acts.shell().pause(limits::ATTENDED_PATIENCE_MS));
     let mut has_patience = true;
+    let mut abandoned = std::pin::pin!(abandoned);
     loop {
         match gather(acts, &admitted, log_end, waits).await? {
             Some(Answer::Waiting(_)) if has_patience => {}
-            Some(answer) => return Ok(answer),
+            Some(answer @ Answer::Waiting(_)) => {
+                caller_left(acts, &admitted).await;
+                return Ok(answer);
+            }
+            Some(answer @ Answer::Over(_)) => return Ok(answer),
             None => {}
         }
         tokio::select! {
             heard = hear_of(&mut news, agent_id) => heard?,
             () = &mut patience, if has_patience => has_patience = false,
+            () = &mut abandoned => {
+                caller_left(acts, &admitted).await;
+                return Err(Error::ShuttingDown);
+            }
             // A drain waits for its tasks; one that waits for an answer must not hold it up.
             () = acts.shell().going_down() => return Err(Error::ShuttingDown),
         }
     }
+}
+
+/// From now on the message is nobody's to wait for: it outlives its provider's trouble as any prompt does.
+async fn caller_left(acts: &Acts, admitted: &Admitted) {
+    let input = Input::CallerLeft {
+        message_seq: admitted.message_seq,
+    };
+    drop(acts.shell().settle(&admitted.agent_id, input).await);
 }
 
 /// What came of the run, if its message is settled and nothing that is waited for runs on, or if it waits behind a turn

@@ -373,6 +373,7 @@ fn is_stale(known: &Known, input: &Input) -> bool {
         | Input::Recover { .. }
         | Input::TakeUp
         | Input::GiveUp { .. }
+        | Input::CallerLeft { .. }
         | Input::ModelsChanged
         | Input::Continue => false,
     }
@@ -400,6 +401,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Recover { .. } => "recover",
         Input::TakeUp => "take up",
         Input::GiveUp { .. } => "give up",
+        Input::CallerLeft { .. } => "caller left",
         Input::ModelsChanged => "models changed",
         Input::Continue => "continue",
     }

@@ -18,7 +18,7 @@ use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueEntry;
 use holon_domain::timer::Due;
-use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalReason};
+use holon_domain::turn::{OpenTurn, PauseCause, Phase, ResumeMark, TerminalReason};
 use holon_domain::{limits, text};
 
 /// The effect whose answer is waited for.
@@ -76,7 +76,10 @@ pub(crate) fn round_failed(draft: &mut Draft<'_>, stamp: Stamp, failed: &FailedR
         ..attempt_record(&turn, failure, failed.timing, verdict)
     };
     keep(draft, &mut turn, record);
-    turn.patience.since = turn.patience.since.or(Some(draft.now));
+    // A prompt waits from when its model was asked. The host lives to record this, so no resumption counts any more.
+    let since = &mut turn.patience.since;
+    *since = since.or(Some(failed.timing.started_at));
+    turn.resume = ResumeMark::default();
     match next {
         Next::Model(index) => fall_over(draft, turn, index, failure),
         Next::Pause(pause) => back_off(draft, turn, failed, pause),
@@ -129,6 +132,10 @@ fn choose(
 /// Every model of the chain has failed. A turn somebody waits for on the line ends, any other is suspended.
 fn chain_failed(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedRound<'_>) {
     let kinds = suspended::failure_kinds(draft);
+    let refused_by_one = kinds.iter().any(|kind| kind.refuses_request());
+    if refused_by_one && may_drop_joined(&turn, failed) {
+        return refused(draft, turn, failed);
+    }
     match patience::judge_chain(&kinds) {
         ChainVerdict::Refused => refused(draft, turn, failed),
         ChainVerdict::MayPass(_) | ChainVerdict::NeedsOperator(_) if turn.attended => {
@@ -138,7 +145,7 @@ fn chain_failed(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedRound<'_>)
             }
         }
         ChainVerdict::MayPass(reason) => match suspended::plan(draft, &turn) {
-            None if kinds.iter().any(|kind| kind.refuses_request()) => refused(draft, turn, failed),
+            None if refused_by_one => refused(draft, turn, failed),
             planned => suspended::suspend(draft, turn, failed, reason, planned),
         },
         ChainVerdict::NeedsOperator(reason) => {
@@ -147,10 +154,15 @@ fn chain_failed(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedRound<'_>)
     }
 }
 
+/// Whether a request that was refused can be asked without the messages that had joined it.
+const fn may_drop_joined(turn: &OpenTurn, failed: &FailedRound<'_>) -> bool {
+    !turn.closed_to_joining && !failed.joined.is_empty()
+}
+
 /// No model takes the request. It is asked once more without the messages that had joined it, which get turns of their
 /// own; without any the turn fails.
 fn refused(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedRound<'_>) {
-    if turn.closed_to_joining || failed.joined.is_empty() {
+    if !may_drop_joined(&turn, failed) {
         return give_up(draft, &turn, failed.failure);
     }
     turn.closed_to_joining = true;

@@ -25,7 +25,7 @@ pub(crate) use calls::{conclude_call, next_round, take_up_call, takes_up, tool_f
 pub(crate) use end::{abort, fail, give_up};
 pub(crate) use failed::{FailedRound, round_failed};
 pub(crate) use finish::{close_unfinished, failing, take_over};
-pub(crate) use open::{open, rounds_left};
+pub(crate) use open::{caller_left, open, rounds_left};
 pub(crate) use round::round_answered;
-pub(crate) use suspended::{end_wait, pause_over};
+pub(crate) use suspended::{end_wait, host_started, pause_over};
 pub(crate) use tries::current_try;

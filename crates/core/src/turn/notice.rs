@@ -3,6 +3,7 @@
 //! Neither settles anything. The one outcome of each prompt is still to come.
 
 use super::failed::FailedRound;
+use super::suspended::Decisive;
 use crate::draft::Draft;
 use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
@@ -34,50 +35,63 @@ pub(super) fn acknowledge(
     write(draft, turn, told, BriefKind::Ack, &words, None);
 }
 
-/// Tells the operator that the turn cannot go on without them, once until they act.
+/// Tells the operator that the turn cannot go on without them, once until they act. No outcome, so it is no failure.
 pub(super) fn request_action(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    failed: &FailedRound<'_>,
+    told: &Decisive,
     reason: SuspensionReason,
 ) {
     if std::mem::replace(&mut turn.patience.action_requested, true) {
         return;
     }
-    let told = take_unacknowledged(draft, turn, failed, |_| true);
-    let action = action_for(turn, reason);
+    let action = action_for(draft, &told.model_ref, reason);
     let words = format!(
-        "waiting for you: {}. {}",
-        trimmed(&failed.failure.message),
+        "waiting for you: {}. Next step: {}.",
+        trimmed(&told.error),
         action.next_step
     );
-    write(draft, turn, told, BriefKind::Failure, &words, Some(action));
+    write(
+        draft,
+        turn,
+        Vec::new(),
+        BriefKind::Ack,
+        &words,
+        Some(action),
+    );
 }
 
-fn action_for(turn: &OpenTurn, reason: SuspensionReason) -> ActionRequired {
-    let model = turn.model_ref();
+fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> ActionRequired {
     let (code, mend) = match reason {
         SuspensionReason::Auth => (
             ActionCode::ProviderAuth,
-            format!("mend the credential for {model} (`holon doctor` shows what is wrong)"),
+            format!("mend the credential for {model} (`holon config doctor` shows what is wrong)"),
         ),
         SuspensionReason::ModelUnavailable => (
             ActionCode::ModelUnavailable,
             format!(
-                "choose a model that can be asked in place of {model} (`holon doctor` lists them)"
+                "choose a model that can be asked in place of {model} (`holon config models list` shows them)"
             ),
         ),
-        SuspensionReason::ProviderTrouble | SuspensionReason::Network | SuspensionReason::Quota => {
+        SuspensionReason::Quota => (
+            ActionCode::ProviderUnavailable,
+            format!("get a new allowance for {model}, or choose another model"),
+        ),
+        SuspensionReason::ProviderTrouble | SuspensionReason::Network => {
+            let hours = draft.host.provider_patience_ms / 3_600_000;
+            let patience = text::counted(hours, "hour");
             (
                 ActionCode::ProviderUnavailable,
-                format!("see why {model} cannot be reached, or choose another model"),
+                format!(
+                    "see why {model} did not answer for {patience} of waiting, or choose another model"
+                ),
             )
         }
     };
-    let agent = "then send any message or start the agent again: the turn goes on where it stopped";
+    let agent = "then send any message or start the agent: the turn goes on where it stopped";
     ActionRequired {
         code,
-        next_step: format!("Next step: {mend}; {agent}."),
+        next_step: format!("{mend}; {agent}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::assess::is_self_caused;
 use crate::draft::Draft;
+use crate::input::Reply;
 use holon_domain::agent::AgentRecord;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
@@ -27,8 +28,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let model = draft.host.models.first(own).cloned();
     let mut fallbacks = draft.host.models.after_first(own);
     fallbacks.truncate(limits::FALLBACKS);
-    // An agent that was made for one run has a caller who waits for all of it.
-    let attended = is_attended(&entry) || draft.agent.is_one_run();
+    let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
     let QueueEntry { seq, envelope, .. } = entry;
 
@@ -93,9 +93,39 @@ fn owed(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<Owed> {
     vec![Owed { seq, id }]
 }
 
-/// Whether somebody sits and waits: a one-shot run holds its caller until the end.
-pub(super) fn is_attended(entry: &QueueEntry) -> bool {
-    entry.envelope.delivery_surface == DeliverySurface::RunOnce
+/// Whether somebody waits on the line: a one-shot run holds its caller until the end, unless the caller leaves or the
+/// host dies. What is taken up is no longer remembered as left.
+pub(super) fn is_attended(draft: &mut Draft<'_>, entry: &QueueEntry) -> bool {
+    let message = &entry.envelope;
+    let left = &mut draft.agent.left_by_caller;
+    let was_left = left.iter().position(|seq| *seq == entry.seq);
+    if let Some(position) = was_left {
+        left.remove(position);
+    }
+    let holds = message.delivery_surface == DeliverySurface::RunOnce
+        && message.created_at >= draft.host.started_at
+        && was_left.is_none();
+    // An agent that was made for one run has a caller who waits for all of it.
+    holds || draft.agent.is_one_run()
+}
+
+/// The caller of a run no longer waits: its turn outlives its provider's trouble from now on.
+pub(crate) fn caller_left(draft: &mut Draft<'_>, seq: MessageSeq) -> Reply {
+    if draft.agent.is_one_run() {
+        return Reply::Unchanged;
+    }
+    if let Some(turn) = &mut draft.agent.open_turn
+        && turn.owes.iter().any(|owed| owed.seq == seq)
+    {
+        turn.attended = false;
+        return Reply::Done;
+    }
+    let left = &mut draft.agent.left_by_caller;
+    if left.len() >= limits::LEFT_BY_CALLER {
+        left.remove(0);
+    }
+    left.push(seq);
+    Reply::Done
 }
 
 /// The bound of a message's turn: what its sender set. The result of a task has no sender, so its turn may take what is

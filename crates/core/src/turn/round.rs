@@ -228,7 +228,9 @@ fn consume_interjections(
             },
         ));
         // Somebody waits on the line only as long as that holds for every prompt the turn owes an answer.
-        turn.attended &= is_attended(entry) || draft.agent.is_one_run();
+        turn.attended &= is_attended(draft, entry);
+        // What was said before was not said to this prompt.
+        turn.speech = Speech::Silent;
         turn.owes.push(Owed {
             seq: entry.seq,
             id: entry.envelope.id.clone(),

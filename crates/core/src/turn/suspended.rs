@@ -9,7 +9,7 @@ use super::failed::FailedRound;
 use super::notice;
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::patience::{self, Outlook, PlannedPause};
+use crate::patience::{self, ChainVerdict, Outlook, PlannedPause};
 use holon_domain::attempt::{AttemptRecord, Spelled};
 use holon_domain::event::{Event, SuspensionEnd, TurnSuspended, TurnSuspensionEnded};
 use holon_domain::limits;
@@ -35,10 +35,9 @@ pub(super) fn plan(draft: &mut Draft<'_>, turn: &OpenTurn) -> Option<PlannedPaus
 /// Whether a model failed in a way that may pass, without a time at which it will.
 fn may_pass_any_time(attempt: &AttemptRecord) -> bool {
     let may_pass = match &attempt.failure_kind {
-        Some(Spelled::Known(kind)) => matches!(
-            patience::judge_chain(&[*kind]),
-            patience::ChainVerdict::MayPass(_)
-        ),
+        Some(Spelled::Known(kind)) => {
+            matches!(patience::judge_chain(&[*kind]), ChainVerdict::MayPass(_))
+        }
         Some(Spelled::Unknown(_)) | None => true,
     };
     may_pass && attempt.renews_at.is_none()
@@ -51,6 +50,47 @@ pub(super) fn failure_kinds(draft: &Draft<'_>) -> Vec<ModelFailureKind> {
         Some(Spelled::Unknown(_)) | None => None,
     };
     draft.attempts().iter().filter_map(kind).collect()
+}
+
+/// What is said of the model that decides how a chain is judged: the first that failed for this reason, with its
+/// provider's words where it was the last that was asked.
+fn decisive(
+    draft: &Draft<'_>,
+    turn: &OpenTurn,
+    failed: &FailedRound<'_>,
+    reason: SuspensionReason,
+) -> Decisive {
+    let last = Decisive {
+        model_ref: turn.model_ref(),
+        error: text::preview(&failed.failure.message, limits::EVENT_PREVIEW_BYTES),
+    };
+    let decides = |attempt: &AttemptRecord| match &attempt.failure_kind {
+        Some(Spelled::Known(kind)) => match patience::judge_chain(&[*kind]) {
+            ChainVerdict::MayPass(of) | ChainVerdict::NeedsOperator(of) if of == reason => {
+                Some((attempt.model_ref.clone(), *kind))
+            }
+            _ => None,
+        },
+        Some(Spelled::Unknown(_)) | None => None,
+    };
+    match draft.attempts().iter().find_map(decides) {
+        Some((model_ref, kind)) if model_ref != last.model_ref => Decisive {
+            error: format!(
+                "{}; {} then said: {}",
+                kind.as_str(),
+                last.model_ref,
+                last.error
+            ),
+            model_ref,
+        },
+        Some(_) | None => last,
+    }
+}
+
+/// The model a suspension is told by, and the words.
+pub(super) struct Decisive {
+    pub(super) model_ref: String,
+    pub(super) error: String,
 }
 
 /// Suspends a turn whose chain has failed. Without a pause only an operator ends the suspension, and is told so.
@@ -72,7 +112,7 @@ pub(super) fn suspend(
             renewal: planned.renewal,
         }
     });
-    let error = text::preview(&failed.failure.message, limits::EVENT_PREVIEW_BYTES);
+    let told = decisive(draft, &turn, failed, reason);
     let Patience {
         waited_ms,
         renewal_waited_ms,
@@ -84,17 +124,18 @@ pub(super) fn suspend(
         round: turn.rounds + 1,
         reason,
         failure_kind: failed.failure.kind,
-        error: error.clone(),
+        error: told.error.clone(),
         until: pause.map(|pause| pause.until),
         waited_ms: waited_ms.saturating_add(renewal_waited_ms),
     }));
     match pause {
         Some(pause) => notice::acknowledge(draft, &turn, failed, pause.until),
-        None => notice::request_action(draft, &mut turn, failed, reason),
+        None => notice::request_action(draft, &mut turn, &told, reason),
     }
     turn.phase = Phase::Suspended {
         reason,
-        error,
+        model_ref: told.model_ref,
+        error: told.error,
         pause,
     };
     draft.agent.open_turn = Some(turn);
@@ -153,6 +194,14 @@ pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
         _ => ask(draft, turn),
     }
     true
+}
+
+/// A host that was started again may have another credential, so a turn that only an operator could help asks once more.
+pub(crate) fn host_started(draft: &mut Draft<'_>, turn: OpenTurn) {
+    match turn.phase {
+        Phase::Suspended { pause: None, .. } => go_on(draft, turn, SuspensionEnd::HostStart),
+        _ => draft.agent.open_turn = Some(turn),
+    }
 }
 
 fn go_on(draft: &mut Draft<'_>, turn: OpenTurn, by: SuspensionEnd) {

@@ -374,3 +374,91 @@ fn a_result_and_an_event_wait_for_their_model_and_are_answered_after_the_outage(
         assert!(world.in_status(status).is_empty(), "{status:?}");
     }
 }
+
+#[test]
+fn a_run_whose_caller_is_gone_is_suspended_like_any_prompt() {
+    let mut left = asked_over(DeliverySurface::RunOnce);
+    left.send(Input::CallerLeft { message_seq: 1 });
+    fail_chain(&mut left, ModelFailureKind::ServerError);
+    assert!(is_suspended(&left));
+
+    let mut killed = asked_over(DeliverySurface::RunOnce);
+    killed.recover(false);
+    fail_chain(&mut killed, ModelFailureKind::ServerError);
+    assert!(is_suspended(&killed));
+
+    let mut queued = asked();
+    let mut second = make::prompt(Priority::Next);
+    second.delivery_surface = DeliverySurface::RunOnce;
+    queued.send(make::admit(second));
+    queued.send(Input::CallerLeft { message_seq: 2 });
+    queued.send(Said::words("the first").to(&queued));
+    assert!(queued.agent.left_by_caller.is_empty(), "it is taken up");
+    fail_chain(&mut queued, ModelFailureKind::ServerError);
+    assert!(is_suspended(&queued));
+}
+
+#[test]
+fn a_run_that_was_admitted_before_the_host_started_is_suspended_too() {
+    let mut world = asked();
+    let mut second = make::prompt(Priority::Next);
+    second.delivery_surface = DeliverySurface::RunOnce;
+    world.send(make::admit(second));
+    world.host.started_at = world.now.plus_millis(1);
+    world.send(Said::words("the first").to(&world));
+    fail_chain(&mut world, ModelFailureKind::ServerError);
+    assert!(is_suspended(&world));
+}
+
+#[test]
+fn hours_of_outage_between_two_kills_are_no_crash_loop() {
+    let mut world = asked();
+    for _ in 0..5 {
+        fail_chain(&mut world, ModelFailureKind::ServerError);
+        world.let_due_come();
+        world.recover(false);
+    }
+    assert_eq!(world.ended_as(), None);
+}
+
+#[test]
+fn a_message_that_one_model_refuses_does_not_hold_up_a_turn_whose_other_model_is_down() {
+    let mut world = asked();
+    world.send(make::admit(make::prompt(Priority::Interject)));
+    fail(&mut world, ModelFailureKind::InvalidRequest);
+    while turn(&world).model_ref() == "b/1" && !turn(&world).closed_to_joining {
+        match world.stamp() {
+            Some(_) => fail(&mut world, ModelFailureKind::ServerError),
+            None => drop(world.let_due_come()),
+        }
+    }
+    assert!(turn(&world).closed_to_joining);
+    world.send(Said::words("the first").to(&world));
+    assert_eq!(
+        world.briefs.last().map(|brief| brief.settles.len()),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_turn_that_waits_for_its_operator_asks_once_more_when_the_host_starts() {
+    let mut world = states::suspended_for_operator();
+    world.recover(true);
+    assert!(world.stamp().is_some());
+    assert_eq!(ends(&world), [SuspensionEnd::HostStart]);
+    fail(&mut world, ModelFailureKind::Auth);
+    assert_eq!(world.briefs.len(), 1, "they were told already");
+}
+
+#[test]
+fn what_failed_is_told_by_the_model_that_decides() {
+    let mut world = asked();
+    fail(&mut world, ModelFailureKind::Auth);
+    fail(&mut world, ModelFailureKind::ModelUnavailable);
+    let action = world
+        .briefs
+        .last()
+        .and_then(|row| row.action_required.as_ref());
+    let step = &action.expect("they have to act").next_step;
+    assert!(step.starts_with("mend the credential for a/1"), "{step}");
+}

@@ -52,6 +52,8 @@ pub(super) struct HotState {
     #[serde(default)]
     pub(super) acknowledged: Vec<MessageSeq>,
     #[serde(default)]
+    pub(super) left_by_caller: Vec<MessageSeq>,
+    #[serde(default)]
     pub(super) pace: Option<RestWake>,
     #[serde(default)]
     pub(super) last_turn: Option<TerminalRecord>,
@@ -108,6 +110,7 @@ impl AgentRecord {
             active_tasks: state.active_tasks,
             held: state.held,
             acknowledged: state.acknowledged,
+            left_by_caller: state.left_by_caller,
             pace: state.pace,
             last_turn: state.last_turn,
             last_failure: state.last_failure,

@@ -75,6 +75,8 @@ pub enum SuspensionEnd {
     OperatorMessage,
     /// The agent was started although it was not stopped.
     Start,
+    /// The host was started again, perhaps with another credential.
+    HostStart,
     /// The agent was given another model, or the host's models or credentials changed.
     ModelChange,
 }

@@ -53,7 +53,7 @@ pub(super) enum Course {
 pub(super) enum Answer {
     /// The run is over.
     Over(Box<Over>),
-    /// Its message stays in the queue behind a turn that is suspended.
+    /// Its message stays in the queue behind a turn that waits for a provider.
     Waiting(Box<Waiting>),
 }
 
@@ -66,7 +66,7 @@ impl Answer {
     }
 }
 
-/// A run whose message waits behind a turn that is suspended.
+/// A run whose message waits behind a turn that waits for a provider.
 pub(super) struct Waiting {
     admitted: Admitted,
     agent: AgentRecord,
@@ -81,7 +81,13 @@ impl Waiting {
         queue: &QueueView,
     ) -> Option<Box<Self>> {
         let turn = agent.open_turn.as_ref()?;
-        if !matches!(turn.phase, Phase::Suspended { .. }) {
+        let is_own = turn
+            .owes
+            .iter()
+            .any(|owed| owed.seq == admitted.message_seq);
+        let is_suspended = matches!(turn.phase, Phase::Suspended { .. });
+        let has_trouble = !turn.attended && turn.patience.since.is_some();
+        if !is_suspended && (is_own || !has_trouble) {
             return None;
         }
         let assessment = assess(holon_core::assess::Standing::new(&agent, queue));
@@ -97,10 +103,16 @@ impl Waiting {
         let closure = self.assessment.closure;
         let end = RunEnd {
             status: RunStatus::Waiting,
-            waiting_reason: closure.and_then(|closure| closure.waiting_reason),
+            waiting_reason: closure
+                .and_then(|closure| closure.waiting_reason)
+                .or(Some(WaitingReason::AwaitingExternalChange)),
             text: format!(
-                "not answered yet, and kept in the queue: {}",
-                self.assessment.posture.reason
+                "not answered yet, and kept in the queue: {}{}",
+                self.assessment.posture.reason,
+                self.assessment
+                    .posture
+                    .wakes_at
+                    .map_or_else(String::new, |at| format!(" ({at})"))
             ),
             tasks: Vec::new(),
         };

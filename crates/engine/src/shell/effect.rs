@@ -103,6 +103,7 @@ pub(super) const fn of(input: &Input) -> Option<EffectId> {
         | Input::Recover { .. }
         | Input::TakeUp
         | Input::GiveUp { .. }
+        | Input::CallerLeft { .. }
         | Input::ModelsChanged
         | Input::Continue => None,
     }

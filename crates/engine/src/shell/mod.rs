@@ -392,6 +392,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::Recover { .. }
         | Input::TakeUp
         | Input::GiveUp { .. }
+        | Input::CallerLeft { .. }
         | Input::ModelsChanged
         | Input::Continue => OUTCOME_BYTES,
     }

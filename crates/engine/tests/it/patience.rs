@@ -119,3 +119,26 @@ async fn a_run_behind_a_suspended_turn_is_told_that_it_waits_and_is_answered_lat
     let told = briefs(&host, "main", 2).await;
     assert!(told.iter().any(|brief| brief.text == "four"), "{told:?}");
 }
+
+#[tokio::test]
+async fn a_run_whose_caller_left_is_suspended_like_any_prompt() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let named = RunRequest {
+        agent_id: Some(agent("main")),
+        ..request("take your time")
+    };
+    let acts = host.acts();
+    let mut waits = Box::pin(acts.run_once(named));
+    let asked = tokio::select! {
+        asked = house.model.next() => asked,
+        ended = &mut waits => panic!("nothing was answered yet: {ended:?}"),
+    };
+    let before = host.commits();
+    drop(waits);
+    while host.commits() == before {
+        tokio::task::yield_now().await;
+    }
+    asked.answer(Err(failure(ModelFailureKind::Network)));
+    until_event(&host, "main", "turn_suspended").await;
+}
