@@ -5,9 +5,19 @@
 pub const MESSAGE_BODY_BYTES: usize = 1 << 20;
 /// Largest JSON metadata of one message, in bytes. Larger is refused.
 pub const MESSAGE_METADATA_BYTES: usize = 16 << 10;
-/// Most entries in one agent's queue. At the limit ingress is refused with 429 until the queue drains;
-/// what was admitted stays.
-pub const QUEUE_ENTRIES: u64 = 100_000;
+/// Largest `correlation_id` or `causation_id` of a message, in bytes. Larger is refused. Both are copied into the
+/// message's row and its events; a trace id with its state has less than half of this.
+pub const MESSAGE_LINK_BYTES: usize = 512;
+/// Largest string of a message's origin (channel, sender, source, actor, ...), in bytes. Larger is refused. They are
+/// names, and every event and prompt about the message repeats them.
+pub const ORIGIN_NAME_BYTES: usize = 512;
+/// Most entries in one agent's queue. At the limit all ingress is refused with 429 (`queue_full`) until the queue
+/// drains; what was admitted stays.
+pub const QUEUE_ENTRIES: u64 = 110_000;
+/// Most entries in one agent's queue at which messages that are not an operator's are still admitted; then they are
+/// refused with 429 (`queue_full_for_others`). The room above it is kept for operators, so that outsiders who fill a
+/// queue cannot lock out the person who can stop them.
+pub const QUEUE_ENTRIES_OTHERS: u64 = 100_000;
 /// Most queued interjections and results of tasks one model request takes in; the rest wait.
 pub const INTERJECTIONS_PER_ROUND: usize = 16;
 /// Most follow-ups one turn may put into its own queue; the next `Enqueue` gets a tool error.

@@ -2,6 +2,7 @@
 
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::{AgentId, limits};
+use holon_store::DueScope;
 
 /// How a host behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,14 @@ impl Scope {
             Self::All => true,
             Self::Run(Some(named)) if named == agent_id => true,
             Self::Run(_) => agent_id.as_str().starts_with(AgentId::TEMPORARY_PREFIX),
+        }
+    }
+
+    /// The same as a filter of the due-queue.
+    pub(crate) fn due_scope(&self) -> DueScope {
+        match self {
+            Self::All => DueScope::All,
+            Self::Run(named) => DueScope::Run(named.clone()),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::violation::{Verdict, Violation, ensure, stored, violation};
 use crate::world::World;
 use holon_domain::AgentId;
 use holon_domain::effect::EffectRecord;
-use holon_store::{DueRow, Error, Ledger, Reader, Store, WriteError};
+use holon_store::{DueRow, DueScope, Error, Ledger, Reader, Store, WriteError};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -51,7 +51,12 @@ impl World {
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
             let length = self.page();
-            let page = stored(now(self.store.due(self.now, after, length))?)?;
+            let page = stored(now(self.store.due(
+                &DueScope::All,
+                self.now,
+                after,
+                length,
+            ))?)?;
             ensure(
                 page.unreadable.is_empty(),
                 "every due entry can be read",
@@ -63,7 +68,7 @@ impl World {
                 break;
             }
         }
-        let all = self.read(|reader| reader.due(self.now, None, usize::MAX))?;
+        let all = self.read(|reader| reader.due(&DueScope::All, self.now, None, usize::MAX))?;
         ensure(
             rows == all.rows,
             "pages of due entries hold each entry once",

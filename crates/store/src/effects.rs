@@ -20,7 +20,8 @@ pub(crate) const OF_AGENT: &str = "SELECT id, generation, opened_at, effect FROM
 const SET: &str = "INSERT INTO due (at, agent_no, id, due) VALUES (?1, ?2, ?3, ?4)";
 pub(crate) const CLEAR: &str = "DELETE FROM due WHERE agent_no = ?1 AND id = ?2";
 pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no FROM due d \
-     JOIN agents a ON a.agent_no = d.agent_no WHERE a.aside IS NULL AND d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
+     JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
+     AND a.aside IS NULL AND (?6 OR a.agent_id = ?7 OR substr(a.agent_id, 1, length(?8)) = ?8) \
      ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
 pub(crate) const NEXT_DUE: &str = "SELECT min(at) FROM due";
 
@@ -35,6 +36,15 @@ pub struct DueRow {
     pub at: Timestamp,
     /// What is to happen.
     pub due: Due,
+}
+
+/// Whose entries of the due-queue are looked for. The others are left out before a page is cut, so they hide nobody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DueScope {
+    /// Every agent's.
+    All,
+    /// Those of one run: of the agent it names, if any, and of temporary agents.
+    Run(Option<AgentId>),
 }
 
 /// Where a page of the due-queue goes on: behind the last entry of the page before.
@@ -141,6 +151,7 @@ pub(crate) fn clear_due(conn: &Connection, no: AgentNo, id: DueId) -> Result<(),
 /// What is due by `until`, earliest first. An entry that cannot be read does not hide the others.
 pub(crate) fn due(
     conn: &Connection,
+    scope: &DueScope,
     until: Timestamp,
     after: Option<DueCursor>,
     count: usize,
@@ -149,7 +160,20 @@ pub(crate) fn due(
         (cursor.at, cursor.agent_no, cursor.id)
     });
     let mut page = DuePage::default();
-    let values = params![until.as_millis(), at, agent_no, id, limit(count)];
+    let (is_all, named) = match scope {
+        DueScope::All => (true, None),
+        DueScope::Run(named) => (false, named.as_ref().map(AgentId::as_str)),
+    };
+    let values = params![
+        until.as_millis(),
+        at,
+        agent_no,
+        id,
+        limit(count),
+        is_all,
+        named,
+        AgentId::TEMPORARY_PREFIX
+    ];
     let read = all(conn, DUE, values, |row| {
         let name: String = row.get(0)?;
         match (parse_id(&name), read_due(row, &name)) {
@@ -184,3 +208,6 @@ pub(crate) fn next_due(conn: &Connection) -> Result<Option<Timestamp>, Error> {
     let at: Option<Option<i64>> = first(conn, NEXT_DUE, [], |row| Ok(row.get(0)?))?;
     Ok(at.flatten().map(Timestamp::from_millis))
 }
+
+#[cfg(test)]
+mod tests;

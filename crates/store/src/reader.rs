@@ -1,11 +1,12 @@
 //! `Reader`: every question the rest of the house may ask the tables. Reading changes nothing and activates nobody.
 
 use crate::agents::ListedAgent;
-use crate::effects::{DueCursor, DuePage};
+use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, effects, events, log, model_limits, queue, tasks, transcript,
+    agents, aside, blobs, briefs, effects, events, interjections, log, model_limits, queue, tasks,
+    transcript,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
@@ -111,7 +112,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn interjections(&self, no: AgentNo, limit: usize) -> Result<Vec<QueueEntry>, Error> {
-        queue::interjections(self.conn, no, limit)
+        interjections::of_agent(self.conn, no, limit)
     }
 
     /// What a request holds beside the log: queued messages that may enter a running turn, then those that are held.
@@ -254,17 +255,18 @@ impl<'a> Reader<'a> {
         model_limits::of(self.conn, model_ref)
     }
 
-    /// A page of what is due by `until`, earliest first.
+    /// A page of what is due by `until` for the agents of a scope, earliest first.
     ///
     /// # Errors
     /// When the database fails.
     pub fn due(
         &self,
+        scope: &DueScope,
         until: Timestamp,
         after: Option<DueCursor>,
         limit: usize,
     ) -> Result<DuePage, Error> {
-        effects::due(self.conn, until, after, limit)
+        effects::due(self.conn, scope, until, after, limit)
     }
 
     /// A page of the agents boot must look at, by name.

@@ -10,8 +10,8 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{
-    aside, attempts, blobs, briefs, delete, effects, events, log, model_limits, queue, retention,
-    tasks,
+    aside, attempts, blobs, briefs, delete, effects, events, interjections, log, model_limits,
+    queue, retention, tasks,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -106,6 +106,9 @@ impl<'a> Tx<'a> {
         let before = agents::tally(self.conn, no)?;
         if !before.is_split {
             agents::split(self.conn, no)?;
+        }
+        if !before.interjections_listed {
+            interjections::list(self.conn, no)?;
         }
         let mut after = before;
         let mut events = events::Batch::default();

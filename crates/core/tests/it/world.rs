@@ -130,6 +130,7 @@ impl World {
                 queued
                     .iter()
                     .filter(|entry| entry.envelope.operator_interjects())
+                    .take(QueueView::OPERATORS_COUNTED)
                     .count() as u64,
             ),
         }

@@ -5,7 +5,7 @@ use super::Shell;
 use crate::error::Error;
 use holon_core::Input;
 use holon_domain::Timestamp;
-use holon_store::DueRow;
+use holon_store::{DueCursor, DueRow};
 
 /// Longest sleep, so that a clock that jumped forward is noticed.
 const CLAMP_MS: u64 = 60_000;
@@ -13,6 +13,16 @@ const CLAMP_MS: u64 = 60_000;
 const HANDFUL: usize = 256;
 /// Pause after a failed read.
 const RETRY_MS: u64 = 1_000;
+
+/// A page of the due-queue, as the loop sees it.
+struct Handful {
+    /// Entries whose time has come.
+    come: Vec<DueRow>,
+    /// When the first of the others comes, if it is on this page.
+    next: Option<Timestamp>,
+    /// Where the page behind this one begins, if more may have come.
+    behind: Option<DueCursor>,
+}
 
 impl Shell {
     pub(crate) async fn run_due_loop(self) {
@@ -33,48 +43,48 @@ impl Shell {
 
     /// Hands everything that has come to the kernel; returns when the next entry will.
     async fn hand_over_due(&self) -> Result<Option<Timestamp>, holon_store::Error> {
-        let mut before = Vec::new();
+        let (mut before, mut after) = (Vec::new(), None);
         loop {
-            let (come, next) = self.look_ahead().await?;
-            if come.is_empty() {
+            let Handful { come, next, behind } = self.look_ahead(after).await?;
+            if come.is_empty() && after.is_none() {
                 return Ok(next);
             }
             // What was handed over is gone, unless it could not be written; then there is no hurry.
-            if come == before {
+            if after.is_none() && come == before {
                 self.pause(RETRY_MS).await;
             }
-            before.clone_from(&come);
+            if after.is_none() {
+                before.clone_from(&come);
+            }
             let pending = come.into_iter().map(|row| self.hand_over(row));
             futures_join(pending).await;
             if self.draining.is_cancelled() {
                 return Ok(None);
             }
+            // Entries that stay must not hide the ones behind them, so the whole queue is gone through before its
+            // beginning is looked at again.
+            after = behind;
         }
     }
 
-    /// What has come, and when the next entry of anyone this host works for will. Read in pages; of a store that
-    /// several hosts share, the entries of others are passed over.
-    async fn look_ahead(&self) -> Result<(Vec<DueRow>, Option<Timestamp>), holon_store::Error> {
+    /// The first entries behind `after` that have come, and when the next one will.
+    async fn look_ahead(&self, after: Option<DueCursor>) -> Result<Handful, holon_store::Error> {
         let now = self.ports.clock.now();
         let horizon = now.plus_millis(CLAMP_MS);
-        let (mut rows, mut after) = (Vec::new(), None);
-        loop {
-            let page = self.store.due(horizon, after, HANDFUL).await?;
-            for (agent_id, error) in page.unreadable {
-                self.note_unreadable(&Error::of_agent(&agent_id, error))
-                    .await;
-            }
-            let mine = |row: &DueRow| self.conduct.scope.covers(&row.agent_id);
-            rows.extend(page.rows.into_iter().filter(mine));
-            let later = rows.last().is_some_and(|row: &DueRow| row.at > now);
-            if later || rows.len() >= HANDFUL || page.next.is_none() {
-                break;
-            }
-            after = page.next;
+        let scope = self.conduct.scope.due_scope();
+        let page = self.store.due(&scope, horizon, after, HANDFUL).await?;
+        for (agent_id, error) in page.unreadable {
+            self.note_unreadable(&Error::of_agent(&agent_id, error))
+                .await;
         }
-        let next = rows.iter().map(|row| row.at).find(|at| *at > now);
-        rows.retain(|row| row.at <= now);
-        Ok((rows, next))
+        let mut come = page.rows;
+        let next = come.iter().map(|row| row.at).find(|at| *at > now);
+        come.retain(|row| row.at <= now);
+        Ok(Handful {
+            come,
+            behind: page.next.filter(|_| next.is_none()),
+            next,
+        })
     }
 
     async fn hand_over(&self, row: DueRow) {

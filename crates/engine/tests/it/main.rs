@@ -9,6 +9,7 @@
 mod aside;
 mod commands;
 mod commits;
+mod due;
 mod ended_before;
 mod feed;
 mod forgetting;
