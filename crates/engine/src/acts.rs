@@ -10,20 +10,28 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, IdentityView, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::model::{ModelChoice, ModelRef};
-use holon_store::Reader;
+use holon_store::Readers;
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
 #[derive(Debug, Clone)]
 pub struct Acts {
     shell: Shell,
+    /// For what callers are told; no effect is performed by what is read here.
+    readers: Readers,
     agents_dir: String,
     default_agent: AgentId,
 }
 
 impl Acts {
-    pub(crate) const fn new(shell: Shell, agents_dir: String, default_agent: AgentId) -> Self {
+    pub(crate) const fn new(
+        shell: Shell,
+        readers: Readers,
+        agents_dir: String,
+        default_agent: AgentId,
+    ) -> Self {
         Self {
             shell,
+            readers,
             agents_dir,
             default_agent,
         }
@@ -31,6 +39,10 @@ impl Acts {
 
     pub(crate) const fn shell(&self) -> &Shell {
         &self.shell
+    }
+
+    pub(crate) const fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// Makes an agent; the same again is harmless.
@@ -110,8 +122,8 @@ impl Acts {
 
     pub(crate) async fn find(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
         let id = agent_id.clone();
-        let read = move |reader: &Reader<'_>| reader.agent(&id);
-        let found = self.shell.read_of(agent_id, read).await?;
+        let read = self.readers.read(move |reader| reader.agent(&id)).await;
+        let found = self.shell.noted(agent_id, read).await?;
         Ok(found.map(|(_, agent)| agent))
     }
 

@@ -53,9 +53,9 @@ impl Host {
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));
         let kernel = Kernel::new(facts.clone());
-        let shell = Shell::new(store, readers.clone(), kernel, ports, config.conduct);
+        let shell = Shell::new(store, kernel, ports, config.conduct);
         let reads = Reads::new(
-            readers,
+            readers.clone(),
             (facts, Arc::clone(&shell.ports.model)),
             (epoch, shell.stalled.clone()),
             shell.store.subscribe(),
@@ -64,9 +64,9 @@ impl Host {
         shell.spawn(shell.clone().run_due_loop());
         shell.spawn(shell.clone().run_retention_loop());
         if !clean_exit {
-            shell.spawn(shell.clone().check_after_crash());
+            shell.spawn(shell.clone().check_after_crash(readers.clone()));
         }
-        let acts = Acts::new(shell, config.agents_dir, config.default_agent);
+        let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self { reads, acts })
     }
 

@@ -11,6 +11,7 @@ pub mod error;
 pub mod facts;
 pub mod host;
 pub mod kernel;
+pub mod model_request;
 mod news;
 pub mod ports;
 pub mod reads;
@@ -18,7 +19,7 @@ pub mod request;
 mod run_once;
 mod shell;
 mod stalled;
-mod tasks;
+pub mod tool_outcome;
 pub mod tool_run;
 
 pub use acts::Acts;

@@ -219,7 +219,7 @@ async fn gather(
     waits: Waits,
 ) -> Result<Option<Over>, Error> {
     let (agent_id, seq) = (admitted.agent_id.clone(), admitted.message_seq);
-    let read = acts.shell().readers.read(move |reader| {
+    let read = acts.readers().read(move |reader| {
         let Some((no, agent)) = reader.agent(&agent_id)? else {
             return Ok(None);
         };
@@ -232,7 +232,7 @@ async fn gather(
                     queue: reader.queue(no)?,
                     newest: reader.briefs(no, 1)?.pop(),
                     brief,
-                    tasks: crate::tasks::told(reader, no)?,
+                    tasks: reader.tasks_to_tell(no)?,
                 };
                 // The log may be long, so it is read once, when there is nothing more to wait for.
                 match settled.course(&agent, waits) {

@@ -3,13 +3,13 @@
 use crate::kernel::fill_intents;
 use crate::ports::{CommandContext, CommandKey};
 use holon_domain::AgentId;
+use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::effect::EffectId;
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::turn::{CallPlace, Phase};
 use holon_domain::workspace::WorkspaceEntry;
-use holon_store::Reader;
 
 /// A call that is to be run.
 #[derive(Debug, Clone)]
@@ -29,55 +29,40 @@ pub struct ToolRun {
 }
 
 impl ToolRun {
-    /// Reads the call an agent's turn runs; none when it runs none, or when the log does not hold it.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn in_hand(
-        reader: &Reader<'_>,
-        agent_id: &AgentId,
-    ) -> Result<Option<Self>, holon_store::Error> {
-        let Some((no, mut agent)) = reader.agent(agent_id)? else {
-            return Ok(None);
-        };
-        let Some(turn) = agent.open_turn.take() else {
-            return Ok(None);
-        };
+    /// The call that an agent's open turn runs, found in the log entry of its round; see
+    /// [`Store::round_in_hand`](holon_store::Store::round_in_hand). None when the entry does not hold such a call.
+    #[must_use]
+    pub fn in_hand(agent: AgentRecord, mut entry: LogEntry) -> Option<Self> {
+        fill_intents(&mut entry, &agent);
+        let turn = agent.open_turn?;
         let Phase::RunningTool {
             round_entry,
             call_index,
             effect,
         } = turn.phase
         else {
-            return Ok(None);
+            return None;
         };
-        let Some(mut entry) = reader.log_entry(no, round_entry)? else {
-            return Ok(None);
-        };
-        fill_intents(&mut entry, &agent);
         let LogEntry::AssistantRound {
             blocks, intents, ..
         } = entry
         else {
-            return Ok(None);
+            return None;
         };
         let place = CallPlace {
             round_entry,
             call_index,
         };
-        let call = calls_of(&blocks).nth(call_index).cloned();
-        let intent = intents
-            .get(call_index)
-            .and_then(|intent| intent.as_ref().ok());
-        let action = intent.and_then(|intent| intent.action(place));
-        Ok(call.zip(action).map(|(call, action)| Self {
-            agent_id: agent_id.clone(),
+        let call = calls_of(&blocks).nth(call_index)?.clone();
+        let action = intents.get(call_index)?.as_ref().ok()?.action(place)?;
+        Some(Self {
+            agent_id: agent.settings.identity.agent_id.clone(),
             agent_home: agent.settings.agent_home,
             effect,
             call,
             action,
             workspace: turn.workspace,
-        }))
+        })
     }
 
     /// By what the command of the call is found.

@@ -82,7 +82,7 @@ impl World {
     /// As the shell does before it recovers an agent: forgets what was begun in its home and is in no row.
     fn sweep(&mut self, id: &AgentId) -> Verdict<()> {
         let home = home_of(id);
-        let call = self.call_in_hand(id)?.map(|(_, run)| run.key);
+        let call = self.call_in_hand(id)?.map(|run| run.key());
         let tasks = self.model.agent(id).into_iter();
         let tasks = tasks.flat_map(|known| known.tasks.rows().map(|row| key_of(&home, row)));
         let names = |key: CommandKey| {

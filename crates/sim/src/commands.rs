@@ -9,7 +9,8 @@ use holon_domain::CallId;
 use holon_domain::command::TaskPrinted;
 use holon_domain::intent::TaskInput;
 use holon_domain::task::TaskReport;
-use holon_engine::ports::CommandKey;
+use holon_engine::ports::{CommandKey, KeptOutput};
+use holon_engine::tool_outcome::EndedCommand;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every command there is, by its name.
@@ -18,6 +19,8 @@ pub(crate) struct Commands {
     /// Time since the beginning, by a clock that never jumps.
     clock: u64,
     found: BTreeMap<String, Command>,
+    /// Commands that are over and forgotten, whose output is kept.
+    kept: BTreeMap<String, Command>,
     /// How often each was ever started.
     starts: BTreeMap<String, u32>,
     /// Homes that are gone.
@@ -125,16 +128,26 @@ impl Commands {
     }
 
     pub(crate) fn printed(&self, key: &CommandKey) -> Result<TaskPrinted, &'static str> {
-        match self.found.get(&key.name) {
+        let found = self.found.get(&key.name);
+        match found.or_else(|| self.kept.get(&key.name)) {
             Some(command) => Ok(command.printed(self.clock)),
             None => Err("its output is not kept"),
         }
     }
 
-    /// Whoever asked for a command needs it no more.
-    pub(crate) fn forget(&mut self, key: &CommandKey) -> Verdict<()> {
-        let runs = self.found.remove(&key.name).is_some_and(|one| one.runs());
-        ensure(!runs, "what is forgotten is over", || key.name.clone())
+    /// The outcome of a command is on record: it need not be found again, but its output may be kept.
+    pub(crate) fn forget(&mut self, ended: &EndedCommand) -> Verdict<()> {
+        let name = &ended.key.name;
+        let Some(command) = self.found.remove(name) else {
+            return Ok(());
+        };
+        ensure(!command.runs(), "what is forgotten is over", || {
+            name.clone()
+        })?;
+        if ended.output == KeptOutput::Kept {
+            self.kept.insert(name.clone(), command);
+        }
+        Ok(())
     }
 
     /// Forgets what is in no row, at a boot. Nothing of it may run: a crash leaves no command that nobody follows.
@@ -164,6 +177,7 @@ impl Commands {
             || format!("{left:?} in {home}"),
         )?;
         self.found.retain(|_, command| command.home != home);
+        self.kept.retain(|_, command| command.home != home);
         self.gone.insert(home.to_owned());
         Ok(())
     }
@@ -248,7 +262,12 @@ mod tests {
         assert_eq!(world.get(&key).map(Command::began), Some(0));
         world.pass(600);
         assert_eq!(world.running().count(), 0);
-        world.forget(&key).expect("is over");
+        let ended = EndedCommand {
+            key: key.clone(),
+            output: KeptOutput::Kept,
+        };
+        world.forget(&ended).expect("is over");
+        assert!(world.printed(&key).is_ok(), "its output is kept");
         let broken = world.begin(&key, FATE).expect_err("breaks a rule");
         assert_eq!(broken.rule, "a command is started at most once");
     }

@@ -1,37 +1,25 @@
 //! An effect that the simulated process is performing: how far it got, and how far one step took it.
 
 use holon_core::Input;
-use holon_domain::block::ToolCall;
 use holon_domain::effect::EffectRecord;
-use holon_domain::intent::HostAction;
-use holon_domain::queue::QueueEntry;
-use holon_domain::workspace::WorkspaceEntry;
-use holon_engine::ports::CommandKey;
+use holon_engine::model_request::RoundRequest;
+use holon_engine::tool_outcome::Forget;
+use holon_engine::tool_run::ToolRun;
 use holon_tools::exec_command_batch::ItemOutcome;
-
-/// A tool call that is being run, as the log holds it.
-#[derive(Debug, Clone)]
-pub(crate) struct ToolRun {
-    pub(crate) call: ToolCall,
-    pub(crate) action: HostAction,
-    pub(crate) workspace: WorkspaceEntry,
-    /// By what its command is found.
-    pub(crate) key: CommandKey,
-}
 
 /// How far an effect got.
 #[derive(Debug, Clone)]
 pub(crate) enum Stage {
     /// Nothing happened yet.
     Begun,
-    /// The request is out; it holds these queued messages.
-    Asked(Vec<QueueEntry>),
+    /// The request is out.
+    Asked(Box<RoundRequest>),
     /// A call waits for what it began; these of its several commands are over.
     Waits(Vec<ItemOutcome>),
     /// A command was asked to end and has its time to.
     AskedToEnd,
     /// It is done; nobody knows yet.
-    Done(Box<Input>),
+    Done(Box<Input>, Forget),
 }
 
 /// An effect in the hands of the process.
@@ -48,8 +36,15 @@ pub(crate) struct Flight {
 pub(crate) enum Step {
     /// It goes on from here.
     GoesOn(Stage),
-    /// This is its outcome.
-    Outcome(Input),
+    /// This is its outcome, and what is forgotten once that is on record.
+    Outcome(Input, Forget),
     /// Nobody needs one.
     Nothing,
+}
+
+impl Step {
+    /// An outcome that leaves nothing to forget.
+    pub(crate) const fn outcome(input: Input) -> Self {
+        Self::Outcome(input, Forget::Nothing)
+    }
 }

@@ -12,6 +12,7 @@ use holon_domain::command::CommandOutput;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::task::{TaskRecord, TaskReport};
 use holon_engine::ports::CommandKey;
+use holon_engine::tool_outcome::{Forget, commands_of_ended_task};
 
 /// How a task is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +26,11 @@ pub(crate) enum Stop {
 impl World {
     /// Looks whether a task's command is over, or waits for it.
     pub(crate) fn watch(&mut self, record: &EffectRecord, id: &TaskId) -> Verdict<Step> {
-        let Some((_, key)) = self.followed(record, id)? else {
+        let Some((task, key)) = self.followed(record, id)? else {
             return Ok(Step::Nothing);
         };
         if let Some(report) = self.bench.commands.report(&key) {
-            return Ok(ended(record, id, report));
+            return Ok(ended(record, &task, &key, report));
         }
         let end = self.bench.commands.get(&key).and_then(Command::will_end);
         // Mostly others go first: a task is there to be looked after while it runs.
@@ -80,7 +81,7 @@ impl World {
             }),
             TaskReport::Ended(_) | TaskReport::Lost { .. } => report,
         });
-        Ok(report.map_or(Step::Nothing, |report| ended(record, id, report)))
+        Ok(report.map_or(Step::Nothing, |report| ended(record, &task, &key, report)))
     }
 
     fn was_begun(&self, key: &CommandKey) -> bool {
@@ -117,11 +118,14 @@ impl World {
     }
 }
 
-fn ended(record: &EffectRecord, id: &TaskId, report: TaskReport) -> Step {
+fn ended(record: &EffectRecord, task: &TaskRecord, key: &CommandKey, report: TaskReport) -> Step {
     let input = Input::TaskEnded {
         stamp: Stamp::of(record),
-        task_id: id.clone(),
+        task_id: task.id.clone(),
         report: Box::new(report),
     };
-    Step::GoesOn(Stage::Done(Box::new(input)))
+    let forget = task.command().map_or(Forget::Nothing, |spec| {
+        Forget::Commands(commands_of_ended_task(key, spec))
+    });
+    Step::GoesOn(Stage::Done(Box::new(input), forget))
 }

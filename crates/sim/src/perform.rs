@@ -1,7 +1,7 @@
 //! Performing effects step by step, so that anything can happen between asking and answering, running and reporting.
 
 use crate::act::name_of;
-use crate::flight::{Flight, Stage, Step, ToolRun};
+use crate::flight::{Flight, Stage, Step};
 use crate::follow::Stop;
 use crate::keys::home_of;
 use crate::plan::Fault;
@@ -9,51 +9,41 @@ use crate::request::Mood;
 use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::{Input, Reply, Stamp};
-use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::intent::HostAction;
+use holon_engine::tool_outcome::Forget;
 
 impl World {
     /// Takes an effect one step further. It has been taken out of the hands of the process; what goes on is put back.
     pub(crate) fn perform(&mut self, mut flight: Flight) -> Verdict<()> {
-        let input = match self.further(&mut flight)? {
+        let (input, forget) = match self.further(&mut flight)? {
             Step::GoesOn(stage) => {
                 self.flights.push(Flight { stage, ..flight });
                 return Ok(());
             }
-            Step::Outcome(input) => input,
+            Step::Outcome(input, forget) => (input, forget),
             Step::Nothing => return Ok(()),
         };
-        let Flight { record, run, .. } = flight;
+        let Flight { record, .. } = flight;
         let id = &record.agent_id;
         self.trace
             .note(|| format!("{id} {}#{}", name_of(&input), record.id));
         if self.trouble(Fault::Stale, 15) {
             self.late.push((id.clone(), input.clone()));
         }
-        let goes_on = matches!(
-            input,
-            Input::ToolFinished {
-                consequence: Consequence::Task { .. },
-                ..
-            }
-        );
-        let taken = self.bring_home(id, input)?;
-        match run {
-            Some(run) if taken == Some(Reply::Done) && !goes_on => self.forget(&run),
-            Some(_) | None => Ok(()),
+        match self.bring_home(id, input)? {
+            Some(Reply::Done) => self.forget(forget),
+            Some(Reply::Admitted { .. } | Reply::Unchanged | Reply::RowsMayGo) | None => Ok(()),
         }
     }
 
-    /// The result of a call is on record: its commands need not be found again.
-    fn forget(&mut self, run: &ToolRun) -> Verdict<()> {
-        match &run.action {
-            HostAction::ExecCommand(_) => self.bench.commands.forget(&run.key),
-            HostAction::ExecCommandBatch(batch) => (1..=batch.items.len())
-                .try_for_each(|number| self.bench.commands.forget(&run.key.item(number))),
-            HostAction::ApplyPatch(_) | HostAction::TaskInput(_) | HostAction::TaskOutput(_) => {
-                Ok(())
-            }
+    /// The outcome is on record: what was kept to find or prove it may go.
+    fn forget(&mut self, forget: Forget) -> Verdict<()> {
+        match forget {
+            // The world keeps no journals: of a patch whose process died nothing is known.
+            Forget::Nothing | Forget::Patch => Ok(()),
+            Forget::Commands(ended) => ended
+                .iter()
+                .try_for_each(|ended| self.bench.commands.forget(ended)),
         }
     }
 
@@ -77,14 +67,10 @@ impl World {
     /// A cancelled effect that could not be stopped at once: it gets a little further, and its outcome comes too late.
     pub(crate) fn finish_too_late(&mut self, flight: Flight) -> Verdict<()> {
         let mut flight = flight;
-        // Asking reads the store as it is now, which the cancelled request did not; what it says is dropped anyway.
-        if matches!(flight.record.effect, Effect::CallModel { .. }) {
-            flight.stage = Stage::Asked(Vec::new());
-        }
         for _ in 0..3 {
             let id = flight.record.agent_id.clone();
             match self.further(&mut flight)? {
-                Step::Outcome(input) => {
+                Step::Outcome(input, _) => {
                     self.late.push((id, input));
                     return Ok(());
                 }
@@ -101,23 +87,25 @@ impl World {
         let Flight { record, run, .. } = &*flight;
         let stamp = Stamp::of(record);
         let done = match stage {
-            Stage::Done(input) => return Ok(Step::Outcome(*input)),
+            Stage::Done(input, forget) => return Ok(Step::Outcome(*input, forget)),
             Stage::Waits(done) => Some(done),
-            Stage::Asked(queued) => {
-                return Ok(Step::Outcome(self.answer(record, queued)));
+            Stage::Asked(request) => {
+                return Ok(Step::outcome(self.answer(record, *request)));
             }
             Stage::AskedToEnd => return self.stop_by_force(record),
             Stage::Begun => None,
         };
         match &record.effect {
-            Effect::PrepareHome => Ok(Step::Outcome(Input::HomePrepared {
+            Effect::PrepareHome => Ok(Step::outcome(Input::HomePrepared {
                 stamp,
                 result: self.home_result(),
             })),
             Effect::RemoveHome => self.remove_home(record, stamp),
             Effect::CallModel { turn_index, .. } => {
-                let queued = self.ask(record, *turn_index)?;
-                Ok(queued.map_or(Step::Nothing, |queued| Step::GoesOn(Stage::Asked(queued))))
+                let request = self.ask(record, *turn_index)?;
+                Ok(request.map_or(Step::Nothing, |request| {
+                    Step::GoesOn(Stage::Asked(Box::new(request)))
+                }))
             }
             Effect::RunTool { .. } => {
                 let exists = self
@@ -130,9 +118,9 @@ impl World {
             }
             Effect::FinishPatch { .. } => {
                 self.model.coverage.count("patch:finished");
-                Ok(Step::Outcome(Input::PatchFinished { stamp }))
+                Ok(Step::outcome(Input::PatchFinished { stamp }))
             }
-            Effect::Deliver { sends } => Ok(Step::Outcome(Input::Deliver {
+            Effect::Deliver { sends } => Ok(Step::outcome(Input::Deliver {
                 stamp,
                 sends: sends.clone(),
             })),
@@ -169,7 +157,7 @@ impl World {
                 .commands
                 .remove_home(&home_of(&record.agent_id))?;
         }
-        Ok(Step::Outcome(Input::HomeRemoved { stamp, result }))
+        Ok(Step::outcome(Input::HomeRemoved { stamp, result }))
     }
 
     fn home_result(&mut self) -> Result<(), String> {

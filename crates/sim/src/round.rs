@@ -1,54 +1,62 @@
-//! One model round: what its request holds, what the simulated model answers, and what its calls ask for.
+//! One model round: the request the host would build, and what the simulated model answers.
 
 use crate::letter;
 use crate::provider;
 use crate::request::Asked;
-use crate::violation::{Verdict, ensure};
+use crate::store::now;
+use crate::violation::{Verdict, ensure, stored, violation};
 use crate::world::World;
-use holon_core::input::{ContextSize, RoundTiming, blocks};
+use holon_core::input::RoundTiming;
 use holon_core::{Input, RoundAnswer, Stamp};
-use holon_domain::agent::ProfilePreset;
-use holon_domain::block::{ToolCall, calls_of};
+use holon_domain::block::calls_of;
 use holon_domain::effect::EffectRecord;
-use holon_domain::intent::Intent;
 use holon_domain::limits;
-use holon_domain::log::{FrameRecord, InterjectionBoundary};
-use holon_domain::model::ModelReply;
-use holon_domain::queue::QueueEntry;
-use holon_domain::tool::ToolError;
+use holon_domain::provider::{ModelPolicy, PolicySource};
+use holon_engine::model_request::RoundRequest;
+use holon_store::Store;
 use std::sync::Arc;
 
+/// The figures every simulated model is asked by. A small window, so that building a prompt costs little.
+const POLICY: ModelPolicy = ModelPolicy {
+    context_window_tokens: 8_000,
+    effective_context_window_percent: 90,
+    max_output_tokens: 1_000,
+    source: PolicySource::ConfigOverride,
+    output_source: PolicySource::ConfigOverride,
+    freeform_tools: false,
+};
+
 impl World {
-    /// What the request holds beside the log; none when the turn is over.
+    /// Builds the request of a round as the host does; none when the turn is over.
     pub(crate) fn ask(
         &self,
         record: &EffectRecord,
         turn_index: u64,
-    ) -> Verdict<Option<Vec<QueueEntry>>> {
-        let most = limits::INTERJECTIONS_PER_ROUND;
-        let read = self.read(|reader| {
-            let Some((no, agent)) = reader.agent(&record.agent_id)? else {
-                return Ok(None);
-            };
-            let queued = reader.joining(no, &agent.held, most)?;
-            let open = agent.open_turn.filter(|turn| turn.turn_index == turn_index);
-            Ok(open.map(|_| queued).zip(Some(reader.outstanding(no)?)))
-        })?;
-        let Some((queued, outstanding)) = read else {
+    ) -> Verdict<Option<RoundRequest>> {
+        let Some(rows) = stored(now(self.store.turn(&record.agent_id, turn_index))?)? else {
             return Ok(None);
+        };
+        let outstanding = self.read(|reader| match reader.agent(&record.agent_id)? {
+            Some((no, _)) => reader.outstanding(no),
+            None => Ok(Default::default()),
+        })?;
+        let Some(request) = RoundRequest::new(rows, POLICY) else {
+            return violation(
+                "an open turn has what a request is built from",
+                format!("{record:?}"),
+            );
         };
         let waiting = outstanding.interjections.len() + outstanding.held.len();
         ensure(
-            queued.len() == waiting.min(most),
+            request.queued.len() == waiting.min(limits::INTERJECTIONS_PER_ROUND),
             "whatever may enter a turn is shown to its model",
-            || format!("{} of {waiting}", queued.len()),
+            || format!("{} of {waiting}", request.queued.len()),
         )?;
-        Ok(Some(queued))
+        Ok(Some(request))
     }
 
     /// The model answers, or fails.
-    pub(crate) fn answer(&mut self, record: &EffectRecord, queued: Vec<QueueEntry>) -> Input {
-        let stamp = Stamp::of(record);
+    pub(crate) fn answer(&mut self, record: &EffectRecord, request: RoundRequest) -> Input {
         let timing = RoundTiming {
             context_build_ms: self.dice.below(10),
             started_at: self.now,
@@ -69,74 +77,22 @@ impl World {
             active,
             agents: &agents,
         };
-        match provider::answer(asked, &mut self.dice) {
-            Err(failure) => Input::RoundFailed {
-                stamp,
-                failure,
-                timing,
-            },
-            Ok(reply) => {
-                let answer = self.round(record, reply, queued, timing);
-                Input::RoundAnswered {
-                    stamp,
-                    answer: Box::new(answer),
-                }
-            }
+        let reply = provider::answer(asked, &mut self.dice);
+        let mut input = request.outcome(Stamp::of(record), reply, timing, &mut self.entropy);
+        if let Input::RoundAnswered { answer, .. } = &mut input {
+            name_letters(answer);
         }
-    }
-
-    fn round(
-        &mut self,
-        record: &EffectRecord,
-        reply: ModelReply,
-        interjected: Vec<QueueEntry>,
-        timing: RoundTiming,
-    ) -> RoundAnswer {
-        let known = self
-            .model
-            .agent(&record.agent_id)
-            .map(|known| &known.record);
-        let preset = known.map_or(ProfilePreset::PublicNamed, |agent| {
-            agent.identity.profile_preset
-        });
-        let turn = known.and_then(|agent| agent.open_turn.as_ref());
-        let boundary = match turn.map_or(0, |turn| turn.rounds) {
-            0 => InterjectionBoundary::BeforeProviderRequest,
-            _ if interjected.len().is_multiple_of(2) => InterjectionBoundary::AfterProviderRound,
-            _ => InterjectionBoundary::AfterToolResults,
-        };
-        let lineage = turn.map_or_else(String::new, |turn| turn.model_ref());
-        let blocks = blocks(&lineage, reply.blocks, &mut self.entropy);
-        let intents = calls_of(&blocks).map(|call| interpret(call, preset));
-        RoundAnswer {
-            learned: None,
-            intents: Arc::new(intents.collect()),
-            interjected,
-            boundary,
-            frame: frame(),
-            kept: vec![("stable".to_owned(), "policy".to_owned())],
-            context: ContextSize::default(),
-            timing,
-            blocks,
-            stop_reason: reply.stop_reason,
-            usage: reply.usage,
-        }
+        input
     }
 }
 
-/// What a call asks for. The tools know no call that messages another agent, so the simulation has one of its own.
-fn interpret(call: &ToolCall, preset: ProfilePreset) -> Result<Intent, ToolError> {
-    match letter::intent(call) {
-        Some(intent) => Ok(intent),
-        None => holon_tools::interpret(&call.name, &call.input, preset),
-    }
-}
-
-fn frame() -> FrameRecord {
-    FrameRecord {
-        prompt_cache_key: "key".to_owned(),
-        context_fingerprint: "print".to_owned(),
-        stable: "stable".to_owned(),
-        agent_scoped: "stable".to_owned(),
+/// The tools know no call that messages another agent, so the simulation has one of its own and interprets it here.
+fn name_letters(answer: &mut RoundAnswer) {
+    let blocks = Arc::clone(&answer.blocks);
+    let intents = Arc::make_mut(&mut answer.intents);
+    for (call, asks_for) in calls_of(&blocks).zip(intents.iter_mut()) {
+        if let Some(intent) = letter::intent(call) {
+            *asks_for = Ok(intent);
+        }
     }
 }

@@ -1,21 +1,19 @@
 //! Running the commands of calls: started or found, waited for, and let go on as tasks; several of one call in a row.
 
 use crate::command::{Command, Fate, State};
-use crate::flight::ToolRun;
 use crate::plan::Fault;
 use crate::tool_run::CallStep;
 use crate::violation::Verdict;
 use crate::world::World;
+use holon_domain::AgentId;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning};
-use holon_domain::consequence::Consequence;
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
-use holon_domain::task::{
-    CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus, cmd_digest,
-};
-use holon_domain::{AgentId, TaskId, Timestamp};
-use holon_engine::ports::CommandKey;
+use holon_domain::task::{TaskRecord, TaskStatus, cmd_digest};
+use holon_engine::ports::{CommandKey, CommandRun};
+use holon_engine::tool_outcome::ToolRunOutcome;
+use holon_engine::tool_run::ToolRun;
+use holon_tools::exec_command;
 use holon_tools::exec_command_batch::ItemOutcome;
-use holon_tools::{exec_command, exec_command_batch};
 
 impl World {
     /// Starts the command of a call, or finds it; unless a task runs an equal one and that will do.
@@ -26,14 +24,14 @@ impl World {
         command: &ExecCommand,
     ) -> Verdict<CallStep> {
         if command.duplicate_policy == DuplicatePolicy::ReuseRunning
-            && self.bench.commands.get(&run.key).is_none()
+            && self.bench.commands.get(&run.key()).is_none()
             && let Some(task) = self.running_already(agent_id, run, command)?
         {
             self.model.coverage.count("command:reused");
             let envelope = exec_command::already_running(command, &task, self.now);
             return Ok(CallStep::result(envelope));
         }
-        self.begin_or_find(&run.key, command, None)?;
+        self.begin_or_find(&run.key(), command, None)?;
         Ok(CallStep::Waits(Vec::new()))
     }
 
@@ -46,7 +44,7 @@ impl World {
         let digest = cmd_digest(command, &run.workspace);
         let is_same = |task: &TaskRecord| {
             let spec = task.command().filter(|spec| spec.cmd_digest == digest);
-            let key = spec.map(|spec| CommandKey::of_call(&run.key.agent_home, &spec.call_id));
+            let key = spec.map(|spec| CommandKey::of_call(&run.agent_home, &spec.call_id));
             let alive = key.and_then(|key| self.bench.commands.get(&key).map(Command::runs));
             task.status == TaskStatus::Running && alive == Some(true)
         };
@@ -100,27 +98,32 @@ impl World {
 
     pub(crate) fn wait_for_command(&mut self, run: &ToolRun, command: &ExecCommand) -> CallStep {
         let clock = self.bench.commands.clock();
-        let Some(found) = self.bench.commands.get(&run.key) else {
+        let Some(found) = self.bench.commands.get(&run.key()) else {
             return CallStep::Nothing;
         };
-        let envelope = match found.state {
+        let answer = match found.state {
             State::Barred => return CallStep::Nothing,
             State::Over { .. } => match found.output() {
-                Some(output) => exec_command::completed(command, &output),
+                Some(output) => Ok(CommandRun::Ended(output)),
                 None => return CallStep::Nothing,
             },
-            State::NotStarted | State::Lost => exec_command::failed(command, &failure(found)),
+            State::NotStarted | State::Lost => Err(failure(found)),
             State::Runs => {
                 let late = found.began() + command.yield_time_ms;
-                if clock >= late {
-                    return promoted(run, command, found, (clock, self.now));
+                if clock < late {
+                    let until = found.will_end().map_or(late, |(at, _)| at.min(late));
+                    self.wait(Some(until));
+                    return CallStep::Waits(Vec::new());
                 }
-                let until = found.will_end().map_or(late, |(at, _)| at.min(late));
-                self.wait(Some(until));
-                return CallStep::Waits(Vec::new());
+                Ok(CommandRun::Running(CommandRunning {
+                    workdir: run.workspace.cwd.clone(),
+                    started_at: self.now,
+                    stdout: found.captured(clock),
+                    stderr: CapturedStream::default(),
+                }))
             }
         };
-        CallStep::result(envelope)
+        CallStep::Done(ToolRunOutcome::of_command(run, command, answer))
     }
 
     /// Takes the commands of a batch one step further.
@@ -131,14 +134,13 @@ impl World {
         mut done: Vec<ItemOutcome>,
     ) -> Verdict<CallStep> {
         let Some(item) = batch.items.get(done.len()) else {
-            let envelope = exec_command_batch::completed(batch, &done);
-            return Ok(CallStep::result(envelope));
+            return Ok(CallStep::Done(ToolRunOutcome::of_batch(run, batch, &done)));
         };
         if batch.stop_on_error && done.iter().any(ItemOutcome::failed) {
             done.push(ItemOutcome::Skipped);
             return Ok(CallStep::Waits(done));
         }
-        let key = run.key.item(done.len() + 1);
+        let key = run.key().item(done.len() + 1);
         let Some(found) = self.bench.commands.get(&key) else {
             self.begin_or_find(&key, item, Some(item.yield_time_ms))?;
             return Ok(CallStep::Waits(done));
@@ -168,31 +170,4 @@ fn failure(command: &Command) -> CommandFailure {
             }
         }
     }
-}
-
-fn promoted(
-    run: &ToolRun,
-    command: &ExecCommand,
-    found: &Command,
-    (clock, now): (u64, Timestamp),
-) -> CallStep {
-    let spec = CommandTaskSpec {
-        promoted_from_exec_command: true,
-        ..CommandTaskSpec::of(&run.call.id, command, &run.workspace)
-    };
-    let handle = TaskHandle {
-        task_id: TaskId::of_call(&run.call.id),
-        task_kind: TaskKind::CommandTask,
-        status: TaskStatus::Running,
-    };
-    let running = CommandRunning {
-        workdir: spec.workdir.clone(),
-        started_at: now,
-        stdout: found.captured(clock),
-        stderr: CapturedStream::default(),
-    };
-    CallStep::Done(Consequence::Task {
-        result: exec_command::promoted(command, &handle, &running),
-        spec: Box::new(spec),
-    })
 }

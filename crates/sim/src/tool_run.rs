@@ -2,19 +2,23 @@
 //!
 //! As the shell does it, but with the simulated world: a step ends wherever the host could die.
 
-use crate::flight::{Flight, Stage, Step, ToolRun};
+use crate::flight::{Flight, Stage, Step};
 use crate::keys::key_of;
 use crate::plan::Fault;
 use crate::request::Mood;
-use crate::violation::{Verdict, ensure};
+use crate::store::now;
+use crate::violation::{Verdict, ensure, stored};
 use crate::world::World;
 use holon_core::{Input, Stamp};
 use holon_domain::consequence::Consequence;
-use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::{HostAction, TaskInput, TaskOutput};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::{AgentId, TaskId};
+use holon_engine::tool_outcome::{ToolRunOutcome, may_take_input};
+use holon_engine::tool_run::ToolRun;
+use holon_store::Store;
 use holon_tools::exec_command_batch::ItemOutcome;
 use holon_tools::{task_input, task_output};
 
@@ -24,7 +28,7 @@ pub(crate) enum CallStep {
     /// It waits for what it began; so many of several commands are over.
     Waits(Vec<ItemOutcome>),
     /// This is what it comes to.
-    Done(Consequence),
+    Done(ToolRunOutcome),
     /// Somebody else saw to it that nothing comes of it.
     Nothing,
 }
@@ -32,23 +36,15 @@ pub(crate) enum CallStep {
 impl CallStep {
     /// A call that comes to a result and nothing else.
     pub(crate) const fn result(envelope: ToolEnvelope) -> Self {
-        Self::Done(Consequence::Result(envelope))
+        Self::Done(ToolRunOutcome::result(envelope))
     }
 }
 
 impl World {
-    /// The call an agent's open turn runs, and the effect that runs it; none when it runs none.
-    pub(crate) fn call_in_hand(&self, id: &AgentId) -> Verdict<Option<(EffectId, ToolRun)>> {
-        let found = self.read(|reader| holon_engine::tool_run::ToolRun::in_hand(reader, id))?;
-        Ok(found.map(|found| {
-            let run = ToolRun {
-                key: found.key(),
-                call: found.call,
-                action: found.action,
-                workspace: found.workspace,
-            };
-            (found.effect, run)
-        }))
+    /// The call an agent's open turn runs; none when it runs none.
+    pub(crate) fn call_in_hand(&self, id: &AgentId) -> Verdict<Option<ToolRun>> {
+        let found = stored(now(self.store.round_in_hand(id))?)?;
+        Ok(found.and_then(|(agent, round)| ToolRun::in_hand(agent, round)))
     }
 
     /// Takes a call one step further.
@@ -81,7 +77,7 @@ impl World {
                     || format!("{text:?}"),
                 )?;
                 let fails = self.trouble(Fault::Tool, 25);
-                CallStep::result(self.bench.patch(&run.call.id, fails)?)
+                CallStep::Done(self.bench.patch(&run.call.id, fails)?)
             }
             HostAction::TaskInput(input) => self.give(&record.agent_id, run, input)?,
             HostAction::TaskOutput(query) => self.look(&record.agent_id, run, query)?,
@@ -89,7 +85,11 @@ impl World {
         Ok(match came {
             CallStep::Waits(done) => Step::GoesOn(Stage::Waits(done)),
             CallStep::Nothing => Step::Nothing,
-            CallStep::Done(consequence) => {
+            CallStep::Done(outcome) => {
+                let ToolRunOutcome {
+                    consequence,
+                    forget,
+                } = outcome;
                 let (Consequence::Result(result) | Consequence::Task { result, .. }) = &consequence;
                 self.bench.offer(&run.call.id, result);
                 let input = Input::ToolFinished {
@@ -97,7 +97,7 @@ impl World {
                     consequence,
                     duration_ms: self.dice.below(1_000),
                 };
-                Step::GoesOn(Stage::Done(Box::new(input)))
+                Step::GoesOn(Stage::Done(Box::new(input), forget))
             }
         })
     }
@@ -106,12 +106,10 @@ impl World {
         let Some(task) = self.task(agent_id, &input.task_id)? else {
             return Ok(unknown(run, &input.task_id));
         };
-        let listens = task.command().is_some_and(|spec| spec.accepts_input);
-        if task.status.is_terminal() || !listens {
-            let envelope = task_input::refused(&task, "it does not listen");
-            return Ok(CallStep::result(envelope));
+        if let Err(reason) = may_take_input(&task) {
+            return Ok(CallStep::result(task_input::refused(&task, reason)));
         }
-        let key = key_of(&run.key.agent_home, &task);
+        let key = key_of(&run.agent_home, &task);
         let taken = self.bench.commands.input(&key, &run.call.id, input)?;
         let envelope = match taken {
             Ok(bytes) => {
@@ -124,35 +122,26 @@ impl World {
     }
 
     fn look(&mut self, agent_id: &AgentId, run: &ToolRun, query: &TaskOutput) -> Verdict<CallStep> {
-        let Some(task) = self.task(agent_id, &query.task_id)? else {
+        let look = stored(now(self.store.task(agent_id, &query.task_id))?)?;
+        let Some(task) = look.task else {
             return Ok(unknown(run, &query.task_id));
         };
         let waits = query.wait_ms.is_some() && !task.status.is_terminal();
-        let interrupted = self.is_interrupted(agent_id)?;
+        let interrupted = look.interrupted;
         if waits && !interrupted && self.mood == Mood::Busy && self.dice.percent(60) {
             self.wait(None);
             return Ok(CallStep::Waits(Vec::new()));
         }
-        let key = key_of(&run.key.agent_home, &task);
+        let key = key_of(&run.agent_home, &task);
         let printed = self.bench.commands.printed(&key);
         let printed = printed.as_ref().map_err(|reason| *reason);
         let envelope = task_output::envelope(&task, query, printed, self.now);
         Ok(CallStep::result(envelope))
     }
 
-    /// A row of a task, as the host reads it.
+    /// A task, as the host reads it.
     pub(crate) fn task(&self, agent_id: &AgentId, id: &TaskId) -> Verdict<Option<TaskRecord>> {
-        self.read(|reader| match reader.agent(agent_id)? {
-            Some((no, _)) => reader.task(no, id),
-            None => Ok(None),
-        })
-    }
-
-    fn is_interrupted(&self, agent_id: &AgentId) -> Verdict<bool> {
-        self.read(|reader| match reader.agent(agent_id)? {
-            Some((no, _)) => Ok(!reader.interjections(no, 1)?.is_empty()),
-            None => Ok(false),
-        })
+        Ok(stored(now(self.store.task(agent_id, id))?)?.task)
     }
 
     /// Somebody waits for something that happens at this time of the world of commands, if it is known. While trouble

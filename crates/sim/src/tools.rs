@@ -6,6 +6,7 @@ use holon_domain::CallId;
 use holon_domain::file_change::PatchApplied;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_engine::ports::CommandKey;
+use holon_engine::tool_outcome::ToolRunOutcome;
 use std::collections::BTreeMap;
 
 /// Everything calls did to the world. It outlives every crash, as the real world does.
@@ -18,13 +19,13 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// Applies the patch of a call.
-    pub(crate) fn patch(&mut self, call: &CallId, fails: bool) -> Verdict<ToolEnvelope> {
+    pub(crate) fn patch(&mut self, call: &CallId, fails: bool) -> Verdict<ToolRunOutcome> {
         let times = self.patched.entry(call.clone()).or_default();
         *times += 1;
         ensure(*times == 1, "a tool call runs at most once", || {
             call.to_string()
         })?;
-        Ok(holon_tools::apply_patch::envelope(if fails {
+        Ok(ToolRunOutcome::of_patch(if fails {
             let message = "it was changed meanwhile";
             Err(ToolError::new(ToolErrorKind::FileChanged, message))
         } else {

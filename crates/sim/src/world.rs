@@ -155,8 +155,7 @@ impl World {
         let run = match &record.effect {
             Effect::RunTool { .. } => {
                 let found = self.call_in_hand(&record.agent_id)?;
-                let run = found.filter(|(effect, _)| *effect == record.id);
-                let Some((_, run)) = run else {
+                let Some(run) = found.filter(|run| run.effect == record.id) else {
                     return violation(
                         "the call an effect runs stands in the log",
                         format!("{record:?}"),

@@ -42,6 +42,7 @@ mod sqlite;
 mod store;
 mod tasks;
 mod transcript;
+mod turn_rows;
 mod tx;
 mod writer;
 
@@ -58,5 +59,6 @@ pub use readers::Readers;
 pub use row::AgentNo;
 pub use sqlite::SqliteStore;
 pub use store::{Inline, Job, Store, commit};
+pub use turn_rows::{FrameTexts, TaskLook, TurnRows};
 pub use tx::{Hook, Tx};
 pub use writer::Writer;

@@ -12,6 +12,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
+use holon_domain::limits::TASKS_PER_AGENT;
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::needs::Needs;
@@ -237,6 +238,23 @@ impl<'a> Reader<'a> {
     /// When the database fails or a row cannot be read.
     pub fn tasks(&self, no: AgentNo, limit: usize) -> Result<Vec<TaskRecord>, Error> {
         tasks::newest(self.conn, no, limit)
+    }
+
+    /// The tasks an agent is told of, newest first: those that began last, and every one that is not over, however long
+    /// ago it began.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn tasks_to_tell(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
+        let mut tasks = self.tasks(no, TASKS_PER_AGENT)?;
+        // Fewer than were asked for are all there are.
+        if tasks.len() == TASKS_PER_AGENT {
+            let active = self.active_tasks(no)?.into_iter().rev();
+            let older = active.filter(|task| !tasks.iter().any(|newer| newer.id == task.id));
+            let older: Vec<TaskRecord> = older.collect();
+            tasks.extend(older);
+        }
+        Ok(tasks)
     }
 
     /// A kept text.

@@ -6,11 +6,15 @@ use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::readers::Readers;
 use crate::store::{Job, Store};
+use crate::turn_rows::{self, TaskLook, TurnRows};
 use crate::writer::Writer;
 use async_trait::async_trait;
+use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
-use holon_domain::{AgentId, Timestamp};
+use holon_domain::log::LogEntry;
+use holon_domain::task::TaskRecord;
+use holon_domain::{AgentId, TaskId, Timestamp};
 use tokio::sync::broadcast;
 
 /// SQLite with one writer thread and a pool of read-only connections. Clones share both.
@@ -68,6 +72,39 @@ impl Store for SqliteStore {
         let agent_id = agent_id.clone();
         let page = move |reader: &crate::Reader<'_>| reader.open_effects(&agent_id, after, limit);
         self.readers.read(page).await
+    }
+
+    async fn agent(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| turn_rows::agent(reader, &id);
+        self.readers.read(read).await
+    }
+
+    async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| turn_rows::turn(reader, &id, turn_index);
+        self.readers.read(read).await
+    }
+
+    async fn round_in_hand(
+        &self,
+        agent_id: &AgentId,
+    ) -> Result<Option<(AgentRecord, LogEntry)>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| turn_rows::round_in_hand(reader, &id);
+        self.readers.read(read).await
+    }
+
+    async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error> {
+        let (id, task_id) = (agent_id.clone(), task_id.clone());
+        let read = move |reader: &crate::Reader<'_>| turn_rows::task(reader, &id, &task_id);
+        self.readers.read(read).await
+    }
+
+    async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| turn_rows::active_tasks(reader, &id);
+        self.readers.read(read).await
     }
 
     async fn put_aside(

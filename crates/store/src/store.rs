@@ -9,10 +9,14 @@ use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::ledger::Ledger;
 use crate::reader::Reader;
+use crate::turn_rows::{self, TaskLook, TurnRows};
 use async_trait::async_trait;
+use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
-use holon_domain::{AgentId, Timestamp};
+use holon_domain::log::LogEntry;
+use holon_domain::task::TaskRecord;
+use holon_domain::{AgentId, TaskId, Timestamp};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
@@ -49,6 +53,27 @@ pub trait Store: std::fmt::Debug + Send + Sync {
         after: EffectId,
         limit: usize,
     ) -> Result<Vec<EffectRecord>, Error>;
+
+    /// An agent that effects are performed for.
+    ///
+    /// # Errors
+    /// `Aside` when it was put aside, as for every read of one agent below; `Row` when its rows cannot be read.
+    async fn agent(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error>;
+
+    /// Everything a request of an agent's open turn is built from; none when that turn is over.
+    async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error>;
+
+    /// The agent and the round whose call its open turn runs; none when it runs no call, or the log does not hold it.
+    async fn round_in_hand(
+        &self,
+        agent_id: &AgentId,
+    ) -> Result<Option<(AgentRecord, LogEntry)>, Error>;
+
+    /// One task of an agent, and whether a message waits to enter its turn.
+    async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error>;
+
+    /// An agent's tasks that are not over, in the order they began.
+    async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
 
     /// Puts an agent aside whose rows cannot be read: decisions, due entries and recovery pass it over until it is
     /// taken back. Whether it was not aside before.
@@ -156,6 +181,29 @@ impl Store for Inline {
         limit: usize,
     ) -> Result<Vec<EffectRecord>, Error> {
         self.read(|reader| reader.open_effects(agent_id, after, limit))
+    }
+
+    async fn agent(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
+        self.read(|reader| turn_rows::agent(reader, agent_id))
+    }
+
+    async fn turn(&self, agent_id: &AgentId, turn_index: u64) -> Result<Option<TurnRows>, Error> {
+        self.read(|reader| turn_rows::turn(reader, agent_id, turn_index))
+    }
+
+    async fn round_in_hand(
+        &self,
+        agent_id: &AgentId,
+    ) -> Result<Option<(AgentRecord, LogEntry)>, Error> {
+        self.read(|reader| turn_rows::round_in_hand(reader, agent_id))
+    }
+
+    async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error> {
+        self.read(|reader| turn_rows::task(reader, agent_id, task_id))
+    }
+
+    async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error> {
+        self.read(|reader| turn_rows::active_tasks(reader, agent_id))
     }
 
     async fn put_aside(

@@ -65,7 +65,7 @@ type Open = (TaskId, Vec<CommandKey>);
 
 async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<Open>, Error> {
     let id = agent_id.clone();
-    let read = acts.shell().readers.read(move |reader| {
+    let read = acts.readers().read(move |reader| {
         Ok(match reader.agent(&id)? {
             Some((no, agent)) => (agent.settings.agent_home, reader.active_tasks(no)?),
             None => Default::default(),

@@ -51,13 +51,10 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
 /// Reads the tasks again, and says whether all that were stopped are over.
 async fn look(acts: &Acts, over: &mut Over) -> Result<bool, Error> {
     let id = over.admitted.agent_id.clone();
-    let read = acts
-        .shell()
-        .readers
-        .read(move |reader| match reader.agent(&id)? {
-            Some((no, _)) => crate::tasks::told(reader, no),
-            None => Ok(Vec::new()),
-        });
+    let read = acts.readers().read(move |reader| match reader.agent(&id)? {
+        Some((no, _)) => reader.tasks_to_tell(no),
+        None => Ok(Vec::new()),
+    });
     let now = read.await?;
     let mut all_over = true;
     for task in &mut over.settled.tasks {

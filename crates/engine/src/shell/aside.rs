@@ -6,16 +6,16 @@
 use super::{Shell, write_failed};
 use crate::error::Error;
 use holon_domain::AgentId;
-use holon_store::{Reader, WriteError};
+use holon_store::WriteError;
 
 impl Shell {
-    /// Reads something of one agent in one transaction. A row that cannot be read puts the agent aside.
-    pub(crate) async fn read_of<T: Send + 'static>(
+    /// Passes a read about one agent on. A row that could not be read puts the agent aside.
+    pub(crate) async fn noted<T: Send>(
         &self,
         agent_id: &AgentId,
-        read: impl FnOnce(&Reader<'_>) -> Result<T, holon_store::Error> + Send + 'static,
+        read: Result<T, holon_store::Error>,
     ) -> Result<T, Error> {
-        match self.readers.read(read).await {
+        match read {
             Ok(value) => Ok(value),
             Err(error) => {
                 let error = Error::of_agent(agent_id, error);

@@ -3,18 +3,15 @@
 //! Nothing here ends a command because the host goes down: its shim keeps it, and the next boot finds it.
 
 use super::Shell;
-use super::tool::{Afterwards, EndedCommand, ToolRun, ToolRunOutcome};
-use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, KeptOutput, WhenLate};
-use holon_domain::command::{CommandFailure, CommandRunning};
-use holon_domain::consequence::Consequence;
+use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, WhenLate};
+use crate::tool_outcome::ToolRunOutcome;
+use crate::tool_run::ToolRun;
+use holon_domain::AgentId;
+use holon_domain::command::CommandFailure;
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
-use holon_domain::task::{
-    CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus, cmd_digest,
-};
-use holon_domain::tool::ToolEnvelope;
-use holon_domain::{AgentId, TaskId};
+use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskStatus, cmd_digest};
 use holon_tools::exec_command;
-use holon_tools::exec_command_batch::{self, ItemOutcome};
+use holon_tools::exec_command_batch::ItemOutcome;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
@@ -36,27 +33,14 @@ impl Shell {
                 &command, &task, now,
             )));
         }
-        let spec = CommandTaskSpec::of(&run.call.id, &command, &context.workspace);
         let order = CommandOrder {
             key: key.clone(),
             context,
             command: command.clone(),
             when_late: WhenLate::GoesOn,
         };
-        Some(match self.run_command(order, cancel).await? {
-            Ok(CommandRun::Ended(output)) => {
-                let envelope = exec_command::completed(&command, &output);
-                ended(key, envelope)
-            }
-            Ok(CommandRun::Running(running)) => goes_on(&command, spec, &running),
-            Err(failure) => {
-                let output = kept_after(&failure);
-                ToolRunOutcome {
-                    then: Afterwards::Commands(vec![EndedCommand { key, output }]),
-                    ..ToolRunOutcome::result(exec_command::failed(&command, &failure))
-                }
-            }
-        })
+        let answer = self.run_command(order, cancel).await?;
+        Some(ToolRunOutcome::of_command(run, &command, answer))
     }
 
     pub(super) async fn exec_batch(
@@ -87,16 +71,7 @@ impl Shell {
                 Err(failure) => ItemOutcome::NotRun(failure),
             });
         }
-        let envelope = exec_command_batch::completed(&batch, &outcomes);
-        let ran = |number: usize| EndedCommand {
-            key: key.item(number),
-            output: kept_if(holon_tools::item_refers_to_files(&envelope, number)),
-        };
-        let ran = (1..=batch.items.len()).map(ran).collect();
-        Some(ToolRunOutcome {
-            then: Afterwards::Commands(ran),
-            ..ToolRunOutcome::result(envelope)
-        })
+        Some(ToolRunOutcome::of_batch(run, &batch, &outcomes))
     }
 
     /// Runs a command as far as its call waits for it; none when nobody waits any more or the host goes down.
@@ -154,60 +129,4 @@ impl Shell {
 pub(super) fn task_key(agent_home: &str, task: &TaskRecord) -> Option<CommandKey> {
     let spec = task.command()?;
     Some(CommandKey::of_call(agent_home, &spec.call_id))
-}
-
-fn ended(key: CommandKey, envelope: ToolEnvelope) -> ToolRunOutcome {
-    let output = kept_if(holon_tools::refers_to_files(&envelope));
-    ToolRunOutcome {
-        then: Afterwards::Commands(vec![EndedCommand { key, output }]),
-        ..ToolRunOutcome::result(envelope)
-    }
-}
-
-fn goes_on(
-    command: &ExecCommand,
-    spec: CommandTaskSpec,
-    running: &CommandRunning,
-) -> ToolRunOutcome {
-    let spec = CommandTaskSpec {
-        workdir: running.workdir.clone(),
-        output_path: running.stdout.path.clone(),
-        stderr_path: running.stderr.path.clone(),
-        promoted_from_exec_command: true,
-        started_at: Some(running.started_at),
-        ..spec
-    };
-    let handle = TaskHandle {
-        task_id: TaskId::of_call(&spec.call_id),
-        task_kind: TaskKind::CommandTask,
-        status: TaskStatus::Running,
-    };
-    ToolRunOutcome {
-        consequence: Consequence::Task {
-            result: exec_command::promoted(command, &handle, running),
-            spec: Box::new(spec),
-        },
-        then: Afterwards::Nothing,
-    }
-}
-
-/// Output stays where somebody was told of it.
-const fn kept_if(told: bool) -> KeptOutput {
-    if told {
-        KeptOutput::Kept
-    } else {
-        KeptOutput::Dropped
-    }
-}
-
-/// What a command printed that nobody can account for may be the only trace of it.
-const fn kept_after(failure: &CommandFailure) -> KeptOutput {
-    match failure {
-        CommandFailure::Lost { .. } => KeptOutput::Kept,
-        CommandFailure::OutsideRoot { .. }
-        | CommandFailure::MissingWorkdir { .. }
-        | CommandFailure::WorkdirNoDirectory { .. }
-        | CommandFailure::Spawn { .. }
-        | CommandFailure::Cancelled => KeptOutput::Dropped,
-    }
 }

@@ -66,12 +66,9 @@ impl Shell {
     /// Where an agent's home is; none when the agent is gone. A read that fails is tried again until the host halts.
     pub(super) async fn home_of(&self, agent_id: &AgentId) -> Option<String> {
         while !self.halted.is_cancelled() {
-            let id = agent_id.clone();
-            match self
-                .read_of(agent_id, move |reader| reader.agent(&id))
-                .await
-            {
-                Ok(found) => return found.map(|(_, agent)| agent.settings.agent_home),
+            let read = self.store.agent(agent_id).await;
+            match self.noted(agent_id, read).await {
+                Ok(found) => return found.map(|agent| agent.settings.agent_home),
                 Err(Error::AgentAside { .. }) => return None,
                 Err(error) => {
                     tracing::warn!(%agent_id, %error, "an agent could not be read yet");

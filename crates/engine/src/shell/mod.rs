@@ -27,7 +27,7 @@ use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::AfterRestart;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_store::{Ledger, Readers, Store, WriteError, commit};
+use holon_store::{Ledger, Store, WriteError, commit};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, watch};
@@ -46,7 +46,6 @@ pub(crate) struct Shell(Arc<Inner>);
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) readers: Readers,
     pub(crate) kernel: Kernel,
     pub(crate) ports: Ports,
     pub(crate) conduct: Conduct,
@@ -79,14 +78,12 @@ impl std::ops::Deref for Shell {
 impl Shell {
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        readers: Readers,
         kernel: Kernel,
         ports: Ports,
         conduct: Conduct,
     ) -> Self {
         Self(Arc::new(Inner {
             store,
-            readers,
             kernel,
             ports,
             conduct,

@@ -5,8 +5,9 @@
 //! patch is applied or finished by one task at a time, and it is not begun any more once its turn is called off.
 
 use super::Shell;
-use super::tool::{Afterwards, ToolRun, ToolRunOutcome};
 use crate::ports::CommandContext;
+use crate::tool_outcome::ToolRunOutcome;
+use crate::tool_run::ToolRun;
 use holon_core::input::Proven;
 use holon_core::{Input, Stamp};
 use holon_domain::intent::{ApplyPatch, HostAction};
@@ -67,11 +68,7 @@ impl Shell {
             }
             Err(error) => Err(error),
         };
-        let envelope = holon_tools::apply_patch::envelope(applied);
-        Some(ToolRunOutcome {
-            then: Afterwards::Patch,
-            ..ToolRunOutcome::result(envelope)
-        })
+        Some(ToolRunOutcome::of_patch(applied))
     }
 
     /// Finishes a patch whose turn was called off, after this process has stopped working on it. None when somebody

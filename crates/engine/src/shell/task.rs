@@ -1,17 +1,19 @@
 //! Tasks: watched and stopped as effects, written to and read for calls.
 
 use super::command::task_key;
-use super::tool::{ToolRun, ToolRunOutcome, unreadable};
+use super::tool::unreadable;
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::news::hear_of;
-use crate::ports::{CommandKey, KeptOutput};
+use crate::ports::CommandKey;
+use crate::tool_outcome::{ToolRunOutcome, commands_of_ended_task, may_take_input};
+use crate::tool_run::ToolRun;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::command::CommandOutput;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::{TaskRecord, TaskReport};
 use holon_domain::{AgentId, TaskId, limits};
-use holon_store::{Reader, fault};
+use holon_store::fault;
 use holon_tools::{task_input, task_output};
 use tokio_util::sync::CancellationToken;
 
@@ -76,15 +78,8 @@ impl Shell {
         let Some(spec) = task.command() else {
             return;
         };
-        // Only of a task that was promoted anybody was told where its output is.
-        let output = if spec.promoted_from_exec_command {
-            KeptOutput::Kept
-        } else {
-            KeptOutput::Dropped
-        };
-        for key in key.all_of(spec) {
-            self.ports.command.forget(&key, output).await;
-        }
+        self.forget_commands(commands_of_ended_task(key, spec))
+            .await;
     }
 
     /// Stops what a call began: one command, or whichever of several it had come to.
@@ -150,22 +145,14 @@ impl Shell {
         agent_id: &AgentId,
         task_id: &TaskId,
     ) -> Result<Option<TaskRecord>, Error> {
-        let (id, task_id) = (agent_id.clone(), task_id.clone());
-        let read = move |reader: &Reader<'_>| match reader.agent(&id)? {
-            Some((no, _)) => reader.task(no, &task_id),
-            None => Ok(None),
-        };
-        self.read_of(agent_id, read).await
+        let read = self.store.task(agent_id, task_id).await;
+        Ok(self.noted(agent_id, read).await?.task)
     }
 
     /// An agent's tasks that are not over; none when they cannot be read.
     pub(super) async fn active_tasks(&self, agent_id: &AgentId) -> Vec<TaskRecord> {
-        let id = agent_id.clone();
-        let read = move |reader: &Reader<'_>| match reader.agent(&id)? {
-            Some((no, agent)) if agent.active_tasks > 0 => reader.active_tasks(no),
-            Some(_) | None => Ok(Vec::new()),
-        };
-        self.read_of(agent_id, read).await.unwrap_or_else(|error| {
+        let read = self.store.active_tasks(agent_id).await;
+        self.noted(agent_id, read).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the tasks of an agent could not be read");
             Vec::new()
         })
@@ -176,12 +163,7 @@ impl Shell {
         let Some(home) = self.home_of(agent_id).await else {
             return;
         };
-        let id = agent_id.clone();
-        let read = self.readers.read(move |reader| match reader.agent(&id)? {
-            Some((no, _)) => reader.active_tasks(no),
-            None => Ok(Vec::new()),
-        });
-        let Ok(tasks) = read.await else {
+        let Ok(tasks) = self.store.active_tasks(agent_id).await else {
             return;
         };
         let call = call.map(|run| CommandKey::of_call(&home, &run.call.id));
@@ -209,16 +191,8 @@ impl Shell {
         };
         let refused =
             |reason: &str| Some(ToolRunOutcome::result(task_input::refused(&task, reason)));
-        if task.status.is_terminal() {
-            return refused("the task is over; start the command again if it is still needed");
-        }
-        let Some(spec) = task.command() else {
-            return refused("the task is no command");
-        };
-        if !spec.accepts_input {
-            return refused(
-                "its command was started without an input; start it with accepts_input or tty to write to it",
-            );
+        if let Err(reason) = may_take_input(&task) {
+            return refused(reason);
         }
         let key = task_key(&run.agent_home, &task)?;
         match self.ports.command.input(&key, input).await {
@@ -284,9 +258,10 @@ impl Shell {
         tokio::pin!(late);
         loop {
             let mut interrupted = false;
-            if let Ok((found, waiting)) = self.look(agent_id, &task.id).await {
-                row = found.unwrap_or(row);
-                interrupted = waiting;
+            // One read: the end of the task itself is such a message, and seen without its row it would pass for another.
+            if let Ok(look) = self.store.task(agent_id, &task.id).await {
+                row = look.task.unwrap_or(row);
+                interrupted = look.interrupted;
             }
             if row.status.is_terminal() || interrupted || !waits {
                 return (row, interrupted);
@@ -297,26 +272,6 @@ impl Shell {
                 heard = hear_of(&mut news, agent_id) => heard.is_ok(),
             };
         }
-    }
-
-    /// A task's row, and whether something waits to enter the turn. One read: the end of the task itself is such a
-    /// thing, and seen without its row it would pass for somebody else's.
-    async fn look(
-        &self,
-        agent_id: &AgentId,
-        task_id: &TaskId,
-    ) -> Result<(Option<TaskRecord>, bool), Error> {
-        let (agent_id, task_id) = (agent_id.clone(), task_id.clone());
-        let read = self
-            .readers
-            .read(move |reader| match reader.agent(&agent_id)? {
-                Some((no, _)) => {
-                    let waiting = !reader.interjections(no, 1)?.is_empty();
-                    Ok((reader.task(no, &task_id)?, waiting))
-                }
-                None => Ok((None, false)),
-            });
-        Ok(read.await?)
     }
 }
 

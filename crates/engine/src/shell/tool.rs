@@ -3,8 +3,8 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::ports::{CommandKey, KeptOutput};
-pub(super) use crate::tool_run::ToolRun;
+use crate::tool_outcome::{EndedCommand, Forget, ToolRunOutcome};
+use crate::tool_run::ToolRun;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -14,42 +14,6 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, CallId};
 use holon_store::fault;
 use tokio_util::sync::CancellationToken;
-
-/// What a call came to.
-#[derive(Debug)]
-pub(super) struct ToolRunOutcome {
-    pub(super) consequence: Consequence,
-    /// What is forgotten once the result is on record.
-    pub(super) then: Afterwards,
-}
-
-/// A command that is over, and whether its output stays.
-#[derive(Debug)]
-pub(super) struct EndedCommand {
-    pub(super) key: CommandKey,
-    pub(super) output: KeptOutput,
-}
-
-/// What was kept to find or prove a call, and may go once its result is on record.
-#[derive(Debug)]
-pub(super) enum Afterwards {
-    /// Nothing was kept.
-    Nothing,
-    /// The journal of a patch.
-    Patch,
-    /// Commands that are over.
-    Commands(Vec<EndedCommand>),
-}
-
-impl ToolRunOutcome {
-    /// A result that leaves nothing to forget.
-    pub(super) const fn result(envelope: ToolEnvelope) -> Self {
-        Self {
-            consequence: Consequence::Result(envelope),
-            then: Afterwards::Nothing,
-        }
-    }
-}
 
 impl Shell {
     /// Runs a call and brings its result home. When the host goes down or nobody waits for it any more, it is left as
@@ -73,7 +37,7 @@ impl Shell {
         fault::hit("tool.done");
         // A result that was not taken leaves everything to whoever took the call over.
         if self.settle(&run.agent_id, finished).await == Some(Reply::Done) {
-            self.forget(&run.agent_home, &run.call.id, outcome.then)
+            self.forget(&run.agent_home, &run.call.id, outcome.forget)
                 .await;
         }
     }
@@ -124,12 +88,11 @@ impl Shell {
     /// When the agent is put aside: what runs for it is not known, so nothing of it may be touched.
     pub(super) async fn call_in_hand(&self, agent_id: &AgentId) -> Result<Option<ToolRun>, Error> {
         loop {
-            let id = agent_id.clone();
-            let error = match self
-                .read_of(agent_id, move |reader| ToolRun::in_hand(reader, &id))
-                .await
-            {
-                Ok(found) => return Ok(found),
+            let read = self.store.round_in_hand(agent_id).await;
+            let error = match self.noted(agent_id, read).await {
+                Ok(found) => {
+                    return Ok(found.and_then(|(agent, round)| ToolRun::in_hand(agent, round)));
+                }
                 Err(error @ Error::AgentAside { .. }) => return Err(error),
                 Err(error) => error,
             };
@@ -141,15 +104,17 @@ impl Shell {
         }
     }
 
-    async fn forget(&self, agent_home: &str, call: &CallId, then: Afterwards) {
-        match then {
-            Afterwards::Nothing => {}
-            Afterwards::Patch => self.ports.file.forget_patch(agent_home, call).await,
-            Afterwards::Commands(commands) => {
-                for EndedCommand { key, output } in commands {
-                    self.ports.command.forget(&key, output).await;
-                }
-            }
+    async fn forget(&self, agent_home: &str, call: &CallId, forget: Forget) {
+        match forget {
+            Forget::Nothing => {}
+            Forget::Patch => self.ports.file.forget_patch(agent_home, call).await,
+            Forget::Commands(ended) => self.forget_commands(ended).await,
+        }
+    }
+
+    pub(super) async fn forget_commands(&self, ended: Vec<EndedCommand>) {
+        for EndedCommand { key, output } in ended {
+            self.ports.command.forget(&key, output).await;
         }
     }
 }

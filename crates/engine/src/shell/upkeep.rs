@@ -7,7 +7,7 @@ use holon_core::Input;
 use holon_domain::agent::{AgentRecord, HomeState, Lifecycle};
 use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
-use holon_store::{Ledger, commit};
+use holon_store::{Ledger, Readers, commit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -191,9 +191,9 @@ impl Shell {
     }
 
     /// After an unclean exit, has the file checked in the background and says what was found.
-    pub(crate) async fn check_after_crash(self) {
+    pub(crate) async fn check_after_crash(self, readers: Readers) {
         let checked = tokio::select! {
-            checked = self.readers.quick_check() => checked,
+            checked = readers.quick_check() => checked,
             () = self.draining.cancelled() => return,
         };
         match checked {
@@ -252,13 +252,9 @@ impl Shell {
         let mut removed = self.removed.subscribe();
         let mut news = self.store.subscribe();
         loop {
-            let id = agent_id.clone();
-            let read = self.readers.read(move |reader| {
-                let aside = reader.aside(&id)?.is_some();
-                Ok(reader.agent(&id)?.map(|(_, agent)| (agent, aside)))
-            });
-            match read.await {
-                Ok(Some((agent, aside))) if aside || is_stuck(&agent) => return,
+            // One that was put aside is an error: it is not removed before somebody starts it again.
+            match self.store.agent(agent_id).await {
+                Ok(Some(agent)) if is_stuck(&agent) => return,
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }

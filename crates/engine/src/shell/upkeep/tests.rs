@@ -9,7 +9,7 @@ use crate::ports::{
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::Shell;
-use crate::shell::tool::ToolRun;
+use crate::tool_run::ToolRun;
 use async_trait::async_trait;
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Stamp};
@@ -271,8 +271,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
     };
     let readers = Readers::open(&path).unwrap();
     Shell::new(
-        Arc::new(SqliteStore::start(db, readers.clone())),
-        readers,
+        Arc::new(SqliteStore::start(db, readers)),
         Kernel::new(SharedFacts::new(facts)),
         ports,
         crate::Conduct::default(),

@@ -1,7 +1,7 @@
 //! What a message costs must not depend on how many came before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use super::{Prepared, load};
+use super::RoundRequest;
 use crate::facts::SharedFacts;
 use crate::kernel::{Handled, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
@@ -14,9 +14,11 @@ use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReas
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
-use holon_store::Db;
+use holon_store::{Db, Inline, Store};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 
 const POLICY: ModelPolicy = ModelPolicy {
     context_window_tokens: 32_000,
@@ -37,9 +39,17 @@ impl Entropy for Numbers {
     }
 }
 
+/// The value of a future of a store without a thread, which is done at once.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a store without a thread answers at once"),
+    }
+}
+
 /// One agent on a database in memory, and the kernel that drives it.
 struct Desk {
-    db: Db,
+    store: Inline,
     kernel: Kernel,
     id: AgentId,
     numbers: Numbers,
@@ -58,7 +68,7 @@ impl Desk {
         let mut db = Db::in_memory().unwrap();
         let steps = db.count_steps().unwrap();
         let mut desk = Self {
-            db,
+            store: Inline::new(db),
             steps,
             kernel: Kernel::new(SharedFacts::new(HostFacts {
                 models: ModelChain::only(default_model),
@@ -83,7 +93,8 @@ impl Desk {
         };
         let (kernel, numbers) = (&desk.kernel, &mut desk.numbers);
         let made = desk
-            .db
+            .store
+            .db()
             .write(|tx| kernel.create(tx, new.clone(), NOW, numbers));
         let made = made.unwrap().effects;
         let stamp = Stamp::of(made.values().next().unwrap());
@@ -97,7 +108,8 @@ impl Desk {
     fn handle(&mut self, input: &Input) -> Handled {
         let (kernel, id, numbers) = (&self.kernel, &self.id, &mut self.numbers);
         let handled = self
-            .db
+            .store
+            .db()
             .write(|tx| kernel.handle(tx, id, input, NOW, numbers));
         handled.unwrap().unwrap()
     }
@@ -118,11 +130,8 @@ impl Desk {
         let Effect::CallModel { turn_index, .. } = effect.effect else {
             panic!("a turn begins with a request");
         };
-        let context = load(&self.db.reader(), &self.id, turn_index)
-            .unwrap()
-            .unwrap();
-        let tools = holon_tools::catalog(context.agent.identity.profile_preset);
-        let prepared = Prepared::new(&context, &tools, POLICY).unwrap();
+        let rows = ready(self.store.turn(&self.id, turn_index));
+        let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY).unwrap();
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),
@@ -136,7 +145,7 @@ impl Desk {
             completed_at: NOW,
             provider_ms: 0,
         };
-        self.answer = Some(prepared.answer(&context, reply, timing, &mut self.numbers));
+        self.answer = Some(round.answer(reply, timing, &mut self.numbers));
     }
 
     fn finish(&mut self, effect: &EffectRecord) {

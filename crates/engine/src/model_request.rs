@@ -1,0 +1,269 @@
+//! Builds the request of a model round from the rows of its turn, and maps the model's reply to the outcome that is
+//! committed. Pure: the shell and the simulation read the rows and ask a model their own way, and share everything here.
+//!
+//! Nothing is remembered between rounds: each request is rebuilt from the store, so resuming after a restart is the same
+//! code as going on after a tool call. Invariant: the messages a request held are named in its outcome, and only there
+//! are they consumed.
+
+use crate::kernel::intents_of;
+use holon_core::input::{ContextSize, RoundTiming, blocks};
+use holon_core::{Input, RoundAnswer, Stamp};
+use holon_domain::agent::ProfilePreset;
+use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
+use holon_domain::message::MessageEnvelope;
+use holon_domain::model::{ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
+use holon_domain::queue::QueueEntry;
+use holon_domain::task::{TaskListEntry, TaskRecord};
+use holon_domain::tool::ToolSpec;
+use holon_domain::{Entropy, Timestamp, limits};
+use holon_prompt::{Built, FrameInput, HistoryItem};
+use holon_store::TurnRows;
+use holon_tools::SchemaMode;
+
+/// A model request of an open turn, with the facts its reply is recorded with.
+#[derive(Debug, Clone)]
+pub struct RoundRequest {
+    /// What the model is asked.
+    pub request: ModelRequest,
+    /// Messages that were queued when the request was built; it holds them, so its reply consumes them.
+    pub queued: Vec<QueueEntry>,
+    preset: ProfilePreset,
+    learned: LearnedLimits,
+    built: Built,
+    boundary: InterjectionBoundary,
+}
+
+impl RoundRequest {
+    /// Builds the request. None when the turn has no model to ask, or its opening message is missing.
+    /// `policy` holds the model's figures before anything was learned from its provider.
+    #[must_use]
+    pub fn new(mut rows: TurnRows, policy: ModelPolicy) -> Option<Self> {
+        let model = rows.turn.model.clone()?;
+        let policy = policy.with(rows.learned);
+        // A turn ends where it began, also when the agent is told to work elsewhere meanwhile.
+        rows.agent.settings.workspace = rows.turn.workspace.clone();
+        let preset = rows.agent.identity.profile_preset;
+        let tools = holon_tools::catalog(preset);
+        let built = build_frame(&rows, &model, &tools, policy)?;
+        let mut request = ModelRequest {
+            model,
+            round: rows.turn.rounds + 1,
+            frame: built.frame.clone(),
+            conversation: conversation(&rows),
+            tools: tools
+                .iter()
+                .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed).as_taken_by(policy))
+                .collect(),
+            max_output_tokens: policy.max_output_tokens,
+            reasoning_effort: rows.turn.reasoning_effort,
+            prior_rounds: rows
+                .agent
+                .totals
+                .model_rounds
+                .saturating_sub(u64::from(rows.turn.rounds)),
+        };
+        request.max_output_tokens = output_room(&request, policy);
+        Some(Self {
+            request,
+            boundary: boundary(&rows.entries, rows.turn.rounds),
+            queued: rows.queued,
+            learned: rows.learned,
+            preset,
+            built,
+        })
+    }
+
+    /// The outcome of the round: what is committed for the model's reply or failure.
+    #[must_use]
+    pub fn outcome(
+        self,
+        stamp: Stamp,
+        reply: Result<ModelReply, ModelFailure>,
+        timing: RoundTiming,
+        entropy: &mut dyn Entropy,
+    ) -> Input {
+        match reply {
+            Ok(reply) => Input::RoundAnswered {
+                stamp,
+                answer: Box::new(self.answer(reply.without_repeats(), timing, entropy)),
+            },
+            Err(failure) => Input::RoundFailed {
+                stamp,
+                failure,
+                timing,
+            },
+        }
+    }
+
+    fn answer(
+        self,
+        reply: ModelReply,
+        timing: RoundTiming,
+        entropy: &mut dyn Entropy,
+    ) -> RoundAnswer {
+        let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
+        let intents = intents_of(&blocks, self.preset);
+        let (stable, agent_scoped) = (
+            holon_prompt::hash(&self.built.stable),
+            holon_prompt::hash(&self.built.agent_scoped),
+        );
+        let cache = &self.built.frame.cache;
+        RoundAnswer {
+            learned: wider_window(self.learned, reply.usage.total_tokens),
+            intents,
+            interjected: self.queued,
+            boundary: self.boundary,
+            context: ContextSize {
+                sections: self.built.sections,
+                context_chars: self
+                    .built
+                    .frame
+                    .context_blocks
+                    .iter()
+                    .map(|block| block.text.len())
+                    .sum(),
+                system_chars: self.built.frame.system_prompt.len(),
+            },
+            frame: FrameRecord {
+                prompt_cache_key: cache.prompt_cache_key.clone(),
+                context_fingerprint: cache.context_fingerprint.clone(),
+                stable: stable.clone(),
+                agent_scoped: agent_scoped.clone(),
+            },
+            kept: vec![
+                (stable, self.built.stable),
+                (agent_scoped, self.built.agent_scoped),
+            ],
+            blocks,
+            stop_reason: reply.stop_reason,
+            usage: reply.usage,
+            timing,
+        }
+    }
+}
+
+/// The prompt frame: built in the first round of a turn, later rebuilt around the texts that were kept.
+fn build_frame(
+    rows: &TurnRows,
+    model: &ModelRef,
+    tools: &[ToolSpec],
+    policy: ModelPolicy,
+) -> Option<Built> {
+    let history: Vec<HistoryItem> = rows.history.iter().map(told).collect();
+    let tasks = running_at(&rows.tasks, rows.turn.started_at);
+    let input = FrameInput {
+        agent: &rows.agent,
+        model,
+        current: rows.messages.get(&rows.turn.message_seq)?,
+        history: &history,
+        tasks: &tasks,
+        now: rows.turn.started_at,
+        tools,
+        budget_tokens: prompt_budget(policy),
+    };
+    Some(match &rows.frame {
+        Some(kept) => holon_prompt::rebuild(&input, &kept.stable, &kept.agent_scoped),
+        None => holon_prompt::build(&input),
+    })
+}
+
+fn told(item: &holon_store::HistoryItem) -> HistoryItem {
+    HistoryItem {
+        message: item.message.clone(),
+        answer: item.answer.clone(),
+    }
+}
+
+/// The tasks that ran at a time, oldest first: every round of a turn tells the same ones, whatever ended since.
+fn running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
+    let ran = |task: &TaskRecord| {
+        task.created_at < at && task.end.as_ref().is_none_or(|end| end.ended_at > at)
+    };
+    let mut ran: Vec<TaskListEntry> = newest_first
+        .iter()
+        .filter(|task| ran(task))
+        .map(TaskRecord::list_entry)
+        .collect();
+    ran.reverse();
+    ran
+}
+
+/// What a prompt may take: its share of the window, less what the answer may need.
+fn prompt_budget(policy: ModelPolicy) -> u32 {
+    let answer = policy
+        .max_output_tokens
+        .min(policy.context_window_tokens / 4);
+    policy.prompt_budget_tokens().saturating_sub(answer)
+}
+
+/// What the model may write: what it is allowed to, within what its window leaves. An assumed window takes nothing
+/// away: the provider knows better, and its error teaches the real one.
+fn output_room(request: &ModelRequest, policy: ModelPolicy) -> u32 {
+    match policy.source {
+        PolicySource::UnknownFallback => return policy.max_output_tokens,
+        PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
+    }
+    let window = policy.context_window_tokens;
+    let left = u64::from(window).saturating_sub(request.estimated_tokens());
+    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    let least = limits::MIN_OUTPUT_TOKENS.min(window / 4);
+    policy.max_output_tokens.min(left.max(least))
+}
+
+/// An answer that took more than was learned shows that the lesson is too narrow.
+fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimits> {
+    let window = learned.context_window_tokens?;
+    let took = u32::try_from(took_tokens).unwrap_or(u32::MAX);
+    (took > window).then_some(LearnedLimits {
+        context_window_tokens: Some(took),
+        max_output_tokens: None,
+    })
+}
+
+/// What was said since the frame, then what waits to be said.
+fn conversation(rows: &TurnRows) -> Vec<ConversationItem> {
+    let said = rows.entries.iter().filter_map(|entry| match entry {
+        // No provider takes back an answer without content.
+        LogEntry::AssistantRound { blocks, .. } if blocks.is_empty() => None,
+        LogEntry::AssistantRound { blocks, tries, .. } => Some(ConversationItem::Assistant {
+            model_ref: tries.model_ref.clone(),
+            blocks: blocks.to_vec(),
+        }),
+        LogEntry::ToolResult {
+            call_id, envelope, ..
+        } => Some(ConversationItem::ToolResult {
+            call_id: call_id.clone(),
+            content: holon_tools::receipt(envelope),
+            is_error: envelope.error().is_some(),
+        }),
+        LogEntry::Interjection { message_seq, .. } => {
+            rows.messages.get(message_seq).map(interjected)
+        }
+        LogEntry::ContinuationPrompt { text, .. } => {
+            Some(ConversationItem::User { text: text.clone() })
+        }
+        LogEntry::IncomingMessage { .. } | LogEntry::Frame(_) | LogEntry::RuntimeFailure { .. } => {
+            None
+        }
+    });
+    let waiting = rows.queued.iter().map(|entry| interjected(&entry.envelope));
+    said.chain(waiting).collect()
+}
+
+fn interjected(message: &MessageEnvelope) -> ConversationItem {
+    ConversationItem::User {
+        text: holon_prompt::interjection_text(message),
+    }
+}
+
+fn boundary(entries: &[LogEntry], rounds: u32) -> InterjectionBoundary {
+    match (rounds, entries.last()) {
+        (0, _) => InterjectionBoundary::BeforeProviderRequest,
+        (_, Some(LogEntry::ToolResult { .. })) => InterjectionBoundary::AfterToolResults,
+        (_, _) => InterjectionBoundary::AfterProviderRound,
+    }
+}
+
+#[cfg(test)]
+mod tests;
