@@ -30,6 +30,12 @@ pub const UNPACED_TURNS: u32 = 8;
 pub const PACE_BASE_MS: u64 = 1_000;
 /// Longest pause of a paced turn: thirty an hour.
 pub const PACE_MAX_MS: u64 = 120_000;
+/// How far the wall clock may fall behind the monotonic one between two looks before that counts as a step back. Clocks
+/// that are corrected slowly stay far below it.
+pub const CLOCK_STEP_MS: u64 = 250;
+/// Due entries that fire within one second. After a step forward of the clock, or a long time down, more are overdue;
+/// they come second by second, so that they do not all ask their providers at once.
+pub const DUE_PER_SECOND: usize = 256;
 /// Answers cut off by the output limit, in a row, that a turn recovers from.
 pub const OUTPUT_LIMIT_RECOVERIES: u32 = 2;
 /// Most tool calls one round may ask for; calls beyond it get a tool error each.

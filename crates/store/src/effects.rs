@@ -6,7 +6,7 @@ use crate::agents::parse_id;
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::timer::{Due, DueId};
+use holon_domain::timer::{Due, DueId, DueTime, Pause};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, Row, params};
 
@@ -17,9 +17,10 @@ pub(crate) const ONE: &str = "SELECT effect FROM effects WHERE agent_no = ?1 AND
 pub(crate) const IDS: &str = "SELECT id FROM effects WHERE agent_no = ?1 ORDER BY id";
 pub(crate) const OF_AGENT: &str = "SELECT id, generation, opened_at, effect FROM effects \
      WHERE agent_no = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-const SET: &str = "INSERT INTO due (at, agent_no, id, due) VALUES (?1, ?2, ?3, ?4)";
+const SET: &str =
+    "INSERT INTO due (at, agent_no, id, due, set_at, length_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 pub(crate) const CLEAR: &str = "DELETE FROM due WHERE agent_no = ?1 AND id = ?2";
-pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no FROM due d \
+pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no, d.set_at, d.length_ms FROM due d \
      JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
      AND a.aside IS NULL AND (?6 OR a.agent_id = ?7 OR substr(a.agent_id, 1, length(?8)) = ?8) \
      ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
@@ -32,8 +33,8 @@ pub struct DueRow {
     pub agent_id: AgentId,
     /// Its number.
     pub id: DueId,
-    /// The planned time.
-    pub at: Timestamp,
+    /// The pause or the slot.
+    pub time: DueTime,
     /// What is to happen.
     pub due: Due,
 }
@@ -53,6 +54,18 @@ pub struct DueCursor {
     at: i64,
     agent_no: i64,
     id: i64,
+}
+
+impl DueCursor {
+    /// Where the entries begin that are planned for later than `at`.
+    #[must_use]
+    pub const fn later_than(at: Timestamp) -> Self {
+        Self {
+            at: at.as_millis(),
+            agent_no: i64::MAX,
+            id: i64::MAX,
+        }
+    }
 }
 
 /// A page of the due-queue, earliest first.
@@ -130,11 +143,23 @@ pub(crate) fn set_due(
     conn: &Connection,
     no: AgentNo,
     id: DueId,
-    at: Timestamp,
+    time: DueTime,
     due: &Due,
 ) -> Result<(), Error> {
     let text = serde_json::to_string(due)?;
-    run(conn, SET, params![at.as_millis(), no.0, id, text])?;
+    let (set_at, length_ms) = match time {
+        DueTime::Pause(pause) => (pause.set_at, Some(limit(pause.length_ms))),
+        DueTime::Slot(at) => (at, None),
+    };
+    let values = params![
+        time.at().as_millis(),
+        no.0,
+        id,
+        text,
+        set_at.as_millis(),
+        length_ms
+    ];
+    run(conn, SET, values)?;
     Ok(())
 }
 
@@ -177,10 +202,10 @@ pub(crate) fn due(
     let read = all(conn, DUE, values, |row| {
         let name: String = row.get(0)?;
         match (parse_id(&name), read_due(row, &name)) {
-            (Ok(agent_id), Ok((id, at, due))) => page.rows.push(DueRow {
+            (Ok(agent_id), Ok((id, time, due))) => page.rows.push(DueRow {
                 agent_id,
                 id,
-                at,
+                time,
                 due,
             }),
             (Ok(agent_id), Err(error)) => page.unreadable.push((agent_id, error)),
@@ -197,10 +222,25 @@ pub(crate) fn due(
     Ok(page)
 }
 
-fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, Timestamp, Due), Error> {
+fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, Due), Error> {
     let id: i64 = row.get(1)?;
-    let due = json(row, 3, "due", format!("{name}/{id}"))?;
-    Ok((row.get(1)?, Timestamp::from_millis(row.get(2)?), due))
+    let due: Due = json(row, 3, "due", format!("{name}/{id}"))?;
+    let at = Timestamp::from_millis(row.get(2)?);
+    let set_at: Option<i64> = row.get(5)?;
+    let length_ms: Option<u64> = row.get(6)?;
+    let time = match (set_at, length_ms) {
+        (Some(set_at), Some(length_ms)) => DueTime::Pause(Pause {
+            set_at: Timestamp::from_millis(set_at),
+            length_ms,
+        }),
+        (Some(_), None) => DueTime::Slot(at),
+        // An earlier build set it: a pause of unknown length, no longer than the longest of its kind.
+        (None, _) => DueTime::Pause(Pause {
+            set_at: at.minus_millis(due.longest_ms()),
+            length_ms: due.longest_ms(),
+        }),
+    };
+    Ok((row.get(1)?, time, due))
 }
 
 /// When the next entry is due.

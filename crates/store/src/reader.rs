@@ -315,6 +315,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// What the wall clock said at the last commit that recorded an event, for any agent.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn newest_event_at(&self) -> Result<Option<Timestamp>, Error> {
+        events::newest_at(self.conn)
+    }
+
     /// When the next entry of the due-queue is due.
     ///
     /// # Errors

@@ -53,6 +53,11 @@ impl Store for SqliteStore {
         self.readers.read(page).await
     }
 
+    async fn newest_event_at(&self) -> Result<Option<Timestamp>, Error> {
+        let newest = |reader: &crate::Reader<'_>| reader.newest_event_at();
+        self.readers.read(newest).await
+    }
+
     async fn agents_to_recover(
         &self,
         after: Option<AgentId>,

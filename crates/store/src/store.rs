@@ -39,6 +39,9 @@ pub trait Store: std::fmt::Debug + Send + Sync {
         limit: usize,
     ) -> Result<DuePage, Error>;
 
+    /// What the wall clock said at the last commit that recorded an event, for any agent.
+    async fn newest_event_at(&self) -> Result<Option<Timestamp>, Error>;
+
     /// A page of the agents boot must look at, by name.
     async fn agents_to_recover(
         &self,
@@ -164,6 +167,10 @@ impl Store for Inline {
         limit: usize,
     ) -> Result<DuePage, Error> {
         self.read(|reader| reader.due(scope, until, after, limit))
+    }
+
+    async fn newest_event_at(&self) -> Result<Option<Timestamp>, Error> {
+        self.read(|reader| reader.newest_event_at())
     }
 
     async fn agents_to_recover(

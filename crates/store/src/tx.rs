@@ -165,7 +165,7 @@ impl<'a> Tx<'a> {
                 effect,
             } => effects::open(conn, no, *id, *generation, *at, effect),
             Fact::EffectClosed { id } => effects::close(conn, no, *id),
-            Fact::DueSet { id, at, due } => effects::set_due(conn, no, *id, *at, due),
+            Fact::DueSet { id, time, due } => effects::set_due(conn, no, *id, *time, due),
             Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
             Fact::AttemptKept { n, record } => attempts::keep(conn, no, *n, record),
             Fact::AttemptsCleared => attempts::clear(conn, no),

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::news::hear_of;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::{TaskRecord, TaskStatus};
+use std::time::Duration;
 
 /// What the end of a command that was killed may take to be on record.
 const AFTER_A_KILL_MS: u64 = 2_000;
@@ -37,7 +38,7 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
     }
     let bound = TASK_STOP_GRACE_MS + AFTER_A_KILL_MS;
     let clock = &shell.ports.clock;
-    let late = clock.sleep_until(clock.now().plus_millis(bound));
+    let late = clock.sleep_until(clock.elapsed() + Duration::from_millis(bound));
     tokio::pin!(late);
     while look(acts, over).await.is_ok_and(|all_over| !all_over) {
         tokio::select! {

@@ -7,6 +7,7 @@
 )]
 
 mod aside;
+mod clock;
 mod commands;
 mod commits;
 mod due;
