@@ -80,8 +80,12 @@ impl Provenance {
             Event::SchedulerDecision(e) => Self::message(e.message_id.as_ref()),
             Event::RuntimeError(e) => Self::message(Some(&e.message_id)),
             Event::SystemTickEmitted(e) => Self::message(Some(&e.message_id)),
-            Event::BriefCreated(e) => Self::message(e.settles.first()),
+            Event::BriefCreated(e) => {
+                Self::message(e.settles.first().or_else(|| e.acknowledges.first()))
+            }
             Event::TurnResumed(e) => Self::run(Some(&e.run_id)),
+            Event::TurnSuspended(e) => Self::run(Some(&e.run_id)),
+            Event::TurnSuspensionEnded(e) => Self::run(Some(&e.run_id)),
             Event::ToolExecuted(e) => Self::run(Some(&e.run_id)),
             Event::ToolExecutionFailed(e) => Self::run(Some(&e.run_id)),
             Event::TurnTerminal(e) => Self::run(Some(&e.run_id)),

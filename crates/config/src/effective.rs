@@ -115,6 +115,10 @@ impl Settings {
                 let timeout = &self.http.timeout;
                 (timeout.value.as_secs().to_string(), timeout.source)
             }
+            "runtime.provider_patience_secs" => {
+                let patience = &self.provider_patience;
+                (patience.value.as_secs().to_string(), patience.source)
+            }
             "runtime.provider_stream_idle_timeout_ms" => {
                 let idle = &self.http.stream_idle;
                 (idle.value.as_millis().to_string(), idle.source)

@@ -74,6 +74,11 @@ pub const VARIABLES: &[Variable] = &[
         "Seconds a provider may take until its answer begins.",
     ),
     over(
+        "HOLON_PROVIDER_PATIENCE_SECS",
+        "runtime.provider_patience_secs",
+        "Seconds for which an agent keeps asking providers that have trouble.",
+    ),
+    over(
         "HOLON_PROVIDER_STREAM_IDLE_TIMEOUT_MS",
         "runtime.provider_stream_idle_timeout_ms",
         "Milliseconds an answer that has begun may be silent.",

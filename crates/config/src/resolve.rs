@@ -15,8 +15,8 @@ use crate::source::{Source, Sourced};
 use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
-    TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS,
-    WINDOW_PERCENT,
+    PROVIDER_PATIENCE_MS, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS,
+    UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
 };
 use holon_domain::model::ModelRef;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -88,6 +88,12 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         },
         max_output_tokens: number(layers, "runtime.max_output_tokens", MAX_OUTPUT_TOKENS)?,
         http: resolve_http(layers)?,
+        provider_patience: duration(
+            layers,
+            "runtime.provider_patience_secs",
+            PROVIDER_PATIENCE_MS,
+            Duration::from_secs,
+        )?,
         providers,
         catalog,
         event_budget_bytes: {
@@ -197,20 +203,26 @@ fn resolve_fallbacks(layers: Layers<'_>) -> Result<Sourced<Vec<ModelRef>>, Error
     }
 }
 
+fn duration(
+    layers: Layers<'_>,
+    name: &str,
+    builtin_ms: u64,
+    unit: fn(u64) -> Duration,
+) -> Result<Sourced<Duration>, Error> {
+    let found = layers.find(name)?;
+    decide(found.as_ref(), Duration::from_millis(builtin_ms), |found| {
+        let Sourced { value, source } = found.large_number()?;
+        let value = unit(value);
+        Ok(Sourced { value, source })
+    })
+}
+
 fn resolve_http(layers: Layers<'_>) -> Result<HttpSettings, Error> {
-    let duration = |name: &str, builtin: u64, unit: fn(u64) -> Duration| {
-        let found = layers.find(name)?;
-        decide(found.as_ref(), Duration::from_millis(builtin), |found| {
-            let Sourced { value, source } = found.large_number()?;
-            let value = unit(value);
-            Ok(Sourced { value, source })
-        })
-    };
     let secs = "runtime.provider_http_timeout_secs";
     let millis = "runtime.provider_stream_idle_timeout_ms";
     Ok(HttpSettings {
-        timeout: duration(secs, PROVIDER_FIRST_BYTE_MS, Duration::from_secs)?,
-        stream_idle: duration(millis, PROVIDER_IDLE_MS, Duration::from_millis)?,
+        timeout: duration(layers, secs, PROVIDER_FIRST_BYTE_MS, Duration::from_secs)?,
+        stream_idle: duration(layers, millis, PROVIDER_IDLE_MS, Duration::from_millis)?,
     })
 }
 

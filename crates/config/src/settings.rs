@@ -49,6 +49,8 @@ pub struct Settings {
     pub max_output_tokens: Sourced<u32>,
     /// How long providers may take.
     pub http: HttpSettings,
+    /// How long a suspended turn asks its models again by itself.
+    pub provider_patience: Sourced<Duration>,
     /// Every provider.
     pub providers: Providers,
     /// What is known about models.

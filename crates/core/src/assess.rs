@@ -12,7 +12,8 @@ use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
 use holon_domain::turn::{
-    OpenTurn, PauseCause, Phase, TerminalKind, TerminalReason, TerminalRecord,
+    OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
+    TerminalRecord,
 };
 
 /// What happens next.
@@ -109,6 +110,16 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
     }
 }
 
+/// The pause of a suspended turn, where the agent may run and its turn is one. The inner value is absent when only an
+/// operator ends the suspension.
+fn suspension(agent: &AgentRecord) -> Option<Option<Pause>> {
+    let turn = agent.open_turn.as_ref()?;
+    match (agent.lifecycle, &turn.phase) {
+        (Lifecycle::Runnable, Phase::Suspended { pause, .. }) => Some(*pause),
+        _ => None,
+    }
+}
+
 /// Whether nothing but the agent itself caused a message: its own follow-up, the end of its own rest or of its own task.
 #[must_use]
 pub fn is_self_caused(message: &MessageEnvelope) -> bool {
@@ -119,6 +130,7 @@ fn status(agent: &AgentRecord, next: &Next) -> AgentStatus {
     match next {
         Next::Stay => AgentStatus::Stopped,
         Next::Boot => AgentStatus::Booting,
+        Next::Turn if suspension(agent).is_some() => AgentStatus::Asleep,
         Next::Turn => AgentStatus::AwakeRunning,
         Next::Take | Next::Pace { .. } => AgentStatus::AwakeIdle,
         Next::RestUntil { .. } => AgentStatus::Asleep,
@@ -184,6 +196,11 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
             None,
         ),
         Phase::BackingOff { until, cause, .. } => (pause_reason(turn, *cause), Some(*until)),
+        Phase::Suspended {
+            reason,
+            error,
+            pause,
+        } => return suspended_posture(turn, *reason, error, *pause),
         Phase::RunningTool { call_index, .. } => (
             format!("runs tool call {} of its round", call_index + 1),
             None,
@@ -213,6 +230,38 @@ fn pause_reason(turn: &OpenTurn, cause: PauseCause) -> String {
         PauseCause::Quota => {
             format!("parked until the allowance of {model} is renewed, then asks again by itself")
         }
+    }
+}
+
+fn suspended_posture(
+    turn: &OpenTurn,
+    reason: SuspensionReason,
+    error: &str,
+    pause: Option<Pause>,
+) -> SchedulingPosture {
+    let model = turn.model_ref();
+    let why = match reason {
+        SuspensionReason::ProviderTrouble => format!("{model} could not answer"),
+        SuspensionReason::Network => format!("there is no network to reach {model}"),
+        SuspensionReason::Quota => format!("the allowance of {model} is used up"),
+        SuspensionReason::Auth => format!("the credential for {model} is missing or refused"),
+        SuspensionReason::ModelUnavailable => format!("{model} cannot be asked"),
+    };
+    let (posture, then) = match pause {
+        Some(_) => (
+            Posture::WaitingForExternal,
+            "it is asked again by itself at the set time, and at once when an operator writes",
+        ),
+        None => (
+            Posture::WaitingForOperator,
+            "mend that, then send any message, start the agent or change its model: the turn goes on where it stopped",
+        ),
+    };
+    SchedulingPosture {
+        posture,
+        reason: format!("suspended because {why} ({error}); {then}"),
+        run_id: Some(turn.run_id.clone()),
+        wakes_at: pause.map(|pause| pause.until),
     }
 }
 
@@ -258,6 +307,20 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
             evidence: vec![evidence],
         })
     };
+    if let Some(pause) = suspension(agent) {
+        let (waiting, evidence) = match pause {
+            Some(pause) => (
+                WaitingReason::AwaitingExternalChange,
+                format!("suspended until {}", pause.until),
+            ),
+            None => (
+                WaitingReason::AwaitingOperatorInput,
+                "suspended until an operator acts".to_owned(),
+            ),
+        };
+        let sleeping = RuntimePosture::Sleeping;
+        return decide(ClosureOutcome::Waiting, Some(waiting), sleeping, evidence);
+    }
     let runtime_posture = match next {
         Next::Boot | Next::Turn | Next::Take | Next::Pace { .. } => RuntimePosture::Awake,
         Next::Stay | Next::Rest | Next::RestUntil { .. } => RuntimePosture::Sleeping,
@@ -321,16 +384,16 @@ fn failure_cause(agent: &AgentRecord) -> Option<FailureCause> {
     agent.last_failure.as_ref().map(|failure| failure.cause)
 }
 
-/// Whether a message of this age stood in the queue when no model could be asked, for a reason that has nothing to do
-/// with what was asked.
-pub(crate) fn nobody_answered_since(agent: &AgentRecord, created_at: Timestamp) -> bool {
+/// Whether the run of an agent that was made for it has failed since a message of this age was queued, because no model
+/// could be asked: a turn for that message would fail for the same reason.
+pub(crate) fn run_failed_since(agent: &AgentRecord, created_at: Timestamp) -> bool {
     let in_vain = |end: &TerminalRecord| {
         end.reason == TerminalReason::ProviderFailed && created_at <= end.completed_at
     };
     let blameless = match failure_cause(agent) {
-        Some(FailureCause::Provider(kind)) => !kind.may_be_the_requests(),
+        Some(FailureCause::Provider(kind)) => !kind.refuses_request(),
         Some(FailureCause::HomeNotMade | FailureCause::HomeNotRemoved | FailureCause::Runtime)
         | None => false,
     };
-    blameless && agent.last_turn.as_ref().is_some_and(in_vain)
+    agent.is_one_run() && blameless && agent.last_turn.as_ref().is_some_and(in_vain)
 }

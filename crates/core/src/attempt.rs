@@ -13,12 +13,12 @@ pub enum Disposition {
         /// The pause.
         backoff_ms: u64,
     },
-    /// Another try once this machine may have a network again; uses up no try.
+    /// Another try once this machine may have a network again; uses up no try. Only while somebody waits on the line.
     WaitForNetwork {
         /// The pause.
         backoff_ms: u64,
     },
-    /// Another try once the allowance is renewed; uses up no try.
+    /// Another try once the allowance is renewed; uses up no try. Only while somebody waits on the line.
     Park {
         /// Until then.
         backoff_ms: u64,
@@ -164,36 +164,29 @@ fn retry(asked_ms: Option<u64>, state: AttemptState, chance: u128) -> Dispositio
         .saturating_mul(factor)
         .max(asked_ms.unwrap_or(0));
     Disposition::Retry {
-        backoff_ms: spread(base, chance),
+        backoff_ms: spread(base, limits::BACKOFF_MAX_MS, chance),
     }
 }
 
-/// Pauses as long as it has waited already, so that pauses double.
+/// Pauses as long as it has waited already, so that pauses double. An unattended turn is suspended instead.
 fn network(state: AttemptState, chance: u128) -> Disposition {
-    let patience = if state.attended {
-        limits::ATTENDED_PATIENCE_MS
-    } else {
-        limits::NETWORK_PATIENCE_MS
-    };
-    if state.without_network_ms >= patience {
+    if !state.attended || state.without_network_ms >= limits::ATTENDED_PATIENCE_MS {
         return Disposition::Exhausted;
     }
     let base = state
         .without_network_ms
         .clamp(limits::BACKOFF_BASE_MS, limits::BACKOFF_MAX_MS);
     Disposition::WaitForNetwork {
-        backoff_ms: spread(base, chance),
+        backoff_ms: spread(base, limits::BACKOFF_MAX_MS, chance),
     }
 }
 
-/// Another model goes first; without one, a renewal that is near enough is waited for.
+/// Another model goes first; without one, a renewal that is near enough is waited for. An unattended turn is suspended
+/// instead.
 fn allowance(renewal_ms: u64, state: AttemptState) -> Disposition {
-    let patience = if state.attended {
-        limits::ATTENDED_PATIENCE_MS
-    } else {
-        limits::PARK_MAX_MS
-    };
-    let may_wait = renewal_ms <= patience && state.parks < limits::PARKS_PER_ROUND;
+    let may_wait = state.attended
+        && renewal_ms <= limits::ATTENDED_PATIENCE_MS
+        && state.parks < limits::PARKS_PER_ROUND;
     if state.has_fallback || !may_wait {
         return Disposition::FailFast;
     }
@@ -203,9 +196,9 @@ fn allowance(renewal_ms: u64, state: AttemptState) -> Disposition {
 }
 
 /// Up to a quarter of jitter on top, within the bound.
-fn spread(base_ms: u64, chance: u128) -> u64 {
+pub(crate) fn spread(base_ms: u64, max_ms: u64, chance: u128) -> u64 {
     let jitter = u64::try_from(chance % 1_000).unwrap_or(0) * (base_ms / 4) / 1_000;
-    base_ms.saturating_add(jitter).min(limits::BACKOFF_MAX_MS)
+    base_ms.saturating_add(jitter).min(max_ms)
 }
 
 #[cfg(test)]

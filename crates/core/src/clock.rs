@@ -46,6 +46,11 @@ fn wait_for(agent: &mut AgentRecord, old: DueId, (id, at): (DueId, Timestamp)) {
                 (*due, *until) = (id, at);
             }
         }
+        Phase::Suspended { pause, .. } => {
+            if let Some(pause) = pause.as_mut().filter(|pause| pause.due == old) {
+                (pause.due, pause.until) = (id, at);
+            }
+        }
         Phase::CallingModel { .. } | Phase::RunningTool { .. } | Phase::Sending { .. } => {}
     }
 }

@@ -11,6 +11,7 @@ use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{ControlApplied, EffectOutcomeDropped, Event};
 use holon_domain::log::LogEntry;
+use holon_domain::message::MessageEnvelope;
 use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::sent::Sent;
@@ -177,12 +178,7 @@ impl<'a> Draft<'a> {
 
     /// Puts a message into the queue and into the view of it.
     pub(crate) fn queue_message(&mut self, entry: QueueEntry) {
-        self.queue.pending += 1;
-        self.queue.interjections += u64::from(entry.envelope.may_interject());
-        if let Part::Loaded(operators) = &mut self.queue.operators {
-            *operators += u64::from(entry.envelope.operator_interjects());
-        }
-        self.agent.self_caused_queued += u64::from(is_self_caused(&entry.envelope));
+        self.count_queued(&entry.envelope);
         if let Part::Loaded(head) = &mut self.queue.head {
             let outranks =
                 |head: &QueueEntry| entry.envelope.priority.rank() < head.envelope.priority.rank();
@@ -191,6 +187,15 @@ impl<'a> Draft<'a> {
             }
         }
         self.facts.push(Fact::MessageAdmitted(entry));
+    }
+
+    fn count_queued(&mut self, message: &MessageEnvelope) {
+        self.queue.pending += 1;
+        self.queue.interjections += u64::from(message.may_interject());
+        if let Part::Loaded(operators) = &mut self.queue.operators {
+            *operators += u64::from(message.operator_interjects());
+        }
+        self.agent.self_caused_queued += u64::from(is_self_caused(message));
     }
 
     /// Keeps a message for the next turn that runs, whoever begins it.
@@ -222,11 +227,15 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Sets aside whatever is held.
-    pub(crate) fn give_up_held(&mut self) {
-        for seq in std::mem::take(&mut self.agent.held) {
-            self.move_message(seq, QueueStatus::Held, QueueStatus::Aborted);
-        }
+    /// Puts a message into the queue that was held, so that it gets a turn of its own. One that is queued stays so.
+    pub(crate) fn queue_held(&mut self, entry: &QueueEntry) {
+        let Some(position) = self.agent.held.iter().position(|held| *held == entry.seq) else {
+            return;
+        };
+        self.agent.held.remove(position);
+        self.move_message(entry.seq, QueueStatus::Held, QueueStatus::Queued);
+        self.count_queued(&entry.envelope);
+        self.forget_head();
     }
 
     /// Takes a message out of the queue. Its head is then unknown.

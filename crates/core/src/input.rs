@@ -28,6 +28,19 @@ use std::sync::Arc;
 pub struct HostFacts {
     /// Whom agents ask.
     pub models: ModelChain,
+    /// How long a suspended turn asks again by itself while its provider names no end of the trouble.
+    pub provider_patience_ms: u64,
+}
+
+impl HostFacts {
+    /// The facts of a host with these models and otherwise the defaults.
+    #[must_use]
+    pub const fn new(models: ModelChain) -> Self {
+        Self {
+            models,
+            provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
+        }
+    }
 }
 
 /// What a decision about one agent may know: its row, and the rows that were asked for.
@@ -258,6 +271,8 @@ pub enum Input {
         failure: ModelFailure,
         /// How long it took to.
         timing: RoundTiming,
+        /// Messages that had joined the request. They are still queued.
+        joined: Vec<QueueEntry>,
     },
     /// A call came to its end.
     ToolFinished {

@@ -147,7 +147,7 @@ fn check_tasks(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<Violation> {
 pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<u64> {
     let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
         Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => Some(effect),
-        Phase::BackingOff { .. } | Phase::Sending { .. } => None,
+        Phase::BackingOff { .. } | Phase::Suspended { .. } | Phase::Sending { .. } => None,
     });
     let of_tasks = tasks.iter().filter_map(|task| task.effect);
     let of_home = agent.home.effect().into_iter();
@@ -162,10 +162,7 @@ pub(crate) fn awaited_effects(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<
 
 /// The due entries the agent's states wait for.
 pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
-    let of_turn = agent.open_turn.as_ref().and_then(|turn| match turn.phase {
-        Phase::BackingOff { due, .. } => Some(due),
-        Phase::CallingModel { .. } | Phase::RunningTool { .. } | Phase::Sending { .. } => None,
-    });
+    let of_turn = agent.open_turn.as_ref().and_then(|turn| turn.phase.due());
     let of_rest = agent
         .rest
         .as_ref()

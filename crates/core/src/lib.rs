@@ -4,7 +4,7 @@
 //! facts that follow. [`needs()`] says beforehand which rows it will want to see. No clock, file, socket or lock is in reach, so every rule here is tested as a table.
 //!
 //! Who may cause what: `admission` lets messages in, `schedule` picks the next one, `turn` runs it to its end,
-//! `attempt` judges provider failures, `rest` sets pauses and ends them, `lifecycle` makes, starts, stops and
+//! `attempt` judges a failed request and `patience` a failed chain of models, `rest` sets pauses and ends them, `lifecycle` makes, starts, stops and
 //! removes agents, `home` their homes, `delivery` passes on what one agent sends another, `task` follows commands that go on without their call, `recovery` settles what
 //! a dead process left open. `assess` is the only place that says where an agent stands, and `invariant` checks what
 //! must always hold.
@@ -23,6 +23,7 @@ pub mod input;
 pub mod invariant;
 pub mod lifecycle;
 mod needs;
+pub mod patience;
 mod recovery;
 mod rejection;
 mod rest;

@@ -3,7 +3,7 @@
 //! | state | start | stop | delete | message |
 //! |---|---|---|---|---|
 //! | booting | unchanged | stopped | deleting | admitted, waits |
-//! | runnable | unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | deleting | admitted |
+//! | runnable | a suspended turn asks again, else unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | deleting | admitted |
 //! | stopped | booting, and runnable once its home is there | unchanged | deleting | refused |
 //! | deleting | refused | refused | unchanged, or tried again if it failed | refused |
 //!
@@ -18,7 +18,8 @@ use crate::{detached, rest, task, turn};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
-    AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, WorkspaceUsed,
+    AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, SuspensionEnd,
+    WorkspaceUsed,
 };
 use holon_domain::model::ModelChoice;
 use holon_domain::needs::Loaded;
@@ -108,7 +109,7 @@ pub(crate) fn configure(
     }
     if let Some(choice) = model {
         choose_model(draft, choice);
-        turn::redirect(draft);
+        turn::end_wait(draft, SuspensionEnd::ModelChange);
     }
     Ok(Reply::Done)
 }
@@ -151,7 +152,13 @@ fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
 
 pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
-        Lifecycle::Booting | Lifecycle::Runnable => Ok(Reply::Unchanged),
+        Lifecycle::Booting => Ok(Reply::Unchanged),
+        // An operator has mended something and wants a suspended turn to ask again.
+        Lifecycle::Runnable => Ok(if turn::end_wait(draft, SuspensionEnd::Start) {
+            Reply::Done
+        } else {
+            Reply::Unchanged
+        }),
         Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Stopped => {
             // Making a home that exists is harmless, and one that could not be made is tried again.

@@ -77,7 +77,7 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> 
 /// Its effects are closed already, so the turn is dropped without letting go of them a second time.
 fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
     if let Some(turn) = draft.agent.open_turn.take() {
-        if let Phase::BackingOff { due, .. } = turn.phase {
+        if let Some(due) = turn.phase.due() {
             draft.clear_due(due);
         }
         turn::take_over(draft, &turn);
@@ -102,7 +102,9 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
 fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: Option<&Proven>) {
     match turn.phase {
         // Nothing was in hand: the due entry is still there and ends the pause, the delivery brings the verdict.
-        Phase::BackingOff { .. } | Phase::Sending { .. } => draft.agent.open_turn = Some(turn),
+        Phase::BackingOff { .. } | Phase::Suspended { .. } | Phase::Sending { .. } => {
+            draft.agent.open_turn = Some(turn);
+        }
         Phase::CallingModel { .. } => {
             mark_resume(&mut turn, draft.agent.counters.log, clean_exit);
             if turn.resume.count >= limits::RESUMES_WITHOUT_PROGRESS {

@@ -3,7 +3,7 @@
 //! A head with something for a model opens a turn; one without is settled on the spot and the next is looked at. A
 //! result that would open a turn in vain is held.
 
-use crate::assess::{Next, assess, is_self_caused, nobody_answered_since};
+use crate::assess::{Next, assess, is_self_caused, run_failed_since};
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
 use crate::{rest, turn};
@@ -53,13 +53,12 @@ fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) {
     }
 }
 
-/// Whether a result is kept for a turn somebody else begins: its run has no rounds left, or it stood in the queue when
-/// no model could be asked, and would be told that again.
+/// Whether a result is kept for a turn somebody else begins: its run has no rounds left, or failed at its provider.
 fn opens_no_turn(draft: &Draft<'_>, head: &QueueEntry) -> bool {
     let message = &head.envelope;
     message.kind == MessageKind::TaskResult
         && (turn::rounds_left(&draft.agent, head) == Some(0)
-            || nobody_answered_since(&draft.agent, message.created_at))
+            || run_failed_since(&draft.agent, message.created_at))
 }
 
 fn record(draft: &mut Draft<'_>, message: &MessageEnvelope, resolution: &ContinuationResolution) {

@@ -12,6 +12,7 @@ use crate::{
     task, turn,
 };
 use holon_domain::decision::Decision;
+use holon_domain::event::SuspensionEnd;
 use holon_domain::needs::Needs;
 use holon_domain::sent::Sent;
 use holon_domain::timer::{Due, DueId};
@@ -68,7 +69,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Admit(ingress) => {
             let entry = admission::admit(draft, ingress.as_ref().clone())?;
             if entry.envelope.owes_outcome() {
-                turn::end_wait(draft);
+                turn::end_wait(draft, SuspensionEnd::OperatorMessage);
             }
             Ok(Reply::Admitted {
                 message_id: entry.envelope.id,
@@ -85,7 +86,15 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             stamp,
             failure,
             timing,
-        } => Ok(turn::round_failed(draft, *stamp, failure, *timing)),
+            joined,
+        } => {
+            let failed = turn::FailedRound {
+                failure,
+                timing: *timing,
+                joined,
+            };
+            Ok(turn::round_failed(draft, *stamp, &failed))
+        }
         Input::ToolFinished {
             stamp,
             consequence,
@@ -155,6 +164,6 @@ fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due) 
     match due {
         Due::RestOver { reason } => rest::rest_over(draft, id, planned_at, reason.as_deref()),
         Due::PaceOver => rest::pace_over(draft, id),
-        Due::BackoffOver { .. } => turn::backoff_over(draft, id),
+        Due::BackoffOver { .. } => turn::pause_over(draft, id),
     }
 }

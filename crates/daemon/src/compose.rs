@@ -31,6 +31,8 @@ pub(crate) async fn start(
                 default_tokens: settings.default_tool_output_tokens.value,
                 max_tokens: settings.max_tool_output_tokens.value,
             },
+            provider_patience_ms: u64::try_from(settings.provider_patience.value.as_millis())
+                .unwrap_or(u64::MAX),
             scope,
         },
     };

@@ -58,6 +58,27 @@ pub enum BriefText {
     Words(String),
 }
 
+/// What an operator has to do before the agent can go on. Set by a decision, never by a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionRequired {
+    /// What kind of action, for programs.
+    pub code: ActionCode,
+    /// What to do, for people.
+    pub next_step: String,
+}
+
+/// The kinds of action an agent asks its operator for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionCode {
+    /// A provider refuses the credential, or there is none.
+    ProviderAuth,
+    /// The model cannot be asked: none is chosen, or the provider does not know it.
+    ModelUnavailable,
+    /// No model could answer for as long as the agent's patience lasts.
+    ProviderUnavailable,
+}
+
 /// A brief as stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BriefRow {
@@ -77,8 +98,14 @@ pub struct BriefRow {
     /// Every operator message this outcome settles, named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settles: Vec<MessageId>,
-    /// The turn it ended.
+    /// The turn it speaks of.
     pub turn_index: u64,
+    /// Prompts that wait and that this brief tells of. Their outcome is still to come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acknowledges: Vec<MessageId>,
+    /// What the operator has to do, if the agent cannot go on without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_required: Option<ActionRequired>,
 }
 
 /// A brief as read.
@@ -111,6 +138,12 @@ pub struct BriefRecord {
     /// Every operator message this outcome settles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settles: Vec<MessageId>,
-    /// The turn it ended.
+    /// The turn it speaks of.
     pub turn_index: u64,
+    /// Prompts that wait and that this brief tells of. Their outcome is still to come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acknowledges: Vec<MessageId>,
+    /// What the operator has to do, if the agent cannot go on without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_required: Option<ActionRequired>,
 }

@@ -18,11 +18,12 @@ pub use provider::{
 };
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
-    AssistantRoundRecorded, MaxOutputTokensRecovery, RuntimeError, ToolExecuted,
-    ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted, TurnTerminal,
+    AssistantRoundRecorded, MaxOutputTokensRecovery, RuntimeError, SuspensionEnd, ToolExecuted,
+    ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted, TurnSuspended,
+    TurnSuspensionEnded, TurnTerminal,
 };
 
-use crate::brief::BriefKind;
+use crate::brief::{ActionCode, BriefKind};
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::effect::EffectId;
 use crate::id::{BriefId, MessageId, RunId};
@@ -119,6 +120,11 @@ events! {
     TurnStarted = "turn_started", v 1;
     /// An open turn goes on after a restart.
     TurnResumed = "turn_resumed", v 1;
+    /// No model of the chain could answer, and the open turn waits until one may. Emitted once for each pause; without
+    /// an end of the pause the turn waits for an operator.
+    TurnSuspended = "turn_suspended", v 1;
+    /// A suspended turn asks its models again, from the first one on.
+    TurnSuspensionEnded = "turn_suspension_ended", v 1;
     /// The turn's prompt was built.
     TurnContextBuilt = "turn_context_built", v 1;
     /// A provider answered: telemetry.
@@ -201,8 +207,14 @@ pub struct BriefCreated {
     /// Operator messages it settles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settles: Vec<MessageId>,
+    /// Prompts that wait and that it tells of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acknowledges: Vec<MessageId>,
     /// Its first words.
     pub text_preview: String,
+    /// What the operator has to do, if the agent cannot go on without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_required: Option<ActionCode>,
 }
 
 /// See [`Event::ClosureDecided`].

@@ -18,8 +18,11 @@ pub const QUEUE_ENTRIES: u64 = 110_000;
 /// refused with 429 (`queue_full_for_others`). The room above it is kept for operators, so that outsiders who fill a
 /// queue cannot lock out the person who can stop them.
 pub const QUEUE_ENTRIES_OTHERS: u64 = 100_000;
-/// Most queued interjections and results of tasks one model request takes in; the rest wait.
-pub const INTERJECTIONS_PER_ROUND: usize = 16;
+/// Most queued prompts and results of tasks one model request takes in; the rest wait for the next.
+pub const JOINING_PER_ROUND: usize = 256;
+/// Most bytes of their bodies one model request takes in. The first is taken in whatever its size, so that none waits
+/// for ever.
+pub const JOINING_BYTES_PER_ROUND: usize = 64 << 10;
 /// Most follow-ups one turn may put into its own queue; the next `Enqueue` gets a tool error.
 pub const FOLLOWUPS_PER_TURN: u32 = 16;
 /// Turns in a row that only the agent itself caused (its follow-ups, its own rests, the ends of its tasks) before they
@@ -60,14 +63,21 @@ pub const BACKOFF_GROWTH_ATTENDED: u64 = 2;
 pub const BACKOFF_MAX_MS: u64 = 60_000;
 /// Models a turn may turn to after the first; further ones are never asked.
 pub const FALLBACKS: usize = 16;
-/// How long a turn waits for this machine's network before it fails: a night and a day.
-pub const NETWORK_PATIENCE_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How long a turn that nobody waits for on the line stays suspended for trouble without a named end and asks again by
+/// itself, unless `runtime.provider_patience_secs` says otherwise: a night and a day. Then it stays suspended until an
+/// operator acts.
+pub const PROVIDER_PATIENCE_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Longest pause of a suspended turn before it asks its models again, unless the provider named a later renewal.
+pub const SUSPENSION_PAUSE_MAX_MS: u64 = 300_000;
+/// How long an operator's prompt waits for a provider before a brief says so.
+pub const ACKNOWLEDGE_AFTER_MS: u64 = 60_000;
 /// The longest a turn waits for network or allowance while somebody sits and waits for its end; with the tries between
 /// the pauses that is about a minute.
 pub const ATTENDED_PATIENCE_MS: u64 = 30_000;
-/// The farthest renewal of an allowance a turn is parked for: a week and a day, since weekly allowances are the longest.
-pub const PARK_MAX_MS: u64 = 8 * 24 * 60 * 60 * 1_000;
-/// How often one round is parked; an allowance that is used up right after its renewal is somebody's to look at.
+/// The farthest renewal of an allowance a turn waits for, and the most it waits for renewals altogether: a week and a
+/// day, since weekly allowances are the longest.
+pub const RENEWAL_PATIENCE_MS: u64 = 8 * 24 * 60 * 60 * 1_000;
+/// How often one round of a run that somebody waits for is parked until an allowance is renewed.
 pub const PARKS_PER_ROUND: u32 = 3;
 /// The least a model is allowed to write, however full its window seems, or a quarter of a smaller window: the estimate
 /// of what is in it is rough, and an answer that is cut off helps nobody. A provider that has no room says so.

@@ -81,7 +81,7 @@ pub struct QueueView {
 impl QueueView {
     /// One more than a round can take out of the queue, so that a decision always knows whether an operator still
     /// waits after it.
-    pub const OPERATORS_COUNTED: usize = limits::INTERJECTIONS_PER_ROUND + 1;
+    pub const OPERATORS_COUNTED: usize = limits::JOINING_PER_ROUND + 1;
 
     /// A queue of which only the lengths are known. An empty one has no head and no operators.
     #[must_use]

@@ -32,7 +32,7 @@ impl Due {
     pub const fn longest_ms(&self) -> u64 {
         match self {
             Self::RestOver { .. } => limits::SLEEP_MAX_MS,
-            Self::BackoffOver { .. } => limits::PARK_MAX_MS,
+            Self::BackoffOver { .. } => limits::RENEWAL_PATIENCE_MS,
             Self::PaceOver => limits::PACE_MAX_MS,
         }
     }

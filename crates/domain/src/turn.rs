@@ -39,6 +39,18 @@ pub enum Phase {
         #[serde(default, skip_serializing_if = "crate::skip::is_default")]
         cause: PauseCause,
     },
+    /// Better conditions: no model of the chain could answer, and nobody waits on the line for the turn's end.
+    Suspended {
+        /// Why no model could answer.
+        reason: SuspensionReason,
+        /// What the provider of the model that was asked last said, shortened.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        error: String,
+        /// The pause after which the models are asked again. Absent when only an operator's message, a start or a
+        /// change of the model ends the suspension.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pause: Option<Pause>,
+    },
     /// A tool's result. The calls stand in the log entry of their round.
     RunningTool {
         /// The log entry of the round.
@@ -86,9 +98,93 @@ impl Phase {
                 round_entry: *round_entry,
                 call_index: *call_index,
             }),
-            Self::CallingModel { .. } | Self::BackingOff { .. } => None,
+            Self::CallingModel { .. } | Self::BackingOff { .. } | Self::Suspended { .. } => None,
         }
     }
+
+    /// The entry of the due-queue that ends this phase, if one does.
+    #[must_use]
+    pub fn due(&self) -> Option<DueId> {
+        match self {
+            Self::BackingOff { due, .. } => Some(*due),
+            Self::Suspended { pause, .. } => pause.map(|pause| pause.due),
+            Self::CallingModel { .. } | Self::RunningTool { .. } | Self::Sending { .. } => None,
+        }
+    }
+}
+
+/// The pause of a suspended turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// The entry in the due-queue.
+    pub due: DueId,
+    /// When it is over.
+    pub until: Timestamp,
+    /// How long it lasts.
+    pub length_ms: u64,
+    /// Whether it lasts until a renewal that the provider named.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub renewal: bool,
+}
+
+/// Why a turn is suspended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SuspensionReason {
+    /// A provider had trouble that may pass: no connection, no answer in time, overload, an answer it garbled.
+    ProviderTrouble,
+    /// This machine has no network.
+    Network,
+    /// An allowance is used up.
+    Quota,
+    /// A credential is missing or refused.
+    Auth,
+    /// No model is chosen, or no provider knows the one that is.
+    ModelUnavailable,
+}
+
+impl SuspensionReason {
+    /// Every reason.
+    pub const ALL: [Self; 5] = [
+        Self::ProviderTrouble,
+        Self::Network,
+        Self::Quota,
+        Self::Auth,
+        Self::ModelUnavailable,
+    ];
+
+    /// The stored spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ProviderTrouble => "provider_trouble",
+            Self::Network => "network",
+            Self::Quota => "quota",
+            Self::Auth => "auth",
+            Self::ModelUnavailable => "model_unavailable",
+        }
+    }
+}
+
+/// How long the round in hand has been waited for, and what the operator was told about it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Patience {
+    /// When its first try failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Length of the suspensions without a named end that ran to their end, as planned and not by the clock: a machine
+    /// that sleeps loses no patience, and neither does an agent whose operator keeps writing.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub waited_ms: u64,
+    /// The same for suspensions until a renewal that the provider named.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub renewal_waited_ms: u64,
+    /// Prompts whose operator was told that they wait.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acknowledged: Vec<MessageSeq>,
+    /// Whether the operator was told that only they can end the suspension. Reset when they act.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub action_requested: bool,
 }
 
 /// Why a turn pauses before it asks again.
@@ -198,6 +294,18 @@ pub struct OpenTurn {
     /// How often the round in hand was parked for a new allowance.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub parks: u32,
+    /// How long the round in hand has been waited for.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub patience: Patience,
+    /// A request was refused while messages had joined it, so no more messages join this turn: each gets its own.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub closed_to_joining: bool,
+    /// Whether the model has said anything in this turn.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub has_spoken: bool,
+    /// Whether an empty answer was asked for again already.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub empty_answer_retried: bool,
     /// Resumptions.
     #[serde(default)]
     pub resume: ResumeMark,

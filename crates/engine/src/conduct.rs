@@ -11,6 +11,8 @@ pub struct Conduct {
     pub event_budget_bytes: u64,
     /// How much of a tool's output a model reads.
     pub tool_output: ToolOutputBudget,
+    /// How long a suspended turn asks again by itself while its provider names no end of the trouble.
+    pub provider_patience_ms: u64,
     /// Whose work it takes up.
     pub scope: Scope,
 }
@@ -20,6 +22,7 @@ impl Default for Conduct {
         Self {
             event_budget_bytes: limits::EVENT_BUDGET_BYTES,
             tool_output: ToolOutputBudget::default(),
+            provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
             scope: Scope::All,
         }
     }

@@ -23,7 +23,10 @@ impl SharedFacts {
 
     /// Other models, for turns that begin from now on.
     pub fn set_models(&self, models: ModelChain) {
-        let facts = Arc::new(HostFacts { models });
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = facts;
+        let mut facts = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *facts = Arc::new(HostFacts {
+            models,
+            ..HostFacts::clone(&facts)
+        });
     }
 }

@@ -49,6 +49,7 @@ impl Host {
         let epoch = db.epoch().to_owned();
         let facts = SharedFacts::new(HostFacts {
             models: config.models,
+            provider_patience_ms: config.conduct.provider_patience_ms,
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

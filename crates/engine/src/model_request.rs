@@ -92,6 +92,7 @@ impl RoundRequest {
                 stamp,
                 failure,
                 timing,
+                joined: self.queued,
             },
         }
     }

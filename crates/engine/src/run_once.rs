@@ -11,14 +11,14 @@ use crate::news::hear_of;
 use crate::request::{Admitted, Ingress, RunRequest};
 use holon_core::input::NewAgent;
 use holon_core::{Input, Rejection, Reply, admission, assess};
-use holon_domain::AgentId;
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, RunTerms, Visibility,
 };
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
 use holon_domain::run::RunOnceResponse;
-use settled::{Course, Over, Settled, Standing, Waits};
+use holon_domain::{AgentId, limits};
+use settled::{Answer, Course, Over, Settled, Standing, Waiting, Waits};
 use std::collections::BTreeSet;
 
 impl Acts {
@@ -65,13 +65,15 @@ async fn run(
             Scope::Run(_) => ended_before::take_up(acts, &agent_id).await?,
             Scope::All => {}
         }
-        let over = answer(acts, &agent_id, ingress, waits).await?;
-        return Ok(over.respond());
+        let answer = answer(acts, &agent_id, ingress, waits).await?;
+        return Ok(answer.respond());
     }
     let answered = async {
-        let mut over = answer(acts, &agent_id, ingress, waits).await?;
-        leaving::stop_tasks(acts, &mut over).await;
-        Ok(over.respond())
+        let mut answer = answer(acts, &agent_id, ingress, waits).await?;
+        if let Answer::Over(over) = &mut answer {
+            leaving::stop_tasks(acts, over).await;
+        }
+        Ok(answer.respond())
     };
     let outcome = tokio::select! {
         outcome = answered => outcome,
@@ -182,7 +184,7 @@ async fn answer(
     agent_id: &AgentId,
     ingress: Ingress,
     waits: Waits,
-) -> Result<Over, Error> {
+) -> Result<Answer, Error> {
     let mut news = acts.shell().store.subscribe();
     let log_end = acts
         .find(agent_id)
@@ -199,25 +201,31 @@ async fn answer(
         }
         Err(error) => return Err(error),
     };
+    let mut patience = std::pin::pin!(acts.shell().pause(limits::ATTENDED_PATIENCE_MS));
+    let mut has_patience = true;
     loop {
-        if let Some(over) = gather(acts, &admitted, log_end, waits).await? {
-            return Ok(over);
+        match gather(acts, &admitted, log_end, waits).await? {
+            Some(Answer::Waiting(_)) if has_patience => {}
+            Some(answer) => return Ok(answer),
+            None => {}
         }
         tokio::select! {
             heard = hear_of(&mut news, agent_id) => heard?,
+            () = &mut patience, if has_patience => has_patience = false,
             // A drain waits for its tasks; one that waits for an answer must not hold it up.
             () = acts.shell().going_down() => return Err(Error::ShuttingDown),
         }
     }
 }
 
-/// What came of the run, if its message is settled and nothing that is waited for runs on.
+/// What came of the run, if its message is settled and nothing that is waited for runs on, or if it waits behind a turn
+/// that is suspended.
 async fn gather(
     acts: &Acts,
     admitted: &Admitted,
     log_end: u64,
     waits: Waits,
-) -> Result<Option<Over>, Error> {
+) -> Result<Option<Answer>, Error> {
     let (agent_id, seq) = (admitted.agent_id.clone(), admitted.message_seq);
     let read = acts.readers().read(move |reader| {
         let Some((no, agent)) = reader.agent(&agent_id)? else {
@@ -243,7 +251,7 @@ async fn gather(
                     }
                 }
             }
-            None => Standing::Open,
+            None => Standing::Open(reader.queue_lengths(no)?),
         };
         Ok(Some((agent, standing)))
     });
@@ -257,18 +265,18 @@ async fn gather(
         });
     };
     match standing {
-        Standing::Over(settled, course, entries) => Ok(Some(Over {
+        Standing::Over(settled, course, entries) => Ok(Some(Answer::Over(Box::new(Over {
             admitted: admitted.clone(),
             agent,
             settled: *settled,
             course,
             entries,
             stopped: BTreeSet::new(),
-        })),
+        })))),
         Standing::GoesOn => Ok(None),
         // Only a start by somebody else would bring the answer; the message stays in the queue for it.
-        Standing::Open => match admission::judge_lifecycle(&agent) {
-            Ok(()) => Ok(None),
+        Standing::Open(queue) => match admission::judge_lifecycle(&agent) {
+            Ok(()) => Ok(Waiting::of(admitted, agent, queue).map(Answer::Waiting)),
             Err(rejection) => Err(held(&agent, rejection)),
         },
     }

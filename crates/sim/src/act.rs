@@ -31,9 +31,11 @@ enum Act {
     Remove,
     Lose,
     Defer,
+    Damage,
+    TakeBack,
 }
 
-const ACTS: [(Act, u64); 17] = [
+const ACTS: [(Act, u64); 19] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -51,6 +53,8 @@ const ACTS: [(Act, u64); 17] = [
     (Act::Remove, 10),
     (Act::Lose, 2),
     (Act::Defer, 3),
+    (Act::Damage, 3),
+    (Act::TakeBack, 4),
 ];
 
 impl World {
@@ -89,7 +93,10 @@ impl World {
                 Ok(())
             }
             Act::Defer if self.plan.has(Fault::Messages) => self.defer_any(),
+            Act::Damage if self.plan.has(Fault::Damage) => self.damage_any(),
+            Act::TakeBack => self.take_back_any(),
             Act::StopStart
+            | Act::Damage
             | Act::Delete
             | Act::Crash
             | Act::Restart
@@ -145,7 +152,7 @@ impl World {
     /// The due loop: reads what has come and hands it over, sometimes after something else happened.
     pub(crate) fn hand_over_due(&mut self) -> Verdict<()> {
         if self.due.is_empty() {
-            if let Some(next) = self.read(|reader| reader.next_due())? {
+            if let Some(next) = self.next_due()? {
                 self.pass(next.millis_since(self.now));
             }
             self.due = self.read_due()?;
@@ -191,7 +198,7 @@ impl World {
     pub(crate) fn bring_home(&mut self, id: &AgentId, input: Input) -> Verdict<Option<Reply>> {
         match self.send(id, &input)? {
             Sent::Handled(reply) => Ok(Some(reply)),
-            Sent::Died => Ok(None),
+            Sent::Died | Sent::Aside => Ok(None),
             // It is sent until somebody says that it holds; then what the first commit asked for is looked after.
             Sent::Unknown(touched) => {
                 let reply = self.bring_home(id, input)?;
@@ -210,7 +217,7 @@ impl World {
                 self.doubtful.insert(id.clone());
                 // Giving up names no turn, so it is not sent again: the second would cost the next turn.
                 match self.send(id, &Input::GiveUp { message })? {
-                    Sent::Died => {}
+                    Sent::Died | Sent::Aside => {}
                     Sent::Unknown(touched) => self.clear_up_all(touched)?,
                     Sent::Handled(_) | Sent::Refused(_) | Sent::Panicked | Sent::Failed => {
                         self.clear_up(id)?;

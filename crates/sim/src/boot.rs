@@ -15,7 +15,7 @@ use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::Handled;
 use holon_engine::ports::CommandKey;
-use holon_store::{Db, Inline, Store};
+use holon_store::{Db, Error, Inline, Store, WriteError};
 use std::collections::BTreeSet;
 
 impl World {
@@ -62,6 +62,10 @@ impl World {
             let full = page.len() == length;
             for id in page {
                 self.sweep(&id)?;
+                if self.is_aside(&id)? {
+                    after = Some(id);
+                    continue;
+                }
                 if self.trouble(Fault::Crash, 5) {
                     self.crashes += 1;
                     self.model.coverage.count("crash_in_recovery");
@@ -89,6 +93,10 @@ impl World {
     fn sweep(&mut self, id: &AgentId) -> Verdict<()> {
         let home = home_of(id);
         let call = self.call_in_hand(id)?.map(|run| run.key());
+        // What runs for an agent that cannot be read is not known, so nothing of it may be touched.
+        if self.is_aside(id)? {
+            return Ok(());
+        }
         let tasks = self.model.agent(id).into_iter();
         let tasks = tasks.flat_map(|known| known.tasks.rows().map(|row| key_of(&home, row)));
         let names = |key: CommandKey| {
@@ -106,11 +114,16 @@ impl World {
     fn recover(&mut self, id: &AgentId, input: &Input) -> Verdict<()> {
         self.trace
             .note(|| format!("{id} {}", crate::act::name_of(input)));
-        let mut handled = self.decide_recovery(id, input)?;
+        let Some(mut handled) = self.decide_recovery(id, input)? else {
+            return Ok(());
+        };
         // A commit that holds and was not known to: the same recovery is sent again.
         if self.trouble(Fault::Unknown, 10) {
             self.model.coverage.count("recovered_twice");
-            handled = self.decide_recovery(id, input)?;
+            let Some(again) = self.decide_recovery(id, input)? else {
+                return Ok(());
+            };
+            handled = again;
         }
         self.trace.note(|| describe(&handled.reply, &handled.work));
         self.dispatch(handled.work)?;
@@ -120,11 +133,7 @@ impl World {
 
     /// What is in hand for nothing, because nobody was told of the commit that closed it, ends by itself.
     fn let_go_of_stale(&mut self, id: &AgentId) -> Verdict<()> {
-        let open: Vec<EffectId> = self
-            .read_effects(id)?
-            .iter()
-            .map(|found| found.id)
-            .collect();
+        let open = self.open_effects(id)?;
         let stale =
             |flight: &Flight| flight.record.agent_id == *id && !open.contains(&flight.record.id);
         while let Some(at) = self.flights.iter().position(stale) {
@@ -134,11 +143,24 @@ impl World {
         Ok(())
     }
 
-    fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Handled> {
+    /// The numbers of an agent's open effects, whatever of its rows is damaged.
+    fn open_effects(&self, id: &AgentId) -> Verdict<Vec<EffectId>> {
+        let mended = self.mended()?;
+        let db = self.store.db();
+        let reader = mended.as_ref().map_or_else(|| db.reader(), Db::reader);
+        match stored(reader.agent(id))? {
+            Some((no, _)) => Ok(stored(reader.outstanding(no))?.effects),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// None when the agent is put aside.
+    fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Option<Handled>> {
         let clean = match input {
             Input::Recover { clean_exit, .. } => *clean_exit,
             _ => true,
         };
+        let resumes = self.model.agent(id).map(|known| known.resumes);
         let expected = self.model.before_recovery(id, clean);
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let (agent_id, recovery) = (id.clone(), input.clone());
@@ -146,12 +168,19 @@ impl World {
             let mut entropy = Rng::new(seed);
             kernel.handle(ledger, &agent_id, &recovery, now, &mut entropy)
         })?;
+        if let Err(WriteError::Store(error @ (Error::Row { .. } | Error::Aside { .. }))) = &written
+        {
+            self.model.not_recovered(id, resumes);
+            self.look_at(&BTreeSet::new(), Delivery::default())?;
+            self.note_unreadable(id, error)?;
+            return Ok(None);
+        }
         let handled = written
             .map_err(|error| refused_by_store(&error))?
             .or_else(|refusal| violation("recovery is never refused", format!("{refusal:?}")))?;
         self.look_at(&touched(id, &handled.work), Delivery::default())?;
         self.model.after_recovery(id, expected)?;
-        Ok(handled)
+        Ok(Some(handled))
     }
 
     /// Looks after every agent that a commit nobody could be sure of made a decision about.
@@ -165,16 +194,17 @@ impl World {
     /// As the shell does after a commit it could not be sure of: what is open and in nobody's hands is recovered.
     pub(crate) fn clear_up(&mut self, id: &AgentId) -> Verdict<()> {
         self.doubtful.remove(id);
-        let Some((_, agent)) = self.read(|reader| reader.agent(id))? else {
+        let read = now(self.store.agent(id))?;
+        let Some(agent) = self.noted(id, read)?.flatten() else {
             return Ok(());
         };
-        let open = self.read_effects(id)?;
+        let open = self.open_effects(id)?;
         let gone_home =
             open.is_empty() && agent.lifecycle == Lifecycle::Deleting && !self.going.contains(id);
         self.let_go_of_stale(id)?;
-        let held = open.iter().all(|record| {
+        let held = open.iter().all(|effect| {
             let held =
-                |flight: &Flight| flight.record.agent_id == *id && flight.record.id == record.id;
+                |flight: &Flight| flight.record.agent_id == *id && flight.record.id == *effect;
             self.flights.iter().any(held)
         });
         if held && !gone_home {

@@ -27,8 +27,10 @@ impl World {
 
     pub(crate) fn control(&mut self, id: &AgentId, input: &Input) -> Verdict<()> {
         self.trace.note(|| format!("{id} {}", name_of(input)));
-        match self.send(id, input)? {
-            Sent::Handled(_) | Sent::Died | Sent::Panicked | Sent::Failed => Ok(()),
+        let sent = self.send(id, input)?;
+        self.check_start(id, input, &sent)?;
+        match sent {
+            Sent::Handled(_) | Sent::Aside | Sent::Died | Sent::Panicked | Sent::Failed => Ok(()),
             Sent::Unknown(touched) => self.clear_up_all(touched),
             Sent::Refused(Refusal::Rejected(Rejection::Deleting { .. }) | Refusal::NotFound) => {
                 Ok(())

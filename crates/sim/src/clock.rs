@@ -2,7 +2,7 @@
 //! set for, or twice that over a reboot.
 
 use crate::rng::Rng;
-use crate::violation::{Verdict, ensure, violation};
+use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::Input;
 use holon_core::input::RunningPause;
@@ -100,15 +100,12 @@ impl World {
     }
 
     /// Every pause that is not over by the clock as it is now.
-    fn pauses(&self) -> Verdict<Vec<(DueRow, Pause)>> {
+    fn pauses(&mut self) -> Verdict<Vec<(DueRow, Pause)>> {
         let end = Timestamp::from_millis(i64::MAX);
         let after = Some(DueCursor::later_than(self.now));
         let page = self.read(|reader| reader.due(&DueScope::All, end, after, usize::MAX))?;
-        if let Some((agent_id, error)) = page.unreadable.first() {
-            return violation(
-                "every due entry can be read",
-                format!("{agent_id}: {error}"),
-            );
+        for (id, error) in &page.unreadable {
+            self.note_unreadable(id, error)?;
         }
         let pauses = page.rows.into_iter().filter_map(|row| match row.time {
             DueTime::Pause(pause) => Some((row, pause)),
@@ -117,7 +114,7 @@ impl World {
         Ok(pauses.collect())
     }
 
-    fn left_of_pauses(&self) -> Verdict<BTreeMap<PauseKey, u64>> {
+    fn left_of_pauses(&mut self) -> Verdict<BTreeMap<PauseKey, u64>> {
         let left = self.pauses()?.into_iter().map(|(row, pause)| {
             let left = pause.over_at().millis_since(self.now);
             ((row.agent_id, kind_of(&row.due)), left)

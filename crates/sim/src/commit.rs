@@ -5,7 +5,7 @@ use crate::post::Delivery;
 use crate::receiver::{Failure, FaultyLedger, ReceiverFault, When};
 use crate::rng::Rng;
 use crate::store::refused_by_store;
-use crate::violation::Verdict;
+use crate::violation::{Verdict, ensure};
 use crate::world::{Sent, World};
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
@@ -48,9 +48,17 @@ impl World {
                 self.look_at(&BTreeSet::new(), Delivery::default())?;
                 return Ok(Sent::Failed);
             }
+            Err(WriteError::Store(error @ (Error::Row { .. } | Error::Aside { .. }))) => {
+                self.trace.note(|| format!("  {error}"));
+                self.look_at(&BTreeSet::new(), Delivery::default())?;
+                self.note_unreadable(id, &error)?;
+                return Ok(Sent::Aside);
+            }
             Err(error) => return Err(refused_by_store(&error)),
         };
-        self.look_after(id, input, &handled, fault.hit().as_ref())?;
+        self.check_faulty(&handled.work, fault.hit().as_ref())?;
+        let failed = self.failed(fault.hit())?;
+        self.look_after(id, input, &handled, &failed)?;
         self.committed(id, handled)
     }
 
@@ -90,7 +98,7 @@ impl World {
         id: &AgentId,
         input: &Input,
         handled: &Handled,
-        failed: Option<&AgentId>,
+        failed: &BTreeSet<AgentId>,
     ) -> Verdict<()> {
         let (deferred, handed) = match input {
             Input::Defer { sends } => (sends.as_slice(), [].as_slice()),
@@ -102,12 +110,41 @@ impl World {
         let delivery = Delivery {
             deferred,
             handed,
-            failed,
+            failed: Some(failed),
         };
-        if failed.is_some() {
+        if !failed.is_empty() {
             self.model.coverage.count("receiver:failed");
         }
         self.look_at(&touched(id, &handled.work), delivery)
+    }
+
+    /// Agents that could take nothing in the last commit: their decision failed, or they cannot be read.
+    fn failed(&self, hit: Option<AgentId>) -> Verdict<BTreeSet<AgentId>> {
+        let mut failed: BTreeSet<AgentId> = hit.into_iter().collect();
+        failed.extend(self.damage.keys().cloned());
+        for id in self.model.names() {
+            if self.is_aside(&id)? {
+                failed.insert(id);
+            }
+        }
+        Ok(failed)
+    }
+
+    /// An agent that another's commit could not decide about is to be put aside, for damage or a fault of its own.
+    fn check_faulty(&self, work: &Work, hit: Option<&AgentId>) -> Verdict<()> {
+        for (id, reason) in &work.faulty {
+            ensure(
+                hit == Some(id) || self.damage.contains_key(id),
+                "an agent is put aside for damage or a fault of its own",
+                || format!("{id}: {reason}"),
+            )?;
+        }
+        let forgotten = hit.filter(|id| !work.faulty.contains_key(*id));
+        ensure(
+            forgotten.is_none(),
+            "a receiver whose decision failed is put aside",
+            || format!("{forgotten:?}"),
+        )
     }
 
     fn committed(&mut self, id: &AgentId, handled: Handled) -> Verdict<Sent> {

@@ -91,7 +91,7 @@ impl World {
 
     /// A task that is not over, and by what its command is found.
     fn followed(
-        &self,
+        &mut self,
         record: &EffectRecord,
         id: &TaskId,
     ) -> Verdict<Option<(TaskRecord, CommandKey)>> {
@@ -105,7 +105,7 @@ impl World {
     }
 
     /// Whether nothing will come of performing this effect, however long: it watches what never ends by itself.
-    pub(crate) fn is_idle(&self, flight: &Flight) -> Verdict<bool> {
+    pub(crate) fn is_idle(&mut self, flight: &Flight) -> Verdict<bool> {
         let (Effect::WatchTask { task_id }, Stage::Begun) = (&flight.record.effect, &flight.stage)
         else {
             return Ok(false);

@@ -45,7 +45,7 @@ impl World {
         let takes = self.takes_messages(id);
         let lifecycle = self.model.agent(id).map(|known| known.record.lifecycle);
         match self.send(id, &Input::Admit(Box::new(ingress)))? {
-            Sent::Died | Sent::Panicked | Sent::Failed => Ok(()),
+            Sent::Died | Sent::Panicked | Sent::Failed | Sent::Aside => Ok(()),
             Sent::Unknown(touched) => self.clear_up_all(touched),
             Sent::Handled(reply) => ensure(
                 takes && fate == Fate::Enters,

@@ -48,6 +48,8 @@ pub(crate) struct Known {
     pub(crate) turn_authority: AuthorityClass,
     /// Unclean ends in a row without a new entry: the log's end, and how many.
     pub(crate) resumes: (u64, u32),
+    /// Events that told that it was put aside.
+    pub(crate) put_aside: u64,
     /// Its rows go, so they say nothing any more.
     pub(crate) removing: bool,
 }
@@ -72,6 +74,7 @@ impl Known {
             last_end: None,
             turn_authority: AuthorityClass::OperatorInstruction,
             resumes: (0, 0),
+            put_aside: 0,
             removing: false,
         }
     }
@@ -366,6 +369,10 @@ impl Known {
     fn hear_event(&mut self, event: &Event) -> Verdict<()> {
         self.tasks.hear_event(event)?;
         match event {
+            Event::AgentPutAside(_) => {
+                self.put_aside += 1;
+                Ok(())
+            }
             Event::TurnStarted(turn) => {
                 self.turns_started += 1;
                 ensure(

@@ -14,6 +14,7 @@ mod command;
 mod commands;
 mod commit;
 mod coverage;
+mod damage;
 mod envelope;
 mod flight;
 mod follow;

@@ -105,6 +105,13 @@ impl Model {
         self.agents.get_mut(id)?.resumption(clean_exit)
     }
 
+    /// A recovery of this agent came to nothing, so its resumption does not count.
+    pub(crate) fn not_recovered(&mut self, id: &AgentId, resumes: Option<(u64, u32)>) {
+        if let (Some(known), Some(resumes)) = (self.agents.get_mut(id), resumes) {
+            known.resumes = resumes;
+        }
+    }
+
     /// Whether it came to that.
     pub(crate) fn after_recovery(&self, id: &AgentId, expected: Option<Resumption>) -> Verdict<()> {
         match (self.agents.get(id), expected) {

@@ -6,11 +6,13 @@ use crate::follow::Stop;
 use crate::keys::home_of;
 use crate::plan::Fault;
 use crate::request::Mood;
+use crate::store::now;
 use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_engine::tool_outcome::Forget;
+use holon_store::Store;
 
 impl World {
     /// Takes an effect one step further. It has been taken out of the hands of the process; what goes on is put back.
@@ -108,9 +110,8 @@ impl World {
                 }))
             }
             Effect::RunTool { .. } => {
-                let exists = self
-                    .read(|reader| reader.agent(&record.agent_id))?
-                    .is_some();
+                let read = now(self.store.agent(&record.agent_id))?;
+                let exists = self.noted(&record.agent_id, read)?.flatten().is_some();
                 match run {
                     Some(run) if exists => self.run_call(record, run, done),
                     Some(_) | None => Ok(Step::Nothing),
@@ -181,7 +182,7 @@ impl World {
                 self.go_on()?;
             } else if !self.going.is_empty() {
                 self.remove_rows()?;
-            } else if self.read(|reader| reader.next_due())?.is_some() {
+            } else if self.next_due()?.is_some() {
                 self.hand_over_due()?;
             } else {
                 return Ok(());
@@ -197,9 +198,12 @@ impl World {
 
 impl World {
     /// The first effect in hand of which something will come.
-    fn next_to_perform(&self) -> Verdict<Option<usize>> {
-        for (at, flight) in self.flights.iter().enumerate() {
-            if !self.is_idle(flight)? {
+    fn next_to_perform(&mut self) -> Verdict<Option<usize>> {
+        for at in 0..self.flights.len() {
+            let Some(flight) = self.flights.get(at).cloned() else {
+                break;
+            };
+            if !self.is_idle(&flight)? {
                 return Ok(Some(at));
             }
         }

@@ -45,11 +45,13 @@ pub enum Fault {
     Messages,
     /// The decision of an agent that is sent something fails, or the store does while it is made.
     Receiver,
+    /// A row of an agent cannot be read until somebody mends it.
+    Damage,
 }
 
 impl Fault {
     /// Every class.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -69,6 +71,7 @@ impl Fault {
         Self::Lost,
         Self::Messages,
         Self::Receiver,
+        Self::Damage,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -92,6 +95,7 @@ impl Fault {
             Self::Lost => "lost",
             Self::Messages => "messages",
             Self::Receiver => "receiver",
+            Self::Damage => "damage",
         }
     }
 }
@@ -123,6 +127,10 @@ impl Plan {
         let (mut steps, mut agents) = (20 + rng.below(120), 1 + rng.below(3));
         // A message to another agent needs one.
         if faults.contains(&Fault::Messages) {
+            agents = agents.max(2);
+        }
+        // An agent that is damaged leaves others that have to go on.
+        if faults.contains(&Fault::Damage) {
             agents = agents.max(2);
         }
         // A task has to be begun before anything can happen to it.

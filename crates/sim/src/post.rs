@@ -113,8 +113,14 @@ pub(crate) struct Delivery<'a> {
     pub(crate) deferred: &'a [(AgentId, Sent)],
     /// What it handed over of what was kept.
     pub(crate) handed: &'a [(AgentId, Sent)],
-    /// The receiver whose decision was made to fail.
-    pub(crate) failed: Option<&'a AgentId>,
+    /// Receivers about which no decision could be made.
+    pub(crate) failed: Option<&'a BTreeSet<AgentId>>,
+}
+
+impl Delivery<'_> {
+    fn has_failed(&self, id: &AgentId) -> bool {
+        self.failed.is_some_and(|failed| failed.contains(id))
+    }
 }
 
 /// Every message between agents so far.
@@ -159,7 +165,7 @@ impl Post {
         }
         for result in results {
             let lives = lifecycle(&result.to);
-            self.judge(&result, lives, delivery.failed)?;
+            self.judge(&result, lives, delivery.has_failed(&result.to))?;
             count(&result, lives, coverage);
             unclaimed.remove(&result.token);
         }
@@ -174,7 +180,7 @@ impl Post {
                 .get(token)
                 .is_some_and(|found| found.by == *to);
             let lives = lifecycle(to);
-            let failed = delivery.failed == Some(to);
+            let failed = delivery.has_failed(to);
             ensure(
                 arrived == may_enter(lives) || failed && !arrived,
                 "what was kept for later is delivered, or refused by who may not take it",
@@ -202,7 +208,7 @@ impl Post {
         &mut self,
         result: &SendResult,
         lives: Option<Lifecycle>,
-        failed: Option<&AgentId>,
+        failed: bool,
     ) -> Verdict<()> {
         let receipt = self.received.get(&result.token);
         let fits = match &result.told {
@@ -218,7 +224,7 @@ impl Post {
             Told::Refused(code) => {
                 let reason = match code.as_str() {
                     "agent_not_found" => lives.is_none(),
-                    "receiver_failed" => failed == Some(&result.to),
+                    "receiver_failed" => failed,
                     // Every other refusal is the receiver's own, because of the state it is in.
                     _ => lives.is_some() && !may_enter(lives),
                 };

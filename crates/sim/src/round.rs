@@ -4,7 +4,7 @@ use crate::letter;
 use crate::provider;
 use crate::request::Asked;
 use crate::store::now;
-use crate::violation::{Verdict, ensure, stored, violation};
+use crate::violation::{Verdict, ensure, violation};
 use crate::world::World;
 use holon_core::input::RoundTiming;
 use holon_core::{Input, RoundAnswer, Stamp};
@@ -29,26 +29,28 @@ const POLICY: ModelPolicy = ModelPolicy {
 impl World {
     /// Builds the request of a round as the host does; none when the turn is over.
     pub(crate) fn ask(
-        &self,
+        &mut self,
         record: &EffectRecord,
         turn_index: u64,
     ) -> Verdict<Option<RoundRequest>> {
-        let Some(rows) = stored(now(self.store.turn(&record.agent_id, turn_index))?)? else {
+        let read = now(self.store.turn(&record.agent_id, turn_index))?;
+        let Some(rows) = self.noted(&record.agent_id, read)?.flatten() else {
             return Ok(None);
         };
-        let outstanding = self.read(|reader| match reader.agent(&record.agent_id)? {
-            Some((no, _)) => reader.outstanding(no),
-            None => Ok(Default::default()),
-        })?;
+        let closed = rows.turn.closed_to_joining;
+        let known = self.model.agent(&record.agent_id);
+        let outstanding = known.map(|known| &known.outstanding);
+        let waiting = outstanding
+            .filter(|_| !closed)
+            .map_or(0, |all| all.interjections.len() + all.held.len());
         let Some(request) = RoundRequest::new(rows, POLICY) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),
             );
         };
-        let waiting = outstanding.interjections.len() + outstanding.held.len();
         ensure(
-            request.queued.len() == waiting.min(limits::INTERJECTIONS_PER_ROUND),
+            request.queued.len() == waiting.min(limits::JOINING_PER_ROUND),
             "whatever may enter a turn is shown to its model",
             || format!("{} of {waiting}", request.queued.len()),
         )?;

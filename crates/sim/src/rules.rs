@@ -39,7 +39,9 @@ impl Known {
                 let call = self.talk.in_hand().filter(|call| call.name != "ApplyPatch");
                 (turn.turn_index, Some(call?.id.clone()))
             }
-            Phase::BackingOff { .. } | Phase::Sending { .. } => return None,
+            Phase::BackingOff { .. } | Phase::Suspended { .. } | Phase::Sending { .. } => {
+                return None;
+            }
         };
         let end = self.record.counters.log;
         if !clean_exit {

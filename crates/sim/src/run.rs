@@ -87,6 +87,8 @@ impl World {
         self.late.clear();
         self.settle_down(bound)?;
         self.check_still()?;
+        self.mend_all()?;
+        self.settle_down(bound)?;
         for id in self.model.names() {
             match self.model.agent(&id).map(|known| known.record.lifecycle) {
                 Some(Lifecycle::Stopped) => self.control(&id, &Input::Start)?,
@@ -158,7 +160,7 @@ impl World {
             };
             let runs = self.bench.commands.running_in(&home_of(&id)).count();
             ensure(
-                !still || runs == 0,
+                !still || self.is_aside(&id)? || runs == 0,
                 "an agent that may not run has no command that runs",
                 || format!("{runs} of {id}, which is {lifecycle:?}"),
             )?;

@@ -2,6 +2,7 @@
 
 use crate::command::{Command, Fate, State};
 use crate::plan::Fault;
+use crate::store::now;
 use crate::tool_run::CallStep;
 use crate::violation::Verdict;
 use crate::world::World;
@@ -12,6 +13,7 @@ use holon_domain::task::{TaskRecord, TaskStatus, cmd_digest};
 use holon_engine::ports::{CommandKey, CommandRun};
 use holon_engine::tool_outcome::ToolRunOutcome;
 use holon_engine::tool_run::ToolRun;
+use holon_store::Store;
 use holon_tools::exec_command;
 use holon_tools::exec_command_batch::ItemOutcome;
 
@@ -36,11 +38,13 @@ impl World {
     }
 
     fn running_already(
-        &self,
+        &mut self,
         agent_id: &AgentId,
         run: &ToolRun,
         command: &ExecCommand,
     ) -> Verdict<Option<TaskRecord>> {
+        let read = now(self.store.active_tasks(agent_id))?;
+        let tasks = self.noted(agent_id, read)?.unwrap_or_default();
         let digest = cmd_digest(command, &run.workspace);
         let is_same = |task: &TaskRecord| {
             let spec = task.command().filter(|spec| spec.cmd_digest == digest);
@@ -48,10 +52,6 @@ impl World {
             let alive = key.and_then(|key| self.bench.commands.get(&key).map(Command::runs));
             task.status == TaskStatus::Running && alive == Some(true)
         };
-        let tasks = self.read(|reader| match reader.agent(agent_id)? {
-            Some((no, _)) => reader.active_tasks(no),
-            None => Ok(Vec::new()),
-        })?;
         Ok(tasks.into_iter().find(is_same))
     }
 

@@ -7,7 +7,7 @@ use crate::keys::key_of;
 use crate::plan::Fault;
 use crate::request::Mood;
 use crate::store::now;
-use crate::violation::{Verdict, ensure, stored};
+use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::{Input, Stamp};
 use holon_domain::consequence::Consequence;
@@ -42,8 +42,9 @@ impl CallStep {
 
 impl World {
     /// The call an agent's open turn runs; none when it runs none.
-    pub(crate) fn call_in_hand(&self, id: &AgentId) -> Verdict<Option<ToolRun>> {
-        let found = stored(now(self.store.round_in_hand(id))?)?;
+    pub(crate) fn call_in_hand(&mut self, id: &AgentId) -> Verdict<Option<ToolRun>> {
+        let read = now(self.store.round_in_hand(id))?;
+        let found = self.noted(id, read)?.flatten();
         Ok(found.and_then(|(agent, round)| ToolRun::in_hand(agent, round)))
     }
 
@@ -122,7 +123,10 @@ impl World {
     }
 
     fn look(&mut self, agent_id: &AgentId, run: &ToolRun, query: &TaskOutput) -> Verdict<CallStep> {
-        let look = stored(now(self.store.task(agent_id, &query.task_id))?)?;
+        let read = now(self.store.task(agent_id, &query.task_id))?;
+        let Some(look) = self.noted(agent_id, read)? else {
+            return Ok(CallStep::Nothing);
+        };
         let Some(task) = look.task else {
             return Ok(unknown(run, &query.task_id));
         };
@@ -140,8 +144,9 @@ impl World {
     }
 
     /// A task, as the host reads it.
-    pub(crate) fn task(&self, agent_id: &AgentId, id: &TaskId) -> Verdict<Option<TaskRecord>> {
-        Ok(stored(now(self.store.task(agent_id, id))?)?.task)
+    pub(crate) fn task(&mut self, agent_id: &AgentId, id: &TaskId) -> Verdict<Option<TaskRecord>> {
+        let read = now(self.store.task(agent_id, id))?;
+        Ok(self.noted(agent_id, read)?.and_then(|look| look.task))
     }
 
     /// Somebody waits for something that happens at this time of the world of commands, if it is known. While trouble

@@ -3,6 +3,7 @@
 //! Commits go through the real store in memory. Work of a commit is begun only if its process lives to see it; what
 //! was in flight is lost with it. The oracle looks at every commit.
 
+use crate::damage::Damage;
 use crate::flight::{Flight, Stage};
 use crate::keys::home_of;
 use crate::model::Model;
@@ -23,7 +24,7 @@ use holon_domain::{AgentId, CallId, Timestamp, limits};
 use holon_engine::SharedFacts;
 use holon_engine::kernel::{Kernel, Refusal, Work};
 use holon_store::{Db, DueRow, Inline};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// When every run begins.
 const BEGINNING: i64 = 1_800_000_000_000;
@@ -39,6 +40,8 @@ pub(crate) enum Sent {
     Panicked,
     /// The store failed; nothing was written.
     Failed,
+    /// The agent is put aside, or was just now; nothing was written.
+    Aside,
     /// The process died before or after its commit.
     Died,
     /// Its commit holds, but nobody was told and nothing of its work was begun. It made decisions about these agents.
@@ -71,6 +74,8 @@ pub(crate) struct World {
     /// Agents with a commit nobody could be sure of, until that is cleared up.
     pub(crate) doubtful: BTreeSet<AgentId>,
     pub(crate) draining: bool,
+    /// Agents with rows that cannot be read.
+    pub(crate) damage: BTreeMap<AgentId, Damage>,
 }
 
 impl World {
@@ -80,12 +85,10 @@ impl World {
             ModelRef::parse(text)
                 .or_else(|error| violation("the simulation names a model", error.to_string()))
         };
-        let facts = SharedFacts::new(HostFacts {
-            models: ModelChain {
-                fallbacks: vec![named("sim/second")?],
-                ..ModelChain::only(named("sim/model")?)
-            },
-        });
+        let facts = SharedFacts::new(HostFacts::new(ModelChain {
+            fallbacks: vec![named("sim/second")?],
+            ..ModelChain::only(named("sim/model")?)
+        }));
         Ok(Self {
             mood: Mood::Busy,
             dice: Rng::new(plan.seed),
@@ -106,6 +109,7 @@ impl World {
             begun: BTreeSet::new(),
             doubtful: BTreeSet::new(),
             draining: false,
+            damage: BTreeMap::new(),
             plan,
         })
     }
@@ -141,6 +145,10 @@ impl World {
                 }
             }
         }
+        for (agent_id, reason) in work.faulty {
+            self.model.coverage.count("aside:receiver");
+            self.put_aside(&agent_id, reason)?;
+        }
         self.unfinished.extend(work.unfinished);
         if self.draining {
             return Ok(());
@@ -155,6 +163,9 @@ impl World {
         let run = match &record.effect {
             Effect::RunTool { .. } => {
                 let found = self.call_in_hand(&record.agent_id)?;
+                if self.is_aside(&record.agent_id)? {
+                    return Ok(());
+                }
                 let Some(run) = found.filter(|run| run.effect == record.id) else {
                     return violation(
                         "the call an effect runs stands in the log",
@@ -191,7 +202,7 @@ impl World {
         let Some(known) = self.model.agent(id).filter(|known| !known.removing) else {
             return Ok(());
         };
-        if self.draining || self.doubtful.contains(id) {
+        if self.draining || self.doubtful.contains(id) || self.is_aside(id)? {
             return Ok(());
         }
         let open = &known.outstanding.effects;
@@ -216,20 +227,31 @@ impl World {
         touched: &BTreeSet<AgentId>,
         delivery: Delivery<'_>,
     ) -> Verdict<()> {
+        let mended = self.mended()?;
         for id in touched {
-            self.observe(id)?;
+            self.observe_in(mended.as_ref(), id)?;
         }
         let db = self.store.db();
-        self.model.check_untouched(&db.reader(), touched)?;
+        let reader = mended.as_ref().map_or_else(|| db.reader(), Db::reader);
+        self.model.check_untouched(&reader, touched)?;
         self.model.settle_post(delivery)
     }
 
     /// Looks at an agent after a commit about it.
     pub(crate) fn observe(&mut self, id: &AgentId) -> Verdict<()> {
+        let mended = self.mended()?;
+        self.observe_in(mended.as_ref(), id)
+    }
+
+    /// The same, in a mended copy of the store where one is needed.
+    fn observe_in(&mut self, mended: Option<&Db>, id: &AgentId) -> Verdict<()> {
         {
             let db = self.store.db();
-            self.model
-                .observe(&db.reader(), id, &self.bench, self.now)?;
+            let reader = mended.map_or_else(|| db.reader(), Db::reader);
+            self.model.observe(&reader, id, &self.bench, self.now)?;
+        }
+        if self.model.agent(id).is_none() {
+            self.damage.remove(id);
         }
         self.check_followed(id)
     }

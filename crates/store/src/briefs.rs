@@ -109,5 +109,7 @@ fn resolve(
         related_task_id: None,
         settles: row.settles,
         turn_index: row.turn_index,
+        acknowledges: row.acknowledges,
+        action_required: row.action_required,
     })
 }

@@ -6,7 +6,7 @@
 use crate::agents;
 use crate::error::Error;
 use crate::queue::read_entry;
-use crate::row::{AgentNo, all, limit, run};
+use crate::row::{AgentNo, run};
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use rusqlite::{Connection, params};
 
@@ -16,10 +16,10 @@ pub(crate) const REMOVE: &str =
 /// The list is walked and each message looked up; the other way round the agent's whole history would be read.
 pub(crate) const LISTED: &str = "SELECT m.seq, m.status, m.max_rounds, m.envelope FROM interjections i \
      CROSS JOIN messages m ON m.agent_no = i.agent_no AND m.seq = i.seq \
-     WHERE i.agent_no = ?1 ORDER BY i.priority, i.seq LIMIT ?2";
+     WHERE i.agent_no = ?1 ORDER BY i.priority, i.seq";
 /// The same from the queue of an agent that is not listed yet. The range makes the planner use the queue's own index.
 pub(crate) const UNLISTED: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
-     WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq LIMIT ?2";
+     WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq";
 pub(crate) const LIST: &str = "INSERT INTO interjections (agent_no, priority, seq) SELECT agent_no, priority, seq \
      FROM messages WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1";
 pub(crate) const NOTE: &str = "UPDATE agents SET interjections_listed = 1 WHERE agent_no = ?1";
@@ -55,22 +55,29 @@ pub(crate) fn list(conn: &Connection, no: AgentNo) -> Result<(), Error> {
     Ok(())
 }
 
-/// Queued messages that may enter a running turn, in order, at most `count`.
-pub(crate) fn of_agent(
+/// Reads queued messages that may enter a running turn, in order, for as long as `take` wants more.
+pub(crate) fn each(
     conn: &Connection,
     no: AgentNo,
-    count: usize,
-) -> Result<Vec<QueueEntry>, Error> {
+    mut take: impl FnMut(QueueEntry) -> bool,
+) -> Result<(), Error> {
     let tally = agents::tally(conn, no)?;
     if tally.interjections == 0 {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let sql = if tally.interjections_listed {
         LISTED
     } else {
         UNLISTED
     };
-    all(conn, sql, params![no.0, limit(count)], read_entry)
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([no.0])?;
+    while let Some(row) = rows.next()? {
+        if !take(read_entry(row)?) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

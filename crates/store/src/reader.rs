@@ -12,7 +12,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
-use holon_domain::limits::TASKS_PER_AGENT;
+use holon_domain::limits;
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::needs::Needs;
@@ -108,29 +108,23 @@ impl<'a> Reader<'a> {
         queue::message(self.conn, no, seq)
     }
 
-    /// Queued messages that may enter a running turn, in order, at most `limit`.
+    /// What a request takes in beside the log: queued messages that may enter a running turn, then those that are held,
+    /// as many and as large as one request may.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
-    pub fn interjections(&self, no: AgentNo, limit: usize) -> Result<Vec<QueueEntry>, Error> {
-        interjections::of_agent(self.conn, no, limit)
-    }
-
-    /// What a request holds beside the log: queued messages that may enter a running turn, then those that are held.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn joining(
-        &self,
-        no: AgentNo,
-        held: &[MessageSeq],
-        limit: usize,
-    ) -> Result<Vec<QueueEntry>, Error> {
-        let mut joining = self.interjections(no, limit)?;
-        for seq in held.iter().take(limit.saturating_sub(joining.len())) {
-            joining.extend(self.message(no, *seq)?);
+    pub fn joining(&self, no: AgentNo, held: &[MessageSeq]) -> Result<Vec<QueueEntry>, Error> {
+        let mut joining = Joining::default();
+        interjections::each(self.conn, no, |entry| joining.take(entry))?;
+        for seq in held {
+            if joining.is_full() {
+                break;
+            }
+            if let Some(entry) = self.message(no, *seq)? {
+                joining.take(entry);
+            }
         }
-        Ok(joining)
+        Ok(joining.taken)
     }
 
     /// The brief that settled a message, once one did.
@@ -246,9 +240,9 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn tasks_to_tell(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-        let mut tasks = self.tasks(no, TASKS_PER_AGENT)?;
+        let mut tasks = self.tasks(no, limits::TASKS_PER_AGENT)?;
         // Fewer than were asked for are all there are.
-        if tasks.len() == TASKS_PER_AGENT {
+        if tasks.len() == limits::TASKS_PER_AGENT {
             let active = self.active_tasks(no)?.into_iter().rev();
             let older = active.filter(|task| !tasks.iter().any(|newer| newer.id == task.id));
             let older: Vec<TaskRecord> = older.collect();
@@ -337,5 +331,35 @@ impl Reader<'_> {
     /// Does to the transaction what SQLite does after some I/O errors.
     pub(crate) fn end_transaction_for_test(&self) {
         self.conn.execute_batch("ROLLBACK").expect("rolls back");
+    }
+}
+
+/// Collects the messages that join a request until one does not fit any more.
+#[derive(Default)]
+struct Joining {
+    taken: Vec<QueueEntry>,
+    bytes: usize,
+    /// A message was left out because it is too large for what is left.
+    overflowed: bool,
+}
+
+impl Joining {
+    fn is_full(&self) -> bool {
+        self.overflowed || self.taken.len() >= limits::JOINING_PER_ROUND
+    }
+
+    /// Takes a message in if it fits; the first fits whatever its size. Whether more may follow.
+    fn take(&mut self, entry: QueueEntry) -> bool {
+        let bytes = self
+            .bytes
+            .saturating_add(entry.envelope.body.render().len());
+        let fits = self.taken.is_empty() || bytes <= limits::JOINING_BYTES_PER_ROUND;
+        if !fits {
+            self.overflowed = true;
+            return false;
+        }
+        self.bytes = bytes;
+        self.taken.push(entry);
+        !self.is_full()
     }
 }

@@ -232,6 +232,8 @@ impl Scribe {
             related_message_id: None,
             settles: Vec::new(),
             turn_index: 1,
+            acknowledges: Vec::new(),
+            action_required: None,
         };
         self.fact(Fact::BriefWritten { seq, row })
     }

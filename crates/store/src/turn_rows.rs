@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::reader::{HistoryItem, Reader};
+use crate::row::AgentNo;
 use crate::{agents, log};
 use holon_domain::agent::AgentRecord;
 use holon_domain::log::{FrameRecord, LogEntry};
@@ -101,7 +102,7 @@ pub(crate) fn turn(
     Ok(Some(TurnRows {
         history: reader.history(no, turn.first_entry, limits::RECENT_MESSAGES)?,
         tasks: reader.tasks_to_tell(no)?,
-        queued: reader.joining(no, &agent.held, limits::INTERJECTIONS_PER_ROUND)?,
+        queued: joining(reader, no, &agent, &turn)?,
         learned: reader.model_limits(&turn.model_ref())?,
         agent,
         turn,
@@ -109,6 +110,19 @@ pub(crate) fn turn(
         messages,
         frame,
     }))
+}
+
+/// What the next request takes in of the queue and of what is held.
+fn joining(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+    turn: &OpenTurn,
+) -> Result<Vec<QueueEntry>, Error> {
+    if turn.closed_to_joining {
+        return Ok(Vec::new());
+    }
+    reader.joining(no, &agent.held)
 }
 
 fn frame_texts(reader: &Reader<'_>, frame: &FrameRecord) -> Result<Option<FrameTexts>, Error> {
@@ -160,7 +174,7 @@ pub(crate) fn task(reader: &Reader<'_>, id: &AgentId, task: &TaskId) -> Result<T
         });
     };
     Ok(TaskLook {
-        interrupted: !reader.interjections(no, 1)?.is_empty(),
+        interrupted: reader.queue_lengths(no)?.interjections > 0,
         task: reader.task(no, task)?,
     })
 }

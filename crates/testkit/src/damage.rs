@@ -18,3 +18,16 @@ pub fn sql(db: &Path, sql: &str) -> usize {
         .unwrap();
     conn.execute(sql, []).unwrap()
 }
+
+/// Runs SQL on an image of a database and answers the image that comes of it, and how many rows it changed.
+///
+/// # Panics
+/// When the image or the SQL is no good.
+#[must_use]
+pub fn in_image(image: &[u8], sql: &str) -> (Vec<u8>, usize) {
+    let mut conn = rusqlite::Connection::open_in_memory().unwrap();
+    conn.deserialize_read_exact("main", image, image.len(), false)
+        .unwrap();
+    let changed = conn.execute(sql, []).unwrap();
+    (conn.serialize("main").unwrap().to_vec(), changed)
+}

@@ -51,6 +51,10 @@ const SECONDS: Kind = Kind::Number {
     min: 1,
     max: 86_400,
 };
+const PATIENCE_SECONDS: Kind = Kind::Number {
+    min: 0,
+    max: 2_592_000,
+};
 const MILLISECONDS: Kind = Kind::Number {
     min: 1_000,
     max: 86_400_000,
@@ -176,6 +180,12 @@ pub const KEYS: &[Key] = &[
         SECONDS,
         "300",
         "Seconds a provider may take until its answer begins. Where answers come in one piece, that is how long a model may think.",
+    ),
+    with_default(
+        "runtime.provider_patience_secs",
+        PATIENCE_SECONDS,
+        "86400",
+        "Seconds for which a turn that nobody waits for on the line stays suspended and asks again by itself while its providers have trouble. Only pauses that ran to their end count. Then it waits for an operator.",
     ),
     with_default(
         "runtime.provider_stream_idle_timeout_ms",

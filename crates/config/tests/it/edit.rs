@@ -3,6 +3,7 @@
 use crate::support::Home;
 use holon_config::edit::{self, ProviderChange};
 use holon_config::{Error, KEYS, Kind, Settings};
+use holon_domain::model::ModelRef;
 use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -426,7 +427,7 @@ proptest! {
         model in "[a-z]{1,8}/[ -~é\u{1F600}]{1,20}",
         text in "[ -~äß\n\t\"'#\\\\]{1,40}",
     ) {
-        prop_assume!(!text.trim().is_empty());
+        prop_assume!(!text.trim().is_empty() && ModelRef::parse(&model).is_ok());
         let home = Home::new();
         home.put("config.toml", COMMENTED, 0o600);
         let segment = serde_json::Value::from(model.as_str()).to_string();

@@ -224,6 +224,7 @@ fn models_and_deadlines_are_read_from_every_layer() {
         runtime.disable_provider_fallback = true
         runtime.provider_http_timeout_secs = 10
         runtime.provider_stream_idle_timeout_ms = 2_000
+        runtime.provider_patience_secs = 60
         "#;
     let file = settled(&[], &Flags::default(), content);
     assert_eq!(chain(&file), ["a/b", "c/d"]);
@@ -232,6 +233,7 @@ fn models_and_deadlines_are_read_from_every_layer() {
     assert!(file.disable_provider_fallback.value);
     assert_eq!(file.http.timeout.value.as_secs(), 10);
     assert_eq!(file.http.stream_idle.value.as_millis(), 2_000);
+    assert_eq!(file.provider_patience.value.as_secs(), 60);
     let variables = [
         ("HOLON_MODEL", "m/n"),
         ("HOLON_MODEL_FALLBACKS", "[\"x/y\", \"m/n\"]"),
@@ -239,6 +241,7 @@ fn models_and_deadlines_are_read_from_every_layer() {
         ("HOLON_MAX_OUTPUT_TOKENS", "200"),
         ("HOLON_PROVIDER_HTTP_TIMEOUT_SECS", "20"),
         ("HOLON_PROVIDER_STREAM_IDLE_TIMEOUT_MS", "3000"),
+        ("HOLON_PROVIDER_PATIENCE_SECS", "0"),
     ];
     let both = settled(&variables, &Flags::default(), content);
     assert_eq!(chain(&both), ["m/n", "x/y"], "each once");
@@ -246,6 +249,7 @@ fn models_and_deadlines_are_read_from_every_layer() {
     assert_eq!(both.max_output_tokens.value, 200);
     assert_eq!(both.http.timeout.value.as_secs(), 20);
     assert_eq!(both.http.stream_idle.value.as_millis(), 3_000);
+    assert_eq!(both.provider_patience.value.as_secs(), 0);
 }
 
 fn chain(settings: &Settings) -> Vec<String> {

@@ -40,7 +40,7 @@ fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model(
     insta::assert_snapshot!(rows.join("\n"), @r"
     timeout: retry retry exhausted, then next model
     connection: retry retry exhausted, then next model
-    network: wait_for_network wait_for_network wait_for_network, then end of the turn
+    network: exhausted exhausted exhausted, then end of the turn
     rate_limited: retry retry exhausted, then next model
     quota: fail_fast fail_fast fail_fast, then next model
     server_error: retry retry exhausted, then next model
@@ -87,12 +87,11 @@ fn a_provider_that_wants_to_be_left_alone_for_long_is_an_allowance() {
     for kind in [ModelFailureKind::RateLimited, ModelFailureKind::Quota] {
         let failure = failure(kind, Some(hour));
         let judged = |state| judge(&failure, state, 7);
-        assert_eq!(judged(FIRST), Disposition::Park { backoff_ms: hour });
-        let last = AttemptState {
-            attempt: 3,
-            ..FIRST
-        };
-        assert_eq!(judged(last), Disposition::Park { backoff_ms: hour });
+        assert_eq!(
+            judged(FIRST),
+            Disposition::FailFast,
+            "an unattended turn is suspended instead"
+        );
         let other = AttemptState {
             has_fallback: true,
             ..FIRST
@@ -111,15 +110,22 @@ fn a_provider_that_wants_to_be_left_alone_for_long_is_an_allowance() {
             Disposition::FailFast,
             "nobody sits for an hour"
         );
-        let often = AttemptState {
-            parks: limits::PARKS_PER_ROUND,
-            ..FIRST
-        };
-        assert_eq!(judged(often), Disposition::FailFast);
     }
-    let month = 30 * 24 * hour;
-    let far = failure(ModelFailureKind::Quota, Some(month));
-    assert_eq!(judge(&far, FIRST, 0), Disposition::FailFast);
+    let soon = limits::ATTENDED_PATIENCE_MS;
+    let near = failure(ModelFailureKind::Quota, Some(soon));
+    let attended = AttemptState {
+        attended: true,
+        ..FIRST
+    };
+    assert_eq!(
+        judge(&near, attended, 0),
+        Disposition::Park { backoff_ms: soon }
+    );
+    let often = AttemptState {
+        parks: limits::PARKS_PER_ROUND,
+        ..attended
+    };
+    assert_eq!(judge(&near, often, 0), Disposition::FailFast);
 }
 
 #[test]
@@ -136,12 +142,12 @@ fn without_a_network_pauses_grow_to_a_bound_use_up_no_try_and_end_at_last() {
         judge(&offline, state, 0)
     };
     let wait = |backoff_ms| Disposition::WaitForNetwork { backoff_ms };
-    assert_eq!(after(0, false), wait(1_000));
-    assert_eq!(after(8_000, false), wait(8_000));
-    assert_eq!(after(3_600_000, false), wait(limits::BACKOFF_MAX_MS));
+    assert_eq!(after(0, true), wait(1_000));
+    assert_eq!(after(8_000, true), wait(8_000));
     assert_eq!(
-        after(limits::NETWORK_PATIENCE_MS, false),
-        Disposition::Exhausted
+        after(0, false),
+        Disposition::Exhausted,
+        "an unattended turn is suspended instead"
     );
     assert_eq!(
         after(limits::ATTENDED_PATIENCE_MS, true),

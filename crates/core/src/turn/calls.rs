@@ -162,7 +162,12 @@ pub(crate) fn tool_finished(
 ) -> Reply {
     let awaited = match draft.agent.open_turn.as_ref().map(|turn| &turn.phase) {
         Some(Phase::RunningTool { effect, .. }) => Some(*effect),
-        Some(Phase::CallingModel { .. } | Phase::BackingOff { .. } | Phase::Sending { .. })
+        Some(
+            Phase::CallingModel { .. }
+            | Phase::BackingOff { .. }
+            | Phase::Suspended { .. }
+            | Phase::Sending { .. },
+        )
         | None => None,
     };
     if !draft.accept(stamp, awaited) {

@@ -110,6 +110,8 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
             .then(|| turn.message_id.clone()),
         settles: settles.clone(),
         turn_index: turn.turn_index,
+        acknowledges: Vec::new(),
+        action_required: None,
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),
@@ -117,7 +119,9 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         kind,
         turn_index: turn.turn_index,
         settles,
+        acknowledges: Vec::new(),
         text_preview: text::preview(&preview, limits::EVENT_PREVIEW_BYTES),
+        action_required: None,
     }));
     draft.fact(Fact::BriefWritten { seq, row });
     for owed in &turn.owes {
@@ -130,10 +134,6 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
 }
 
 fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
-    // What is held stood in the request and may be what no model answers; kept, it would fail every turn to come.
-    if turn.rounds == 0 && may_be_the_requests(ending) {
-        draft.give_up_held();
-    }
     match destination(turn, ending) {
         QueueStatus::Queued => draft.put_back(turn.message_seq),
         QueueStatus::Held => draft.hold(turn.message_seq),
@@ -150,25 +150,24 @@ fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
 }
 
 /// Where the message of a turn goes with it. The result of a task is owed to the agent until a model has answered it: a
-/// turn that is called off before leaves it to another, and where no model could be asked it is kept for the next.
+/// turn that is called off before leaves it to another, and where no model could be asked it is kept for the next. One
+/// that no model takes is given up, since every turn that held it would fail.
 fn destination(turn: &OpenTurn, ending: &Ending) -> QueueStatus {
     let untold = turn.message_kind == MessageKind::TaskResult && turn.rounds == 0;
     match (ending.reason, ending.kind()) {
         (TerminalReason::OperatorAborted | TerminalReason::AgentStopped, _) if untold => {
             QueueStatus::Queued
         }
-        (TerminalReason::ProviderFailed, _) if untold && !may_be_the_requests(ending) => {
-            QueueStatus::Held
-        }
+        (TerminalReason::ProviderFailed, _) if untold && !is_refused(ending) => QueueStatus::Held,
         (_, TerminalKind::Completed) => QueueStatus::Processed,
         (_, TerminalKind::Aborted) => QueueStatus::Aborted,
     }
 }
 
-/// Whether what was asked may be why a turn failed.
-fn may_be_the_requests(ending: &Ending) -> bool {
+/// Whether a turn failed because no model takes its request.
+fn is_refused(ending: &Ending) -> bool {
     let kind = ending.failure.as_ref().and_then(|failure| failure.provider);
-    kind.is_some_and(ModelFailureKind::may_be_the_requests)
+    kind.is_some_and(ModelFailureKind::refuses_request)
 }
 
 fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
@@ -289,7 +288,11 @@ pub(crate) fn release(draft: &mut Draft<'_>, phase: &Phase) {
         Phase::CallingModel { effect } | Phase::RunningTool { effect, .. } => {
             draft.close_effect(*effect)
         }
-        Phase::BackingOff { due, .. } => draft.clear_due(*due),
+        Phase::BackingOff { .. } | Phase::Suspended { .. } => {
+            if let Some(due) = phase.due() {
+                draft.clear_due(due);
+            }
+        }
         // What was sent cannot be called back; its verdict comes to nothing.
         Phase::Sending { .. } => {}
     }

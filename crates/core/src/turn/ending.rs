@@ -4,7 +4,7 @@ use crate::input::RoundInHand;
 use holon_domain::attempt::AttemptTimeline;
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
-use holon_domain::turn::{LogSeq, TerminalKind, TerminalReason};
+use holon_domain::turn::{LogSeq, OpenTurn, TerminalKind, TerminalReason};
 use holon_domain::{limits, text};
 
 /// A rest the model asked for.
@@ -68,6 +68,17 @@ impl Ending {
             TerminalReason::OutputLimit,
             Failure::runtime("output_limit", summary),
         )
+    }
+
+    pub(super) fn empty_answer(turn: &OpenTurn) -> Self {
+        let summary = format!(
+            "{} ended the turn without a word; ask again, or choose another model",
+            turn.model_ref()
+        );
+        let mut failure = Failure::runtime("empty_answer", &summary);
+        failure.artifact.category = FailureCategory::Protocol;
+        failure.artifact.model_ref = Some(turn.model_ref());
+        Self::failed(TerminalReason::ProviderFailed, failure)
     }
 
     pub(super) fn provider_failed(

@@ -1,20 +1,23 @@
-//! A provider round that failed: a pause and another try, the next model, or the end of the turn.
+//! A provider round that failed: a pause and another try, the next model, a suspension, or the end of the turn.
 
-use super::end;
+use super::asking::{ask, ask_from_first, turn_to};
 use super::ending::Ending;
 use super::tries::{attempt_record, current_try, keep};
-use crate::attempt::{self, AttemptState, Disposition};
+use super::{end, notice, suspended};
+use crate::attempt::{self, AttemptState, Disposition, Remedy};
 use crate::draft::Draft;
 use crate::input::{Reply, RoundTiming, Stamp};
-use holon_domain::attempt::{AttemptRecord, AttemptTimeline, tries_of};
+use crate::patience::{self, ChainVerdict};
+use holon_domain::attempt::{AttemptRecord, AttemptTimeline};
 use holon_domain::decision::Fact;
-use holon_domain::effect::{Effect, EffectId};
+use holon_domain::effect::EffectId;
 use holon_domain::event::{
     Event, ModelLimitLearned, ProviderFallbackSelected, ProviderRetryScheduled,
 };
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::LearnedLimits;
-use holon_domain::timer::{Due, DueId};
+use holon_domain::queue::QueueEntry;
+use holon_domain::timer::Due;
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, TerminalReason};
 use holon_domain::{limits, text};
 
@@ -22,18 +25,29 @@ use holon_domain::{limits, text};
 pub(super) fn awaited_answer(draft: &Draft<'_>) -> Option<EffectId> {
     match draft.agent.open_turn.as_ref().map(|turn| &turn.phase) {
         Some(Phase::CallingModel { effect }) => Some(*effect),
-        Some(Phase::BackingOff { .. } | Phase::RunningTool { .. } | Phase::Sending { .. })
+        Some(
+            Phase::BackingOff { .. }
+            | Phase::Suspended { .. }
+            | Phase::RunningTool { .. }
+            | Phase::Sending { .. },
+        )
         | None => None,
     }
 }
 
+/// A request that failed.
+pub(crate) struct FailedRound<'a> {
+    /// How its model failed.
+    pub(crate) failure: &'a ModelFailure,
+    /// How long that took.
+    pub(crate) timing: RoundTiming,
+    /// Messages that had joined the request. They are still queued.
+    pub(crate) joined: &'a [QueueEntry],
+}
+
 /// A model failed.
-pub(crate) fn round_failed(
-    draft: &mut Draft<'_>,
-    stamp: Stamp,
-    failure: &ModelFailure,
-    timing: RoundTiming,
-) -> Reply {
+pub(crate) fn round_failed(draft: &mut Draft<'_>, stamp: Stamp, failed: &FailedRound<'_>) -> Reply {
+    let failure = failed.failure;
     let awaited = awaited_answer(draft);
     if !draft.accept(stamp, awaited) {
         return Reply::Unchanged;
@@ -59,17 +73,15 @@ pub(crate) fn round_failed(
         backoff_ms: verdict.backoff_ms(),
         advanced_to_fallback: matches!(next, Next::Model(_)),
         renews_at: attempt::renewal_ms(failure).map(|ms| draft.now.plus_millis(ms)),
-        ..attempt_record(&turn, failure, timing, verdict)
+        ..attempt_record(&turn, failure, failed.timing, verdict)
     };
     keep(draft, &mut turn, record);
+    turn.patience.since = turn.patience.since.or(Some(draft.now));
     match next {
         Next::Model(index) => fall_over(draft, turn, index, failure),
-        Next::Pause(pause) => back_off(draft, turn, failure, pause),
-        Next::Renewal => match next_renewal(draft, &turn) {
-            Some(renewal) => park(draft, turn, failure, renewal),
-            None => give_up(draft, &turn, failure),
-        },
-        Next::End => give_up(draft, &turn, failure),
+        Next::Pause(pause) => back_off(draft, turn, failed, pause),
+        Next::ChainFailed => chain_failed(draft, turn, failed),
+        Next::Refused => refused(draft, turn, failed),
     }
     Reply::Done
 }
@@ -81,10 +93,10 @@ enum Next {
     Model(usize),
     /// The same model is asked after a pause.
     Pause((u64, PauseCause)),
-    /// The first renewal of an allowance is waited for, if one is near enough.
-    Renewal,
-    /// Nothing: the turn fails.
-    End,
+    /// Every model of the chain has failed.
+    ChainFailed,
+    /// No model is asked the same again.
+    Refused,
 }
 
 fn choose(
@@ -95,17 +107,57 @@ fn choose(
 ) -> Next {
     match verdict {
         Disposition::Retry { backoff_ms } => Next::Pause((backoff_ms, PauseCause::Retry)),
-        // Without a network a model on this machine can still answer.
         Disposition::WaitForNetwork { backoff_ms } => match local_fallback(draft, turn) {
             Some(index) => Next::Model(index),
             None => Next::Pause((backoff_ms, PauseCause::Network)),
         },
-        Disposition::Exhausted | Disposition::FailFast if !attempt::falls_over(kind) => Next::End,
-        Disposition::Exhausted | Disposition::FailFast if !turn.fallbacks.is_empty() => {
-            Next::Model(0)
-        }
-        Disposition::Park { .. } | Disposition::Exhausted | Disposition::FailFast => Next::Renewal,
+        Disposition::Exhausted | Disposition::FailFast => match attempt::remedy(kind) {
+            Remedy::None => Next::Refused,
+            // Without a network only a model on this machine can still answer.
+            Remedy::Network => local_fallback(draft, turn).map_or(Next::ChainFailed, Next::Model),
+            Remedy::Retry | Remedy::Allowance | Remedy::OtherModel
+                if !turn.fallbacks.is_empty() =>
+            {
+                Next::Model(0)
+            }
+            Remedy::Retry | Remedy::Allowance | Remedy::OtherModel => Next::ChainFailed,
+        },
+        Disposition::Park { .. } => Next::ChainFailed,
     }
+}
+
+/// Every model of the chain has failed. A turn somebody waits for on the line ends, any other is suspended.
+fn chain_failed(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedRound<'_>) {
+    let kinds = suspended::failure_kinds(draft);
+    match patience::judge_chain(&kinds) {
+        ChainVerdict::Refused => refused(draft, turn, failed),
+        ChainVerdict::MayPass(_) | ChainVerdict::NeedsOperator(_) if turn.attended => {
+            match next_renewal(draft, &turn) {
+                Some(renewal) => park(draft, turn, failed, renewal),
+                None => give_up(draft, &turn, failed.failure),
+            }
+        }
+        ChainVerdict::MayPass(reason) => match suspended::plan(draft, &turn) {
+            None if kinds.iter().any(|kind| kind.refuses_request()) => refused(draft, turn, failed),
+            planned => suspended::suspend(draft, turn, failed, reason, planned),
+        },
+        ChainVerdict::NeedsOperator(reason) => {
+            suspended::suspend(draft, turn, failed, reason, None);
+        }
+    }
+}
+
+/// No model takes the request. It is asked once more without the messages that had joined it, which get turns of their
+/// own; without any the turn fails.
+fn refused(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedRound<'_>) {
+    if turn.closed_to_joining || failed.joined.is_empty() {
+        return give_up(draft, &turn, failed.failure);
+    }
+    turn.closed_to_joining = true;
+    for entry in failed.joined {
+        draft.queue_held(entry);
+    }
+    ask_from_first(draft, turn);
 }
 
 /// A model on this machine that the turn may turn to.
@@ -114,15 +166,11 @@ fn local_fallback(draft: &Draft<'_>, turn: &OpenTurn) -> Option<usize> {
     turn.fallbacks.iter().position(is_local)
 }
 
-/// The model whose allowance is renewed first, of all the round has asked, and how long that takes. Nothing for
-/// somebody who would sit and wait too long, and not for ever.
+/// The model whose allowance is renewed first, of all the round has asked, and how long that takes. None if that is
+/// longer than somebody waits on the line.
 fn next_renewal(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ModelRef, u64)> {
     let now = draft.now;
-    let patience = if turn.attended {
-        limits::ATTENDED_PATIENCE_MS
-    } else {
-        limits::PARK_MAX_MS
-    };
+    let patience = limits::ATTENDED_PATIENCE_MS;
     let ahead = |attempt: &AttemptRecord| {
         let at = attempt.renews_at.filter(|at| *at > now)?;
         let model = ModelRef::parse(&attempt.model_ref).ok()?;
@@ -140,7 +188,7 @@ fn next_renewal(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ModelRef, u64)> {
 fn park(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failure: &ModelFailure,
+    failed: &FailedRound<'_>,
     (model, wait_ms): (ModelRef, u64),
 ) {
     let mut others: Vec<ModelRef> = Vec::new();
@@ -156,19 +204,7 @@ fn park(
     turn.fallbacks = others;
     turn.parks += 1;
     turn_to(draft, &mut turn, Some(model));
-    back_off(draft, turn, failure, (wait_ms, PauseCause::Quota));
-}
-
-/// Lets the turn ask another model from now on, and remembers the one it asked first.
-fn turn_to(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option<ModelRef>) {
-    if turn.model == model {
-        return;
-    }
-    let before = std::mem::replace(&mut turn.model, model);
-    if turn.requested_model.is_none() {
-        turn.requested_model = before;
-    }
-    turn.tries = tries_of(&draft.attempts(), &turn.model_ref());
+    back_off(draft, turn, failed, (wait_ms, PauseCause::Quota));
 }
 
 /// What a provider taught holds for every agent of the host.
@@ -196,9 +232,10 @@ fn attempt_state(turn: &OpenTurn) -> AttemptState {
 fn back_off(
     draft: &mut Draft<'_>,
     mut turn: OpenTurn,
-    failure: &ModelFailure,
+    failed: &FailedRound<'_>,
     (backoff_ms, cause): (u64, PauseCause),
 ) {
+    let failure = failed.failure;
     let until = draft.now.plus_millis(backoff_ms);
     draft.event(Event::ProviderRetryScheduled(ProviderRetryScheduled {
         turn_index: turn.turn_index,
@@ -217,6 +254,7 @@ fn back_off(
             turn_index: turn.turn_index,
         },
     );
+    notice::acknowledge(draft, &mut turn, failed, until);
     turn.phase = Phase::BackingOff { due, until, cause };
     draft.agent.open_turn = Some(turn);
 }
@@ -237,53 +275,6 @@ fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure: &
     // An effort was chosen for the model it was chosen with.
     turn.reasoning_effort = None;
     ask(draft, turn);
-}
-
-/// Somebody has done something about it, or wants an answer: a wait for network or allowance is over at once.
-pub(crate) fn end_wait(draft: &mut Draft<'_>) {
-    if let Some(turn) = take_waiting(draft) {
-        ask(draft, turn);
-    }
-}
-
-/// The agent is to ask another model. A turn that only waits goes on with that one; any other ends as it began.
-pub(crate) fn redirect(draft: &mut Draft<'_>) {
-    let Some(mut turn) = take_waiting(draft) else {
-        return;
-    };
-    let own = draft.agent.model_override.as_ref();
-    let model = draft.host.models.first(own).cloned();
-    turn_to(draft, &mut turn, model);
-    turn.fallbacks = draft.host.models.after_first(own);
-    turn.fallbacks.truncate(limits::FALLBACKS);
-    turn.reasoning_effort = draft.agent.reasoning_effort;
-    ask(draft, turn);
-}
-
-/// Takes the open turn if all it does is wait for network or allowance, and ends the wait.
-fn take_waiting(draft: &mut Draft<'_>) -> Option<OpenTurn> {
-    let waits = |turn: &mut OpenTurn| match turn.phase {
-        Phase::BackingOff { cause, .. } => match cause {
-            PauseCause::Network | PauseCause::Quota => true,
-            PauseCause::Retry => false,
-        },
-        Phase::CallingModel { .. } | Phase::RunningTool { .. } | Phase::Sending { .. } => false,
-    };
-    let turn = draft.agent.open_turn.take_if(waits)?;
-    if let Phase::BackingOff { due, .. } = turn.phase {
-        draft.clear_due(due);
-    }
-    Some(turn)
-}
-
-/// Asks the turn's model.
-fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
-    let effect = draft.open_effect(Effect::CallModel {
-        turn_index: turn.turn_index,
-        attempt: current_try(&turn),
-    });
-    turn.phase = Phase::CallingModel { effect };
-    draft.agent.open_turn = Some(turn);
 }
 
 fn give_up(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
@@ -308,17 +299,4 @@ fn give_up(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
         turn,
         Ending::provider_failed(reason, failure, timeline),
     );
-}
-
-/// The pause before the next try is over.
-pub(crate) fn backoff_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
-    let waits =
-        |turn: &mut OpenTurn| matches!(turn.phase, Phase::BackingOff { due, .. } if due == id);
-    match draft.agent.open_turn.take_if(waits) {
-        Some(turn) => {
-            ask(draft, turn);
-            Reply::Done
-        }
-        None => Reply::Unchanged,
-    }
 }

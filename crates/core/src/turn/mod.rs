@@ -1,25 +1,31 @@
 //! The turn: from the message that opens it to the commit that ends it.
 //!
 //! States and what moves them (`Phase`): `CallingModel` by an answer or a failure, `BackingOff` by its due entry,
-//! `RunningTool` by a result. An input that does not fit the state is stale: it is recorded and dropped.
-//! `open` begins, `round` takes answers and `failed` failures, `tries` keeps the account of them, `calls` runs tools, `settled`
+//! `Suspended` by its due entry or an operator, `RunningTool` by a result. An input that does not fit the state is
+//! stale: it is recorded and dropped.
+//! `open` begins, `asking` asks a model, `round` takes answers and `failed` failures, `tries` keeps the account of them,
+//! `suspended` waits for better conditions and `notice` tells the operator of that, `calls` runs tools, `settled`
 //! answers those the kernel can answer itself and `finish` records what each came to, `end` closes with exactly one
 //! outcome, which `ending` describes.
 
+mod asking;
 mod calls;
 mod end;
 mod ending;
 mod failed;
 mod finish;
+mod notice;
 mod open;
 mod round;
 mod settled;
+mod suspended;
 mod tries;
 
 pub(crate) use calls::{next_round, take_up_call, takes_up, tool_finished, verdict};
 pub(crate) use end::{abort, fail, give_up};
-pub(crate) use failed::{backoff_over, end_wait, redirect, round_failed};
+pub(crate) use failed::{FailedRound, round_failed};
 pub(crate) use finish::{close_unfinished, failing, take_over};
 pub(crate) use open::{open, rounds_left};
 pub(crate) use round::round_answered;
+pub(crate) use suspended::{end_wait, pause_over};
 pub(crate) use tries::current_try;

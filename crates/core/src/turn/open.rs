@@ -9,7 +9,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
-use holon_domain::turn::{OpenTurn, Owed, Phase, ResumeMark};
+use holon_domain::turn::{OpenTurn, Owed, Patience, Phase, ResumeMark};
 use holon_domain::{RunId, limits};
 
 /// Opens the turn of a message that was just taken from the queue.
@@ -76,6 +76,10 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         tries: 0,
         offline_ms: 0,
         parks: 0,
+        patience: Patience::default(),
+        closed_to_joining: false,
+        has_spoken: false,
+        empty_answer_retried: false,
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });
@@ -91,7 +95,7 @@ fn owed(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<Owed> {
 }
 
 /// Whether somebody sits and waits: a one-shot run holds its caller until the end.
-fn is_attended(entry: &QueueEntry) -> bool {
+pub(super) fn is_attended(entry: &QueueEntry) -> bool {
     entry.envelope.delivery_surface == DeliverySurface::RunOnce
 }
 

@@ -7,7 +7,7 @@ use super::end;
 use super::ending::Ending;
 use super::failed::{awaited_answer, learn};
 use super::finish;
-use super::open::rounds_allowed;
+use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
@@ -23,7 +23,7 @@ use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::model::StopReason;
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Owed};
+use holon_domain::turn::{OpenTurn, Owed, Patience};
 use holon_domain::{limits, text};
 use std::sync::Arc;
 
@@ -38,6 +38,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: &Round
     };
     turn.rounds += 1;
     (turn.offline_ms, turn.parks) = (0, 0);
+    turn.patience = Patience::default();
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
@@ -71,6 +72,7 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
         0
     };
     let has_calls = round.calls().next().is_some();
+    turn.has_spoken |= !round.words().is_empty();
     // What asks for another round meets the bound; a rest ends the turn by itself.
     if bound_reached && (cut_off || has_calls && !rests(round)) {
         let rounds = rounds_so_far(draft, &turn);
@@ -90,10 +92,31 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     }
     // An operator's words are taken in before the turn ends. The result of a task waits for a turn of its own: what the
     // model has just said is the answer somebody is owed.
-    if !bound_reached && draft.operator_interjects() {
+    if !bound_reached && !turn.closed_to_joining && draft.operator_interjects() {
         return next_round(draft, turn);
     }
+    // A tick, an event or a result may be finished in silence; an operator is owed words.
+    if stop != StopReason::Refusal && !turn.has_spoken && !turn.owes.is_empty() {
+        return answer_was_empty(draft, turn, bound_reached);
+    }
     end::end(draft, &turn, Ending::finished(round));
+}
+
+/// The model has ended the turn without a word. It is asked once more, and then the turn fails.
+fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, bound_reached: bool) {
+    if bound_reached || turn.empty_answer_retried {
+        return end::end(draft, &turn, Ending::empty_answer(&turn));
+    }
+    turn.empty_answer_retried = true;
+    draft.log(
+        turn.turn_index,
+        LogEntry::ContinuationPrompt {
+            text: "Your last message was empty. Answer the request, or say why you cannot."
+                .to_owned(),
+            reason: "empty_answer".to_owned(),
+        },
+    );
+    next_round(draft, turn);
 }
 
 /// The rounds of the request that set the bound, over however many turns it took.
@@ -201,6 +224,8 @@ fn consume_interjections(
                 ),
             },
         ));
+        // Somebody waits on the line only as long as that holds for every prompt the turn owes an answer.
+        turn.attended &= is_attended(entry) || draft.agent.is_one_run();
         turn.owes.push(Owed {
             seq: entry.seq,
             id: entry.envelope.id.clone(),

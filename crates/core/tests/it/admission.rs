@@ -434,12 +434,10 @@ fn a_stopped_agent_says_so_also_when_it_has_no_model() {
 
 #[test]
 fn a_model_that_was_named_is_the_only_one_and_otherwise_one_of_the_list_is_enough() {
-    let host = HostFacts {
-        models: ModelChain {
-            fallbacks: vec![make::model("a/2")],
-            ..ModelChain::only(make::model("a/1"))
-        },
-    };
+    let host = HostFacts::new(ModelChain {
+        fallbacks: vec![make::model("a/2")],
+        ..ModelChain::only(make::model("a/1"))
+    });
     let (named, own) = (make::model("n/1"), make::model("o/1"));
     let names =
         |models: Vec<ModelRef>| -> Vec<String> { models.iter().map(ToString::to_string).collect() };

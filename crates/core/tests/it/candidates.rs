@@ -46,6 +46,7 @@ fn fail(world: &mut World, failure: ModelFailure) {
         stamp,
         failure,
         timing,
+        joined: world.interjections(),
     });
 }
 
@@ -130,8 +131,8 @@ fn the_rest_of_the_turn_stays_on_the_model_that_won_and_the_next_turn_begins_ane
 }
 
 #[test]
-fn when_nobody_is_left_the_turn_fails_once_and_says_how_many_were_asked() {
-    let mut world = unattended();
+fn when_nobody_is_left_a_run_fails_once_and_says_how_many_were_asked() {
+    let mut world = asking(DeliverySurface::RunOnce);
     for _ in 0..3 {
         fail_as(&mut world, ModelFailureKind::InvalidResponse);
     }
@@ -157,35 +158,8 @@ fn a_prompt_that_does_not_fit_is_put_to_nobody_else() {
 }
 
 #[test]
-fn without_a_network_the_same_model_is_asked_again_for_a_day_and_nobody_else() {
-    let mut world = unattended();
-    let began = world.now;
-    let mut asked_times = 0_u64;
-    while world.agent.open_turn.is_some() {
-        fail_as(&mut world, ModelFailureKind::Network);
-        asked_times += 1;
-        if world.agent.open_turn.is_some() {
-            assert_eq!(asked(&world), "a/1");
-            world.let_due_come();
-        }
-    }
-    let waited = world.now.millis_since(began);
-    assert!(waited >= limits::NETWORK_PATIENCE_MS, "{waited}");
-    assert!(asked_times < 2_000, "pauses grow: {asked_times}");
-    assert_eq!(
-        tries(last_failure(&world)),
-        [
-            "a/1 1 wait_for_network",
-            "a/1 1 wait_for_network",
-            "a/1 1 exhausted",
-        ],
-        "the first and the last of many"
-    );
-}
-
-#[test]
 fn a_network_that_comes_back_has_cost_no_try() {
-    let mut world = unattended();
+    let mut world = asking(DeliverySurface::RunOnce);
     for _ in 0..5 {
         fail_as(&mut world, ModelFailureKind::Network);
         world.let_due_come();
@@ -212,7 +186,7 @@ fn a_used_up_allowance_asks_the_next_model_first() {
 }
 
 #[test]
-fn a_used_up_allowance_of_the_last_model_parks_the_turn_visibly_until_it_is_renewed() {
+fn a_used_up_allowance_of_the_last_model_suspends_the_turn_visibly_until_it_is_renewed() {
     let mut world = without_fallbacks(unattended());
     fail(&mut world, used_up(HOUR_MS));
     let renewed = world.now.plus_millis(HOUR_MS);
@@ -230,7 +204,7 @@ fn a_used_up_allowance_of_the_last_model_parks_the_turn_visibly_until_it_is_rene
 }
 
 #[test]
-fn a_parked_turn_survives_a_restart() {
+fn a_suspended_turn_survives_a_restart() {
     let mut world = without_fallbacks(unattended());
     fail(&mut world, used_up(HOUR_MS));
     let before: Vec<Timestamp> = world.due.values().map(|(time, _)| time.at()).collect();
@@ -257,13 +231,14 @@ fn nobody_who_sits_and_waits_is_kept_for_an_hour() {
 }
 
 #[test]
-fn an_allowance_that_is_used_up_again_and_again_ends_the_turn() {
-    let mut world = without_fallbacks(unattended());
+fn an_allowance_that_is_used_up_again_and_again_ends_a_run() {
+    let mut world = without_fallbacks(asking(DeliverySurface::RunOnce));
+    let soon = limits::ATTENDED_PATIENCE_MS / 3;
     for _ in 0..limits::PARKS_PER_ROUND {
-        fail(&mut world, used_up(HOUR_MS));
+        fail(&mut world, used_up(soon));
         world.let_due_come();
     }
-    fail(&mut world, used_up(HOUR_MS));
+    fail(&mut world, used_up(soon));
     assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
     let last = last_failure(&world).attempts.last().expect("a try").outcome;
     assert_eq!(last, AttemptOutcome::FailFastAborted);
@@ -341,9 +316,9 @@ fn the_allowance_that_is_renewed_first_is_waited_for_and_then_all_are_asked_anew
             Some(world.now.plus_millis(HOUR_MS))
         );
         world.let_due_come();
-        assert_eq!(asked(&world), "b/1");
+        assert_eq!(asked(&world), "a/1", "the first again");
         fail_as(&mut world, ModelFailureKind::Auth);
-        assert_eq!(asked(&world), "a/1", "the others are asked again");
+        assert_eq!(asked(&world), "b/1", "the others too");
         world.send(Said::words("back again").to(&world));
         assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
     }
@@ -397,8 +372,12 @@ fn a_turn_that_waits_goes_on_with_the_model_its_agent_is_given() {
 fn a_machine_that_sleeps_loses_no_patience() {
     let mut world = unattended();
     fail_as(&mut world, ModelFailureKind::Network);
-    world.advance(3 * limits::NETWORK_PATIENCE_MS);
+    world.advance(3 * limits::PROVIDER_PATIENCE_MS);
     world.let_due_come();
     fail_as(&mut world, ModelFailureKind::Network);
-    assert!(world.agent.open_turn.is_some(), "it goes on waiting");
+    assert_eq!(
+        world.due.len(),
+        1,
+        "it goes on waiting and asks again by itself"
+    );
 }

@@ -31,10 +31,11 @@ fn an_interjection_is_consumed_by_the_answer_to_the_request_that_held_it_and_not
 }
 
 #[test]
-fn an_interjection_whose_request_failed_gets_a_turn_of_its_own() {
+fn an_interjection_outlives_the_turn_it_came_too_late_for() {
     let mut world = states::calling_model_with_interjection();
     let stamp = world.stamp().expect("a model is asked");
-    world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
+    let refused = ModelFailureKind::InvalidRequest;
+    world.send(make::failed(refused, stamp, world.now));
     assert_eq!(world.messages[&1].outcome, Some(1));
     assert_eq!(world.messages[&2].outcome, None);
     assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);

@@ -20,6 +20,7 @@ mod lifecycle;
 mod make;
 mod pacing;
 mod patches;
+mod patience;
 mod provenance;
 mod random;
 mod recovery;

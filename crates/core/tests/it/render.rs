@@ -74,6 +74,15 @@ pub(crate) fn standing(world: &World) -> String {
         let phase = match turn.phase {
             Phase::CallingModel { effect } => format!("calls model ({effect})"),
             Phase::BackingOff { due, .. } => format!("backs off ({due})"),
+            Phase::Suspended {
+                reason, ref pause, ..
+            } => match pause {
+                Some(pause) => format!("is suspended for {} ({})", reason.as_str(), pause.due),
+                None => format!(
+                    "is suspended for {} until an operator acts",
+                    reason.as_str()
+                ),
+            },
             Phase::RunningTool {
                 call_index, effect, ..
             } => format!("runs call {call_index} ({effect})"),

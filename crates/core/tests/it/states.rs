@@ -62,6 +62,23 @@ pub(crate) fn backing_off() -> World {
     world
 }
 
+/// No model could answer, and the next pause is set.
+pub(crate) fn suspended() -> World {
+    failed_for_good(ModelFailureKind::Network)
+}
+
+/// No model could answer, and only an operator can mend that.
+pub(crate) fn suspended_for_operator() -> World {
+    failed_for_good(ModelFailureKind::Auth)
+}
+
+fn failed_for_good(kind: ModelFailureKind) -> World {
+    let mut world = calling_model();
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(kind, stamp, world.now));
+    world
+}
+
 /// The first of three calls runs.
 pub(crate) fn running_tool() -> World {
     let mut world = calling_model();

@@ -328,6 +328,16 @@ fn an_agent_that_backs_off() {
 }
 
 #[test]
+fn an_agent_whose_turn_is_suspended() {
+    insta::assert_snapshot!(table(states::suspended));
+}
+
+#[test]
+fn an_agent_whose_turn_is_suspended_until_an_operator_acts() {
+    insta::assert_snapshot!(table(states::suspended_for_operator));
+}
+
+#[test]
 fn an_agent_that_runs_a_tool() {
     insta::assert_snapshot!(table(states::running_tool));
 }

@@ -2,16 +2,20 @@
 
 use crate::make::{self, Said};
 use crate::states;
+use holon_core::Ingress;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::BriefText;
 use holon_domain::log::LogEntry;
-use holon_domain::message::Priority;
+use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::turn::{TerminalKind, TerminalReason};
 
 #[test]
 fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
-    let mut world = states::calling_model();
+    let mut world = states::calling_model_for(Ingress {
+        delivery_surface: DeliverySurface::RunOnce,
+        ..make::prompt(Priority::Normal)
+    });
     for pause in [true, true, false] {
         let stamp = world.stamp().expect("a model is asked");
         let failure = ModelFailure {
@@ -23,6 +27,7 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
             stamp,
             failure,
             timing,
+            joined: Vec::new(),
         });
         if pause {
             world.let_due_come();
@@ -90,7 +95,8 @@ fn a_turn_nobody_asked_for_writes_a_brief_only_if_it_has_something_to_say() {
 fn a_turn_that_succeeds_clears_the_last_failure() {
     let mut world = states::calling_model();
     let stamp = world.stamp().expect("a model is asked");
-    world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
+    let refused = ModelFailureKind::InvalidRequest;
+    world.send(make::failed(refused, stamp, world.now));
     assert!(world.agent.last_failure.is_some());
     world.send(make::admit(make::prompt(Priority::Normal)));
     world.send(Said::words("done").to(&world));

@@ -88,9 +88,7 @@ pub(crate) struct World {
 impl World {
     /// A world with one new agent, whose home is being made.
     pub(crate) fn with(new: NewAgent) -> Self {
-        let host = HostFacts {
-            models: ModelChain::only(make::model("scripted/default")),
-        };
+        let host = HostFacts::new(ModelChain::only(make::model("scripted/default")));
         let mut dice = Dice::new();
         let Decision { agent, facts, .. } = lifecycle::create(new, &host, make::T0, &mut dice);
         let mut world = Self {

@@ -3,8 +3,10 @@
 use crate::attempt::{AttemptTimeline, TokenUsage};
 use crate::id::{CallId, MessageId, RunId};
 use crate::message::MessageKind;
+use crate::model::ModelFailureKind;
+use crate::time::Timestamp;
 use crate::tool::ToolError;
-use crate::turn::{TerminalKind, TerminalReason};
+use crate::turn::{SuspensionReason, TerminalKind, TerminalReason};
 use serde::{Deserialize, Serialize};
 
 /// See [`super::Event::TurnStarted`].
@@ -39,6 +41,53 @@ pub struct TurnResumed {
     /// Calls that had not begun.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstarted_calls: Vec<CallId>,
+}
+
+/// See [`super::Event::TurnSuspended`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnSuspended {
+    /// The run that is suspended.
+    pub run_id: RunId,
+    /// Its turn.
+    pub turn_index: u64,
+    /// The round that could not be answered.
+    pub round: u32,
+    /// Why no model could answer.
+    pub reason: SuspensionReason,
+    /// How the model that was asked last failed.
+    pub failure_kind: ModelFailureKind,
+    /// What that model's provider said, shortened.
+    pub error: String,
+    /// When the models are asked again. Absent when the turn waits for an operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// How long the turn has been suspended so far, counting only pauses that ran to their end.
+    pub waited_ms: u64,
+}
+
+/// What ended a suspension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SuspensionEnd {
+    /// The pause ran to its end.
+    PauseOver,
+    /// An operator wrote to the agent.
+    OperatorMessage,
+    /// The agent was started although it was not stopped.
+    Start,
+    /// The agent was given another model.
+    ModelChange,
+}
+
+/// See [`super::Event::TurnSuspensionEnded`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnSuspensionEnded {
+    /// The run that goes on.
+    pub run_id: RunId,
+    /// Its turn.
+    pub turn_index: u64,
+    /// What ended the suspension.
+    pub by: SuspensionEnd,
 }
 
 /// See [`super::Event::TurnContextBuilt`].

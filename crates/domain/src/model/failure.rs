@@ -35,20 +35,19 @@ pub enum ModelFailureKind {
 }
 
 impl ModelFailureKind {
-    /// Whether the request itself may be why: another might have been answered.
+    /// Whether the provider refused the request for what it holds: another one might have been answered.
     #[must_use]
-    pub const fn may_be_the_requests(self) -> bool {
+    pub const fn refuses_request(self) -> bool {
         match self {
-            Self::ServerError
-            | Self::InvalidRequest
-            | Self::ContextLengthExceeded
-            | Self::InvalidResponse => true,
+            Self::InvalidRequest | Self::ContextLengthExceeded => true,
             Self::Timeout
             | Self::Connection
             | Self::Network
             | Self::RateLimited
             | Self::Quota
+            | Self::ServerError
             | Self::Auth
+            | Self::InvalidResponse
             | Self::UnsupportedTransport
             | Self::ModelUnavailable => false,
         }

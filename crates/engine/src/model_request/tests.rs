@@ -70,9 +70,9 @@ impl Desk {
         let mut desk = Self {
             store: Inline::new(db),
             steps,
-            kernel: Kernel::new(SharedFacts::new(HostFacts {
-                models: ModelChain::only(default_model),
-            })),
+            kernel: Kernel::new(SharedFacts::new(HostFacts::new(ModelChain::only(
+                default_model,
+            )))),
             id: id.clone(),
             numbers: Numbers::default(),
             answer: None,

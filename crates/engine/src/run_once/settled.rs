@@ -1,12 +1,12 @@
 //! What came of a run once its message is settled: who goes on, what it cost, and the response.
 
 use crate::request::Admitted;
-use holon_core::assess::assess;
+use holon_core::assess::{Assessment, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::attempt::{AttemptTimeline, TokenUsage};
 use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::brief::{BriefKind, BriefRecord};
-use holon_domain::closure::ClosureOutcome;
+use holon_domain::closure::{ClosureOutcome, WaitingReason};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
@@ -14,7 +14,7 @@ use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
-use holon_domain::turn::LogSeq;
+use holon_domain::turn::{LogSeq, Phase};
 use holon_domain::{TaskId, text};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -33,8 +33,8 @@ pub(super) struct Waits {
 
 /// Where a run stands.
 pub(super) enum Standing {
-    /// Its message is not settled yet.
-    Open,
+    /// Its message is not settled yet; with the lengths of the queue.
+    Open(QueueView),
     /// It is, and something that is waited for runs on.
     GoesOn,
     /// It is over, in this way; with the log since it began.
@@ -50,6 +50,65 @@ pub(super) enum Course {
     CutOff,
     /// There is nothing more to wait for.
     Done,
+}
+
+/// What a caller is answered.
+pub(super) enum Answer {
+    /// The run is over.
+    Over(Box<Over>),
+    /// Its message stays in the queue behind a turn that is suspended.
+    Waiting(Box<Waiting>),
+}
+
+impl Answer {
+    pub(super) fn respond(self) -> RunOnceResponse {
+        match self {
+            Self::Over(over) => over.respond(),
+            Self::Waiting(waiting) => waiting.respond(),
+        }
+    }
+}
+
+/// A run whose message waits behind a turn that is suspended.
+pub(super) struct Waiting {
+    admitted: Admitted,
+    agent: AgentRecord,
+    assessment: Assessment,
+}
+
+impl Waiting {
+    /// The run, if that is where it stands.
+    pub(super) fn of(
+        admitted: &Admitted,
+        agent: AgentRecord,
+        queue: QueueView,
+    ) -> Option<Box<Self>> {
+        let turn = agent.open_turn.as_ref()?;
+        if !matches!(turn.phase, Phase::Suspended { .. }) {
+            return None;
+        }
+        let assessment = assess(holon_core::assess::Standing::new(&agent, &queue));
+        let admitted = admitted.clone();
+        Some(Box::new(Self {
+            admitted,
+            agent,
+            assessment,
+        }))
+    }
+
+    fn respond(self) -> RunOnceResponse {
+        let closure = self.assessment.closure;
+        let end = RunEnd {
+            status: RunStatus::Waiting,
+            waiting_reason: closure.and_then(|closure| closure.waiting_reason),
+            text: format!(
+                "not answered yet, and kept in the queue: {}",
+                self.assessment.posture.reason
+            ),
+            tasks: Vec::new(),
+        };
+        response(&self.admitted, &self.agent, end, Tally::default())
+    }
 }
 
 /// A run that is over, and all that its response is made of.
@@ -282,16 +341,39 @@ fn respond(
         (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
         (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
     };
+    let end = RunEnd {
+        status: final_status,
+        waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
+        text: brief.text,
+        tasks,
+    };
+    response(admitted, agent, end, tally)
+}
+
+/// How a run stands when it is reported.
+struct RunEnd {
+    status: RunStatus,
+    waiting_reason: Option<WaitingReason>,
+    text: String,
+    tasks: Vec<Value>,
+}
+
+fn response(
+    admitted: &Admitted,
+    agent: &AgentRecord,
+    end: RunEnd,
+    tally: Tally,
+) -> RunOnceResponse {
     RunOnceResponse {
         agent_id: admitted.agent_id.clone(),
         message_id: admitted.message_id.clone(),
-        final_status,
-        waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
-        final_text: brief.text,
+        final_status: end.status,
+        waiting_reason: end.waiting_reason,
+        final_text: end.text,
         raw_final_text: tally.words,
         sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
         failure_artifact: tally.failure,
-        tasks,
+        tasks: end.tasks,
         message_count: agent.counters.messages,
         changed_files: tally.changed,
         token_usage: tally.usage,

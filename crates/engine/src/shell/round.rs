@@ -1,13 +1,14 @@
 //! Performs a model round: reads the turn's rows, asks the model, and stamps the outcome. What the request holds and
 //! what its reply comes to is `model_request`'s.
 
-use super::Shell;
+use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::model_request::RoundRequest;
 use holon_core::input::RoundTiming;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
-use holon_domain::model::{ModelFailure, ModelFailureKind};
+use holon_domain::model::ModelFailure;
+use holon_store::TurnRows;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
@@ -20,12 +21,7 @@ impl Shell {
         cancel: CancellationToken,
     ) -> Option<Input> {
         let began = self.ports.clock.elapsed();
-        let read = self.store.turn(agent_id, turn_index).await;
-        let rows = match self.noted(agent_id, read).await {
-            Ok(rows) => rows?,
-            Err(Error::AgentAside { .. }) => return None,
-            Err(error) => return Some(self.context_failed(stamp, &error)),
-        };
+        let rows = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
         let Some(model) = &rows.turn.model else {
             return Some(self.not_asked(stamp, ModelFailure::no_model()));
         };
@@ -49,12 +45,28 @@ impl Shell {
         Some(round.outcome(stamp, reply, timing, entropy.as_mut()))
     }
 
-    fn context_failed(&self, stamp: Stamp, error: &Error) -> Input {
-        let failure = ModelFailure::new(
-            ModelFailureKind::ServerError,
-            format!("the turn's context could not be read: {error}"),
-        );
-        self.not_asked(stamp, failure)
+    /// Reads what the request is built from. A read that fails says nothing about any provider, so it is tried again
+    /// until it works or nobody waits for it any more.
+    async fn rows_of_turn(
+        &self,
+        agent_id: &AgentId,
+        turn_index: u64,
+        cancel: &CancellationToken,
+    ) -> Option<TurnRows> {
+        loop {
+            let read = self.store.turn(agent_id, turn_index).await;
+            let error = match self.noted(agent_id, read).await {
+                Ok(rows) => return rows,
+                Err(Error::AgentAside { .. }) => return None,
+                Err(error) => error,
+            };
+            tracing::warn!(%agent_id, %error, "the turn of an agent could not be read yet");
+            tokio::select! {
+                () = self.pause(AFTER_A_FAULT_MS) => {}
+                () = cancel.cancelled() => return None,
+                () = self.draining.cancelled() => return None,
+            }
+        }
     }
 
     /// A round that failed before any model was asked.
@@ -70,6 +82,7 @@ impl Shell {
             stamp,
             failure,
             timing,
+            joined: Vec::new(),
         }
     }
 

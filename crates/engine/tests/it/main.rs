@@ -18,6 +18,7 @@ mod house;
 mod kernel;
 mod models;
 mod patches;
+mod patience;
 mod restarts;
 mod runs;
 mod stopping;

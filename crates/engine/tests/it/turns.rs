@@ -1,6 +1,8 @@
 //! Turns over the shell: interjections, pauses, rests, and what a request holds.
 
-use crate::house::{House, agent, at_rest, briefs, events, interject, prompt, until, until_event};
+use crate::house::{
+    House, agent, at_rest, briefs, events, interject, prompt, status, until, until_event,
+};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
@@ -92,7 +94,7 @@ async fn a_provider_failure_is_tried_again_when_the_clock_says_so_and_not_before
 }
 
 #[tokio::test]
-async fn when_every_try_failed_the_operator_is_told_once() {
+async fn when_every_try_failed_the_turn_is_suspended_and_nothing_has_ended() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "hello").await;
@@ -107,10 +109,10 @@ async fn when_every_try_failed_the_operator_is_told_once() {
     }
     let gone = Err(failure(ModelFailureKind::Connection));
     house.model.next().await.answer(gone);
-    let told = briefs(&host, "main", 1).await;
-    assert_eq!(told[0].kind, BriefKind::Failure);
-    assert_eq!(told[0].settles.len(), 1);
-    at_rest(&host, "main").await;
+    until_event(&host, "main", "turn_suspended").await;
+    let resting = status(&host, "main").await;
+    assert_eq!(resting.agent.status, AgentStatus::Asleep);
+    assert!(resting.agent.current_run_id.is_some(), "nothing has ended");
 }
 
 #[tokio::test]

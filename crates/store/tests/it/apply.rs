@@ -6,6 +6,7 @@ use holon_domain::agent::{Lifecycle, RunTerms};
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
+use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
@@ -69,10 +70,10 @@ fn counts_follow_messages_into_and_out_of_the_queue() {
     assert_eq!(counts(&db), (1, 1));
     apply(&mut db, no, &scribe.shift(2, Dequeued, Queued).decide()).expect("writes");
     assert_eq!(counts(&db), (2, 2));
-    let may_enter = db.reader().interjections(no, 1).expect("reads");
+    let may_enter = db.reader().joining(no, &[]).expect("reads");
     assert_eq!(
         may_enter.iter().map(|entry| entry.seq).collect::<Vec<_>>(),
-        [2]
+        [2, 3]
     );
 }
 
@@ -372,4 +373,22 @@ fn deleting_an_agent_goes_in_bounded_steps_and_leaves_its_neighbour_alone() {
         Ok(Removal::Done),
         "again is harmless"
     );
+}
+
+#[test]
+fn a_request_takes_in_what_waits_up_to_a_number_and_a_size_and_always_the_first() {
+    let take_in = |bodies: &[usize]| -> usize {
+        let mut scribe = Scribe::new("a");
+        let (mut db, no) = with_agent(&scribe.record);
+        for bytes in bodies {
+            scribe.admit_as(Priority::Interject, &"x".repeat(*bytes));
+        }
+        apply(&mut db, no, &scribe.decide()).expect("writes");
+        db.reader().joining(no, &[]).expect("reads").len()
+    };
+    let (most, bytes) = (limits::JOINING_PER_ROUND, limits::JOINING_BYTES_PER_ROUND);
+    assert_eq!(take_in(&vec![10; most + 50]), most);
+    assert_eq!(take_in(&[bytes / 2, bytes / 2, 1]), 2);
+    assert_eq!(take_in(&[bytes * 2, 1]), 1, "none waits for ever");
+    assert_eq!(take_in(&[1, bytes * 2, 1]), 1, "and none overtakes");
 }

@@ -215,6 +215,7 @@ fn phase_of(agent: &AgentRecord) -> &'static str {
         .map_or("none", |turn| match turn.phase {
             Phase::CallingModel { .. } => "calling_model",
             Phase::BackingOff { .. } => "backing_off",
+            Phase::Suspended { .. } => "suspended",
             Phase::RunningTool { .. } => "running_tool",
             Phase::Sending { .. } => "sending",
         })
@@ -285,7 +286,7 @@ fn every_form_of_agent_that_was_stored_in_columns_is_read() {
         assert!(says_all(&row, &again), "lost a field:\n{row}\n{again}");
         phases.insert(phase_of(&read));
     }
-    assert_eq!(phases.len(), 4, "{phases:?}");
+    assert_eq!(phases.len(), 5, "{phases:?}");
 }
 
 #[test]

@@ -124,6 +124,8 @@ fn words(event: &Event) -> Option<String> {
         | Event::OperatorInterjectionAdmitted(_)
         | Event::SchedulerDecision(_)
         | Event::ContinuationResolved(_)
+        | Event::TurnSuspended(_)
+        | Event::TurnSuspensionEnded(_)
         | Event::TurnContextBuilt(_)
         | Event::ProviderRoundCompleted(_)
         | Event::TerminalDeliveryRoundCompleted(_)

@@ -11,14 +11,14 @@ use holon_domain::decision::Fact;
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{MessageKind, Priority};
-use holon_domain::model::ModelFailureKind;
+use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::TerminalReason;
 
 /// The model answers a request that held whatever waited, as far as one request may.
 fn answer(world: &mut World, said: Said) {
     let held = world.interjections().into_iter();
-    let held = held.take(limits::INTERJECTIONS_PER_ROUND).collect();
+    let held = held.take(limits::JOINING_PER_ROUND).collect();
     world.send(said.after(held).to(world));
 }
 
@@ -150,52 +150,61 @@ fn a_result_whose_request_failed_is_told_in_a_turn_of_its_own() {
     assert_eq!(turn.message_seq, results(&world)[0].seq);
 }
 
-/// No model can be asked while a result is told and another waits.
-fn nobody_to_ask() -> World {
-    let mut world = states::with_tasks(3);
+#[test]
+fn where_no_model_can_be_asked_results_wait_and_are_told_when_one_can() {
+    let mut world = states::with_tasks(2);
     report(&mut world, 0, commands::exited(0));
     report(&mut world, 1, commands::exited(0));
     let stamp = world.stamp().expect("a model is asked");
     world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
-    world
-}
-
-#[test]
-fn where_no_model_can_be_asked_results_wait_for_the_next_turn_and_fail_none_each() {
-    let mut world = nobody_to_ask();
-    assert_eq!(world.agent.open_turn, None);
-    assert_eq!(world.agent.counters.briefs, 2, "one tells of the failure");
-    assert_eq!(world.agent.held.len(), 2);
-    let posture = assess(Standing::new(&world.agent, &world.queue()))
-        .posture
-        .reason;
-    assert!(
-        posture.contains("the ends of 2 tasks are told in its next turn"),
-        "{posture}"
+    let statuses = |world: &World| -> Vec<QueueStatus> {
+        results(world).iter().map(|entry| entry.status).collect()
+    };
+    assert_eq!(
+        statuses(&world),
+        [QueueStatus::Dequeued, QueueStatus::Queued]
     );
     world.recover(false);
-    assert_eq!(world.agent.open_turn, None, "nor does a restart try again");
-
-    world.now = world.now.plus_millis(1);
-    report(&mut world, 2, commands::exited(0));
-    assert!(world.agent.open_turn.is_some(), "what ends later tries");
-    answer(&mut world, Said::words("three are done"));
-    let told: Vec<QueueStatus> = results(&world).iter().map(|entry| entry.status).collect();
-    let interjected = QueueStatus::Interjected;
-    assert_eq!(told, [interjected, interjected, QueueStatus::Processed]);
+    world.send(Input::Start);
+    answer(&mut world, Said::words("two are done"));
+    let told = [QueueStatus::Processed, QueueStatus::Interjected];
+    assert_eq!(statuses(&world), told);
     assert_eq!(world.violations(), []);
 }
 
 #[test]
-fn what_may_be_why_a_request_is_refused_is_held_no_longer() {
-    let mut world = nobody_to_ask();
+fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
+    let mut world = states::stopped_with_task();
+    report(&mut world, 0, commands::exited(0));
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    assert_eq!(world.agent.held.len(), 1);
     world.send(make::admit(make::prompt(Priority::Normal)));
-    let stamp = world.stamp().expect("a model is asked");
-    let refused = ModelFailureKind::InvalidRequest;
-    world.send(make::failed(refused, stamp, world.now));
+    let joined = world.interjections();
+    let failure = ModelFailure::new(ModelFailureKind::InvalidRequest, "no");
+    world.send(Input::RoundFailed {
+        stamp: world.stamp().expect("a model is asked"),
+        failure,
+        timing: make::timing(world.now),
+        joined,
+    });
     assert!(world.agent.held.is_empty());
-    let told: Vec<QueueStatus> = results(&world).iter().map(|entry| entry.status).collect();
-    assert_eq!(told, [QueueStatus::Aborted, QueueStatus::Aborted]);
+    world.send(Said::words("without it").to(&world));
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.message_kind, MessageKind::TaskResult);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_run_that_no_model_could_answer_is_failed_once_and_not_once_more_for_each_result() {
+    let mut world = states::ready(World::with(make::agent_for_run(Some(20))));
+    world.send(make::admit(make::bounded_prompt(20)));
+    states::run_tasks(&mut world, 2);
+    report(&mut world, 0, commands::exited(0));
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
+    assert_eq!(world.agent.open_turn, None);
+    assert_eq!(world.agent.held.len(), 1);
     assert_eq!(world.violations(), []);
 }
 
@@ -300,7 +309,7 @@ fn many_results_at_once_are_taken_into_few_turns_and_none_is_lost() {
     let before = world.agent.counters.turns;
     assert_eq!(results(&world).len(), count);
     // The one that opens a turn, and as many beside it as one request takes in.
-    let turns = count.div_ceil(limits::INTERJECTIONS_PER_ROUND + 1);
+    let turns = count.div_ceil(limits::JOINING_PER_ROUND + 1);
     while world.agent.open_turn.is_some() {
         answer(&mut world, Said::words("noted"));
     }

@@ -221,7 +221,7 @@ fn what_the_agent_had_stopped_itself_before_it_was_stopped_is_not_told() {
 
 #[test]
 fn what_is_held_is_told_however_much_there_is_and_whoever_is_stopped_meanwhile() {
-    let many = limits::INTERJECTIONS_PER_ROUND + 4;
+    let many = limits::TASKS_PER_AGENT;
     let mut world = states::with_tasks(many);
     world.send(Input::Stop);
     for index in 0..many {
@@ -231,7 +231,7 @@ fn what_is_held_is_told_however_much_there_is_and_whoever_is_stopped_meanwhile()
     let mut world = states::ready(world);
     let mut held = world.interjections();
     assert_eq!(held.len(), many);
-    held.truncate(limits::INTERJECTIONS_PER_ROUND);
+    held.truncate(many - 4);
     world.send(make::admit(make::prompt(Priority::Normal)));
     world.send(Input::Stop);
     world.send(Input::Start);

@@ -266,9 +266,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
         clock: quiet.clone(),
         entropy: quiet.clone(),
     };
-    let facts = HostFacts {
-        models: ModelChain::only(ModelRef::parse("test/model").unwrap()),
-    };
+    let facts = HostFacts::new(ModelChain::only(ModelRef::parse("test/model").unwrap()));
     let readers = Readers::open(&path).unwrap();
     Shell::new(
         Arc::new(SqliteStore::start(db, readers)),

@@ -59,7 +59,7 @@ impl Desk {
         let models = ModelChain::only(ModelRef::parse("test/model").unwrap());
         let mut desk = Self {
             db: Db::in_memory().unwrap(),
-            kernel: Kernel::new(SharedFacts::new(HostFacts { models })),
+            kernel: Kernel::new(SharedFacts::new(HostFacts::new(models))),
             numbers: Numbers::default(),
             open: BTreeMap::new(),
             loads: Vec::new(),

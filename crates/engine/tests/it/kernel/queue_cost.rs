@@ -4,7 +4,7 @@ use super::desk::{Desk, id};
 use holon_core::{Ingress, Input};
 use holon_domain::TaskId;
 use holon_domain::decision::{Decision, Fact};
-use holon_domain::limits::{INTERJECTIONS_PER_ROUND, QUEUE_ENTRIES_OTHERS};
+use holon_domain::limits::{JOINING_PER_ROUND, QUEUE_ENTRIES_OTHERS};
 use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
 };
@@ -156,12 +156,12 @@ fn an_admission_is_as_much_work_with_a_hundred_thousand_queued_as_with_none() {
 #[test]
 fn what_a_round_reads_of_the_queue_is_as_much_work_however_long_it_is() {
     // Both queues hold more interjections than a round takes.
-    let (mut short, mut long) = (Queue::of(140), Queue::of(20_000));
+    let (mut short, mut long) = (Queue::of(2_000), Queue::of(20_000));
     let joining = |desk: &mut Desk| {
         let reader = desk.db.reader();
         let (no, _) = reader.agent(&id(NAME)).unwrap().unwrap();
-        let joining = reader.joining(no, &[], INTERJECTIONS_PER_ROUND).unwrap();
-        assert_eq!(joining.len(), INTERJECTIONS_PER_ROUND);
+        let joining = reader.joining(no, &[]).unwrap();
+        assert_eq!(joining.len(), JOINING_PER_ROUND);
     };
     assert_eq!(short.steps_of(joining), long.steps_of(joining));
     let view = |desk: &mut Desk| {
@@ -201,7 +201,7 @@ fn a_result_behind_a_long_queue_is_found_at_once() {
         };
         desk.db.write(|tx| tx.apply(no, &decision)).unwrap();
         let counted = desk.db.count_steps().unwrap();
-        let found = desk.db.reader().interjections(no, 16).unwrap();
+        let found = desk.db.reader().joining(no, &[]).unwrap();
         assert_eq!(found.len(), 1);
         steps.push(counted.load(Ordering::Relaxed));
     }

@@ -1,0 +1,148 @@
+//! Notices: briefs about a turn that has not ended, because its prompt waits for a provider or needs an operator.
+//!
+//! Neither settles anything. The one outcome of each prompt is still to come.
+
+use super::failed::FailedRound;
+use crate::draft::Draft;
+use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
+use holon_domain::decision::Fact;
+use holon_domain::event::{BriefCreated, Event};
+use holon_domain::queue::MessageSeq;
+use holon_domain::turn::{OpenTurn, SuspensionReason};
+use holon_domain::{BriefId, MessageId, Timestamp, limits, text};
+
+/// Tells the operator of each prompt that will have waited a minute when this pause ends what it waits for, once.
+pub(super) fn acknowledge(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    failed: &FailedRound<'_>,
+    until: Timestamp,
+) {
+    let waits_long = |since: Timestamp| until.millis_since(since) >= limits::ACKNOWLEDGE_AFTER_MS;
+    let told = take_unacknowledged(draft, turn, failed, waits_long);
+    if turn.attended || told.is_empty() {
+        return;
+    }
+    let words = format!(
+        "still waiting for an answer of {}: {}. It is asked again at {until} by itself, and at once if you write.",
+        turn.model_ref(),
+        trimmed(&failed.failure.message),
+    );
+    write(draft, turn, told, BriefKind::Ack, words, None);
+}
+
+/// Tells the operator that the turn cannot go on without them, once until they act.
+pub(super) fn request_action(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    failed: &FailedRound<'_>,
+    reason: SuspensionReason,
+) {
+    if std::mem::replace(&mut turn.patience.action_requested, true) {
+        return;
+    }
+    let told = take_unacknowledged(draft, turn, failed, |_| true);
+    let action = action_for(turn, reason);
+    let words = format!(
+        "waiting for you: {}. {}",
+        trimmed(&failed.failure.message),
+        action.next_step
+    );
+    write(draft, turn, told, BriefKind::Failure, words, Some(action));
+}
+
+fn action_for(turn: &OpenTurn, reason: SuspensionReason) -> ActionRequired {
+    let model = turn.model_ref();
+    let (code, mend) = match reason {
+        SuspensionReason::Auth => (
+            ActionCode::ProviderAuth,
+            format!("mend the credential for {model} (`holon doctor` shows what is wrong)"),
+        ),
+        SuspensionReason::ModelUnavailable => (
+            ActionCode::ModelUnavailable,
+            format!(
+                "choose a model that can be asked in place of {model} (`holon doctor` lists them)"
+            ),
+        ),
+        SuspensionReason::ProviderTrouble | SuspensionReason::Network | SuspensionReason::Quota => {
+            (
+                ActionCode::ProviderUnavailable,
+                format!("see why {model} cannot be reached, or choose another model"),
+            )
+        }
+    };
+    let agent = "then send any message or start the agent again: the turn goes on where it stopped";
+    ActionRequired {
+        code,
+        next_step: format!("Next step: {mend}; {agent}."),
+    }
+}
+
+/// The prompts that wait and were not told of, from when on they wait as given; they count as told of from now on.
+fn take_unacknowledged(
+    draft: &Draft<'_>,
+    turn: &mut OpenTurn,
+    failed: &FailedRound<'_>,
+    waits: impl Fn(Timestamp) -> bool,
+) -> Vec<MessageId> {
+    let since = turn.patience.since.unwrap_or(draft.now);
+    let owed = turn.owes.iter().map(|owed| (owed.seq, since, &owed.id));
+    let joined = failed
+        .joined
+        .iter()
+        .filter(|entry| entry.envelope.owes_outcome())
+        .map(|entry| {
+            let since = since.max(entry.envelope.created_at);
+            (entry.seq, since, &entry.envelope.id)
+        });
+    let new = |seq: MessageSeq| !turn.patience.acknowledged.contains(&seq);
+    let told: Vec<(MessageSeq, MessageId)> = owed
+        .chain(joined)
+        .filter(|(seq, since, _)| new(*seq) && waits(*since))
+        .map(|(seq, _, id)| (seq, id.clone()))
+        .collect();
+    turn.patience
+        .acknowledged
+        .extend(told.iter().map(|(seq, _)| *seq));
+    told.into_iter().map(|(_, id)| id).collect()
+}
+
+fn write(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    acknowledges: Vec<MessageId>,
+    kind: BriefKind,
+    words: String,
+    action_required: Option<ActionRequired>,
+) {
+    let seq = draft.next_brief();
+    let row = BriefRow {
+        id: BriefId::mint(draft.entropy),
+        kind,
+        created_at: draft.now,
+        text: BriefText::Words(words.clone()),
+        workspace_id: turn.workspace.workspace_id.clone(),
+        related_message_id: Some(turn.message_id.clone()),
+        settles: Vec::new(),
+        turn_index: turn.turn_index,
+        acknowledges: acknowledges.clone(),
+        action_required,
+    };
+    draft.event(Event::BriefCreated(BriefCreated {
+        brief_id: row.id.clone(),
+        brief_seq: seq,
+        kind,
+        turn_index: turn.turn_index,
+        settles: Vec::new(),
+        acknowledges,
+        text_preview: text::preview(&words, limits::EVENT_PREVIEW_BYTES),
+        action_required: row.action_required.as_ref().map(|action| action.code),
+    }));
+    draft.fact(Fact::BriefWritten { seq, row });
+    draft.agent.last_brief_at = Some(draft.now);
+}
+
+/// A provider's sentence without its full stop, to go on after it.
+fn trimmed(sentence: &str) -> &str {
+    sentence.trim_end_matches(['.', ' '])
+}

@@ -1,0 +1,158 @@
+//! Suspension: a turn that nobody waits for on the line outlives the trouble of its providers.
+//!
+//! It is suspended where it stands once every model of its chain has failed, and asks the chain again after a pause, or
+//! at once when an operator writes, starts the agent or changes its model. Nothing is settled and nothing is lost
+//! meanwhile: what was queued stays queued, and the log is where the turn goes on from.
+
+use super::asking::{ask, ask_from_first};
+use super::failed::FailedRound;
+use super::notice;
+use crate::draft::Draft;
+use crate::input::Reply;
+use crate::patience::{self, Outlook, PlannedPause};
+use holon_domain::attempt::{AttemptRecord, Spelled};
+use holon_domain::event::{Event, SuspensionEnd, TurnSuspended, TurnSuspensionEnded};
+use holon_domain::limits;
+use holon_domain::model::ModelFailureKind;
+use holon_domain::text;
+use holon_domain::timer::{Due, DueId};
+use holon_domain::turn::{OpenTurn, Patience, Pause, PauseCause, Phase, SuspensionReason};
+
+/// Plans the next pause of a turn whose chain has failed. None when its patience is used up.
+pub(super) fn plan(draft: &mut Draft<'_>, turn: &OpenTurn) -> Option<PlannedPause> {
+    let attempts = draft.attempts();
+    let now = draft.now;
+    let renewals = attempts.iter().filter_map(|attempt| attempt.renews_at);
+    let outlook = Outlook {
+        renewal_ms: renewals.min().map(|at| at.millis_since(now)),
+        may_pass_any_time: attempts.iter().any(may_pass_any_time),
+    };
+    let patience_ms = draft.host.provider_patience_ms;
+    let chance = draft.entropy.next();
+    patience::plan_pause(&turn.patience, patience_ms, outlook, chance)
+}
+
+/// Whether a model failed in a way that may pass, without a time at which it will.
+fn may_pass_any_time(attempt: &AttemptRecord) -> bool {
+    let may_pass = match &attempt.failure_kind {
+        Some(Spelled::Known(kind)) => matches!(
+            patience::judge_chain(&[*kind]),
+            patience::ChainVerdict::MayPass(_)
+        ),
+        Some(Spelled::Unknown(_)) | None => true,
+    };
+    may_pass && attempt.renews_at.is_none()
+}
+
+/// How each model of the chain failed, in the order they were asked.
+pub(super) fn failure_kinds(draft: &Draft<'_>) -> Vec<ModelFailureKind> {
+    let kind = |attempt: &AttemptRecord| match &attempt.failure_kind {
+        Some(Spelled::Known(kind)) => Some(*kind),
+        Some(Spelled::Unknown(_)) | None => None,
+    };
+    draft.attempts().iter().filter_map(kind).collect()
+}
+
+/// Suspends a turn whose chain has failed. Without a pause only an operator ends the suspension, and is told so.
+pub(super) fn suspend(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    failed: &FailedRound<'_>,
+    reason: SuspensionReason,
+    planned: Option<PlannedPause>,
+) {
+    let pause = planned.map(|planned| {
+        let until = draft.now.plus_millis(planned.length_ms);
+        let turn_index = turn.turn_index;
+        let due = draft.set_due(until, Due::BackoffOver { turn_index });
+        Pause {
+            due,
+            until,
+            length_ms: planned.length_ms,
+            renewal: planned.renewal,
+        }
+    });
+    let error = text::preview(&failed.failure.message, limits::EVENT_PREVIEW_BYTES);
+    let Patience {
+        waited_ms,
+        renewal_waited_ms,
+        ..
+    } = turn.patience;
+    draft.event(Event::TurnSuspended(TurnSuspended {
+        run_id: turn.run_id.clone(),
+        turn_index: turn.turn_index,
+        round: turn.rounds + 1,
+        reason,
+        failure_kind: failed.failure.kind,
+        error: error.clone(),
+        until: pause.map(|pause| pause.until),
+        waited_ms: waited_ms.saturating_add(renewal_waited_ms),
+    }));
+    match pause {
+        Some(pause) => notice::acknowledge(draft, &mut turn, failed, pause.until),
+        None => notice::request_action(draft, &mut turn, failed, reason),
+    }
+    turn.phase = Phase::Suspended {
+        reason,
+        error,
+        pause,
+    };
+    draft.agent.open_turn = Some(turn);
+}
+
+/// The pause of a turn is over: the next try of a model, or of the whole chain if the turn was suspended.
+pub(crate) fn pause_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
+    let waits = |turn: &mut OpenTurn| turn.phase.due() == Some(id);
+    let Some(mut turn) = draft.agent.open_turn.take_if(waits) else {
+        return Reply::Unchanged;
+    };
+    let Phase::Suspended {
+        pause: Some(pause), ..
+    } = turn.phase
+    else {
+        ask(draft, turn);
+        return Reply::Done;
+    };
+    let waited = if pause.renewal {
+        &mut turn.patience.renewal_waited_ms
+    } else {
+        &mut turn.patience.waited_ms
+    };
+    *waited = waited.saturating_add(pause.length_ms);
+    go_on(draft, turn, SuspensionEnd::PauseOver);
+    Reply::Done
+}
+
+/// An operator has acted, so a wait for a provider is over at once. Whether there was one.
+pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
+    let waits = |turn: &mut OpenTurn| match turn.phase {
+        Phase::Suspended { .. } => true,
+        Phase::BackingOff { cause, .. } => match cause {
+            PauseCause::Network | PauseCause::Quota => true,
+            PauseCause::Retry => false,
+        },
+        Phase::CallingModel { .. } | Phase::RunningTool { .. } | Phase::Sending { .. } => false,
+    };
+    let Some(mut turn) = draft.agent.open_turn.take_if(waits) else {
+        return false;
+    };
+    if let Some(due) = turn.phase.due() {
+        draft.clear_due(due);
+    }
+    // A turn that had given up waiting begins to wait anew.
+    if matches!(turn.phase, Phase::Suspended { pause: None, .. }) {
+        (turn.patience.waited_ms, turn.patience.renewal_waited_ms) = (0, 0);
+    }
+    turn.patience.action_requested = false;
+    go_on(draft, turn, by);
+    true
+}
+
+fn go_on(draft: &mut Draft<'_>, turn: OpenTurn, by: SuspensionEnd) {
+    draft.event(Event::TurnSuspensionEnded(TurnSuspensionEnded {
+        run_id: turn.run_id.clone(),
+        turn_index: turn.turn_index,
+        by,
+    }));
+    ask_from_first(draft, turn);
+}

@@ -1,0 +1,361 @@
+//! Suspension: a turn that nobody waits for on the line outlives the trouble of its providers.
+
+use crate::commands;
+use crate::make::{self, Said};
+use crate::states;
+use crate::world::World;
+use holon_core::Input;
+use holon_core::assess::{Standing, assess};
+use holon_domain::agent::AgentStatus;
+use holon_domain::brief::{ActionCode, BriefKind, BriefRow};
+use holon_domain::closure::WaitingReason;
+use holon_domain::event::{Event, SuspensionEnd};
+use holon_domain::limits;
+use holon_domain::message::{DeliverySurface, Priority};
+use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind};
+use holon_domain::queue::QueueStatus;
+use holon_domain::turn::{OpenTurn, Phase, SuspensionReason, TerminalReason};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// An agent with two models that was asked something over this surface.
+fn asked_over(surface: DeliverySurface) -> World {
+    let mut world = states::idle();
+    world.host.models = ModelChain {
+        fallbacks: vec![make::model("b/1")],
+        ..ModelChain::only(make::model("a/1"))
+    };
+    let mut ingress = make::prompt(Priority::Normal);
+    ingress.delivery_surface = surface;
+    world.send(make::admit(ingress));
+    world
+}
+
+fn asked() -> World {
+    asked_over(DeliverySurface::HttpControlPrompt)
+}
+
+fn turn(world: &World) -> &OpenTurn {
+    world.agent.open_turn.as_ref().expect("a turn is open")
+}
+
+fn is_suspended(world: &World) -> bool {
+    let turn = world.agent.open_turn.as_ref();
+    turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. }))
+}
+
+fn fail(world: &mut World, kind: ModelFailureKind) {
+    let stamp = world.stamp().expect("a model is asked");
+    let timing = make::timing(world.now);
+    let joined = if turn(world).closed_to_joining {
+        Vec::new()
+    } else {
+        world.interjections()
+    };
+    world.send(Input::RoundFailed {
+        stamp,
+        failure: ModelFailure::new(kind, "it failed."),
+        timing,
+        joined,
+    });
+}
+
+/// Lets every model of the chain fail until the turn is suspended or over. Returns how many requests that took.
+fn fail_chain(world: &mut World, kind: ModelFailureKind) -> u64 {
+    let mut requests = 0;
+    while world.agent.open_turn.is_some() && !is_suspended(world) {
+        if world.stamp().is_some() {
+            fail(world, kind);
+            requests += 1;
+        } else {
+            world.let_due_come();
+        }
+    }
+    requests
+}
+
+fn of_kind(world: &World, kind: BriefKind) -> Vec<&BriefRow> {
+    let briefs = world.briefs.iter();
+    briefs.filter(|brief| brief.kind == kind).collect()
+}
+
+fn ends(world: &World) -> Vec<SuspensionEnd> {
+    let end = |event: &Event| match event {
+        Event::TurnSuspensionEnded(ended) => Some(ended.by),
+        _ => None,
+    };
+    world.events.iter().filter_map(end).collect()
+}
+
+#[test]
+fn when_every_model_has_failed_the_turn_is_suspended_and_nothing_is_settled() {
+    let mut world = asked();
+    world.send(make::admit(make::channel_event("news", Priority::Normal)));
+    fail_chain(&mut world, ModelFailureKind::ServerError);
+    let Phase::Suspended {
+        reason,
+        pause: Some(pause),
+        ..
+    } = turn(&world).phase
+    else {
+        panic!("suspended with a pause, not {:?}", turn(&world).phase);
+    };
+    assert_eq!(reason, SuspensionReason::ProviderTrouble);
+    assert_eq!(world.ended_as(), None);
+    assert_eq!(world.in_status(QueueStatus::Queued).len(), 1);
+    let shown = assess(Standing::new(&world.agent, &world.queue()));
+    assert_eq!(shown.status, AgentStatus::Asleep);
+    assert_eq!(shown.posture.wakes_at, Some(pause.until));
+    let closure = shown.closure.expect("it stands somewhere");
+    assert_eq!(
+        closure.waiting_reason,
+        Some(WaitingReason::AwaitingExternalChange)
+    );
+    world.let_due_come();
+    assert_eq!(turn(&world).model_ref(), "a/1", "the first model again");
+}
+
+#[test]
+fn an_outage_of_two_hours_ends_with_one_answer_and_one_notice() {
+    let mut world = asked();
+    let began = world.now;
+    let mut requests = 0;
+    while world.now.millis_since(began) < 2 * HOUR_MS {
+        requests += fail_chain(&mut world, ModelFailureKind::ServerError);
+        world.let_due_come();
+    }
+    world.send(Said::words("here at last").to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+    assert_eq!(of_kind(&world, BriefKind::Result).len(), 1);
+    assert_eq!(of_kind(&world, BriefKind::Failure).len(), 0);
+    let notices = of_kind(&world, BriefKind::Ack);
+    assert_eq!(notices.len(), 1, "the operator is told once that it waits");
+    assert!(notices.iter().all(|notice| notice.settles.is_empty()));
+    assert_eq!(
+        notices.first().map(|notice| notice.acknowledges.len()),
+        Some(1)
+    );
+    assert!(requests < 300, "pauses grow: {requests}");
+    assert!(world.attempts.is_empty());
+}
+
+#[test]
+fn a_prompt_that_joins_a_suspended_turn_is_told_of_its_own_wait_once() {
+    let mut world = asked();
+    let began = world.now;
+    while world.now.millis_since(began) < HOUR_MS {
+        fail_chain(&mut world, ModelFailureKind::Timeout);
+        world.let_due_come();
+    }
+    fail_chain(&mut world, ModelFailureKind::Timeout);
+    world.send(make::admit(make::prompt(Priority::Interject)));
+    for _ in 0..3 {
+        fail_chain(&mut world, ModelFailureKind::Timeout);
+        world.let_due_come();
+    }
+    let notices = of_kind(&world, BriefKind::Ack);
+    let told: Vec<_> = notices.iter().flat_map(|row| &row.acknowledges).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_ne!(told.first(), told.last());
+}
+
+#[test]
+fn a_short_pause_is_not_told_of() {
+    let mut world = asked();
+    fail(&mut world, ModelFailureKind::ServerError);
+    world.let_due_come();
+    world.send(Said::words("here").to(&world));
+    assert!(of_kind(&world, BriefKind::Ack).is_empty());
+}
+
+#[test]
+fn when_its_patience_is_over_the_turn_stays_and_one_brief_asks_for_action() {
+    let mut world = asked();
+    world.host.provider_patience_ms = HOUR_MS;
+    loop {
+        fail_chain(&mut world, ModelFailureKind::ServerError);
+        if world.due.is_empty() {
+            break;
+        }
+        world.let_due_come();
+    }
+    assert!(is_suspended(&world), "nothing is aborted");
+    let asked_for = |world: &World| -> Vec<ActionCode> {
+        let actions = world
+            .briefs
+            .iter()
+            .filter_map(|row| row.action_required.as_ref());
+        actions.map(|action| action.code).collect()
+    };
+    assert_eq!(asked_for(&world), [ActionCode::ProviderUnavailable]);
+    let shown = assess(Standing::new(&world.agent, &world.queue()));
+    let closure = shown.closure.expect("it stands somewhere");
+    assert_eq!(
+        closure.waiting_reason,
+        Some(WaitingReason::AwaitingOperatorInput)
+    );
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    assert!(world.stamp().is_some(), "an operator's word asks again");
+    fail_chain(&mut world, ModelFailureKind::ServerError);
+    assert_eq!(world.due.len(), 1, "its patience begins anew");
+}
+
+#[test]
+fn only_pauses_that_ran_to_their_end_use_up_patience() {
+    let mut world = asked();
+    fail_chain(&mut world, ModelFailureKind::ServerError);
+    for _ in 0..5 {
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        fail_chain(&mut world, ModelFailureKind::ServerError);
+    }
+    assert_eq!(turn(&world).patience.waited_ms, 0);
+    world.let_due_come();
+    assert!(turn(&world).patience.waited_ms > 0);
+}
+
+#[test]
+fn what_will_not_pass_suspends_at_once_and_any_act_of_an_operator_asks_again() {
+    let acts: [(Input, SuspensionEnd); 3] = [
+        (
+            make::admit(make::prompt(Priority::Normal)),
+            SuspensionEnd::OperatorMessage,
+        ),
+        (Input::Start, SuspensionEnd::Start),
+        (
+            Input::Configure {
+                workspace: None,
+                model: Some(make::choice("d/1")),
+            },
+            SuspensionEnd::ModelChange,
+        ),
+    ];
+    for (act, by) in acts {
+        let mut world = asked();
+        fail(&mut world, ModelFailureKind::Auth);
+        fail(&mut world, ModelFailureKind::Auth);
+        assert!(is_suspended(&world) && world.due.is_empty());
+        let brief = world.briefs.last().expect("the operator is told");
+        assert!(brief.settles.is_empty(), "the outcome is still to come");
+        let action = brief.action_required.as_ref().expect("they have to act");
+        assert_eq!(action.code, ActionCode::ProviderAuth);
+        world.send(make::admit(make::channel_event("news", Priority::Normal)));
+        assert!(is_suspended(&world), "an outsider does not end it");
+        world.send(act);
+        assert!(world.stamp().is_some());
+        assert_eq!(ends(&world), [by]);
+        let waiting = world.interjections();
+        world.send(Said::words("here").after(waiting).to(&world));
+        assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+    }
+}
+
+#[test]
+fn a_suspended_turn_survives_a_crash_and_counts_no_resumption() {
+    let mut world = asked();
+    fail_chain(&mut world, ModelFailureKind::ServerError);
+    for _ in 0..5 {
+        world.recover(false);
+        assert!(is_suspended(&world));
+    }
+    world.let_due_come();
+    world.send(Said::words("here").to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::Finished));
+}
+
+#[test]
+fn a_run_fails_instead_unless_a_prompt_that_nobody_waits_for_has_joined_it() {
+    let mut alone = asked_over(DeliverySurface::RunOnce);
+    fail_chain(&mut alone, ModelFailureKind::ServerError);
+    assert_eq!(alone.ended_as(), Some(TerminalReason::ProviderFailed));
+
+    let mut joined = asked_over(DeliverySurface::RunOnce);
+    joined.send(make::admit(make::prompt(Priority::Interject)));
+    let waiting = joined.interjections();
+    let calls = Said::calls(vec![make::agent_get()]);
+    joined.send(calls.after(waiting).to(&joined));
+    fail_chain(&mut joined, ModelFailureKind::ServerError);
+    assert!(is_suspended(&joined));
+}
+
+#[test]
+fn a_refused_request_is_asked_once_more_without_what_had_joined_it() {
+    let mut world = asked();
+    world.send(make::admit(make::prompt(Priority::Interject)));
+    let joined = world.interjections();
+    fail(&mut world, ModelFailureKind::InvalidRequest);
+    fail(&mut world, ModelFailureKind::InvalidRequest);
+    assert!(turn(&world).closed_to_joining);
+    assert_eq!(turn(&world).model_ref(), "a/1");
+    world.send(Said::words("the first answer").to(&world));
+    let first = world.briefs.last().expect("an outcome");
+    assert_eq!(
+        first.settles.len(),
+        1,
+        "the prompt that joined is not part of it"
+    );
+    assert_eq!(
+        Some(&turn(&world).message_id),
+        joined.first().map(|entry| &entry.envelope.id),
+        "it gets a turn of its own"
+    );
+    fail(&mut world, ModelFailureKind::InvalidRequest);
+    fail(&mut world, ModelFailureKind::InvalidRequest);
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+    let last = world.briefs.last().expect("an outcome");
+    assert_eq!((last.kind, last.settles.len()), (BriefKind::Failure, 1));
+}
+
+#[test]
+fn an_empty_answer_is_asked_for_again_once_where_an_operator_is_owed_words() {
+    let mut world = asked();
+    world.send(Said::words("").to(&world));
+    assert!(world.stamp().is_some(), "asked again");
+    let mut answered = world.clone();
+    answered.send(Said::words("here").to(&answered));
+    assert_eq!(answered.ended_as(), Some(TerminalReason::Finished));
+    world.send(Said::words(" ").to(&world));
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+    let brief = world.briefs.last().expect("an outcome");
+    assert_eq!(brief.kind, BriefKind::Failure);
+    let failure = world.agent.last_failure.as_ref().expect("kept");
+    assert!(
+        failure.failure_artifact.summary.contains("without a word"),
+        "{}",
+        failure.failure_artifact.summary
+    );
+}
+
+#[test]
+fn an_empty_answer_finishes_what_owes_nobody_words_and_what_was_said_before() {
+    let mut event = states::idle();
+    event.send(make::admit(make::channel_event("news", Priority::Normal)));
+    event.send(Said::words("").to(&event));
+    assert_eq!(event.ended_as(), Some(TerminalReason::Finished));
+
+    let mut spoken = asked();
+    let calls = Said::calls(vec![make::agent_get()]);
+    spoken.send(calls.to(&spoken));
+    spoken.send(Said::words("").to(&spoken));
+    assert_eq!(spoken.ended_as(), Some(TerminalReason::Finished));
+}
+
+#[test]
+fn a_result_and_an_event_wait_for_their_model_and_are_answered_after_the_outage() {
+    let mut world = states::with_task();
+    let began = world.now;
+    world.send(make::admit(make::channel_event("news", Priority::Normal)));
+    let ended = commands::reported(&world, &world.tasks[0], commands::exited(0));
+    world.send(ended);
+    while world.now.millis_since(began) < 2 * HOUR_MS {
+        fail_chain(&mut world, ModelFailureKind::ServerError);
+        world.let_due_come();
+    }
+    while world.stamp().is_some() {
+        let waiting = world.interjections();
+        world.send(Said::words("seen").after(waiting).to(&world));
+    }
+    for status in [QueueStatus::Queued, QueueStatus::Held, QueueStatus::Aborted] {
+        assert!(world.in_status(status).is_empty(), "{status:?}");
+    }
+    assert!(limits::PROVIDER_PATIENCE_MS > 2 * HOUR_MS);
+}

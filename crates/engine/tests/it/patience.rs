@@ -1,0 +1,103 @@
+//! Suspended turns over the shell: what ends the suspension, what a restart keeps, and what a run behind one is told.
+
+use crate::house::{House, agent, briefs, interject, prompt, status, until, until_event};
+use crate::runs::{request, run};
+use holon_domain::agent::AgentStatus;
+use holon_domain::brief::BriefKind;
+use holon_domain::closure::WaitingReason;
+use holon_domain::limits;
+use holon_domain::model::ModelFailureKind;
+use holon_domain::run::RunStatus;
+use holon_domain::summary::AgentSummary;
+use holon_engine::Host;
+use holon_engine::ports::Clock as _;
+use holon_engine::request::RunRequest;
+use holon_testkit::ports::{failure, says};
+
+/// A prompt whose model cannot be reached for want of a network, so that one failure suspends its turn.
+async fn suspended(house: &House) -> Host {
+    let host = house.with_main().await;
+    prompt(&host, "main", "hello").await;
+    offline(house).await;
+    until_event(&host, "main", "turn_suspended").await;
+    host
+}
+
+async fn offline(house: &House) {
+    let offline = Err(failure(ModelFailureKind::Network));
+    house.model.next().await.answer(offline);
+}
+
+fn sleeps(status: &AgentSummary) -> bool {
+    status.agent.status == AgentStatus::Asleep && status.scheduling_posture.wakes_at.is_some()
+}
+
+#[tokio::test]
+async fn a_suspended_turn_outlives_its_host_and_asks_again_by_itself() {
+    let house = House::new();
+    let host = suspended(&house).await;
+    let before = status(&host, "main").await;
+    assert!(sleeps(&before), "{before:?}");
+    drop(host);
+    let house = house.after_crash();
+    let host = house.start().await;
+    assert!(sleeps(&status(&host, "main").await));
+    house.clock.advance(limits::SUSPENSION_PAUSE_MAX_MS);
+    house.model.next().await.answer(says("here at last"));
+    let told = briefs(&host, "main", 1).await;
+    assert_eq!(told[0].kind, BriefKind::Result);
+    assert_eq!(told[0].settles.len(), 1);
+}
+
+#[tokio::test]
+async fn an_operators_word_ends_the_suspension_and_one_answer_settles_both() {
+    let house = House::new();
+    let host = suspended(&house).await;
+    interject(&host, "main", "are you there").await;
+    house.model.next().await.answer(says("yes"));
+    let told = briefs(&host, "main", 1).await;
+    assert_eq!(told[0].settles.len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_behind_a_suspended_turn_is_told_that_it_waits_and_is_answered_later() {
+    let house = House::new();
+    let host = suspended(&house).await;
+    let named = RunRequest {
+        agent_id: Some(agent("main")),
+        ..request("and what is two and two")
+    };
+    let outcome = run(&host, named, async {
+        offline(&house).await;
+        until(&host, "main", sleeps).await;
+        house
+            .clock
+            .slept_towards(limits::ATTENDED_PATIENCE_MS)
+            .await;
+        house.clock.advance(limits::ATTENDED_PATIENCE_MS);
+        offline(&house).await;
+    });
+    let response = outcome.await.expect("an answer");
+    assert_eq!(response.final_status, RunStatus::Waiting);
+    assert_eq!(
+        response.waiting_reason,
+        Some(WaitingReason::AwaitingExternalChange)
+    );
+    assert!(
+        response.final_text.contains("kept in the queue"),
+        "{}",
+        response.final_text
+    );
+    // The clock moves on only once the next pause is set.
+    let now = house.clock.now();
+    until(&host, "main", |status| {
+        status.scheduling_posture.wakes_at > Some(now)
+    })
+    .await;
+    house.clock.advance(limits::SUSPENSION_PAUSE_MAX_MS);
+    house.model.next().await.answer(says("hello"));
+    house.model.next().await.answer(says("four"));
+    until(&host, "main", |status| status.agent.turn_index == 2).await;
+    let told = briefs(&host, "main", 2).await;
+    assert!(told.iter().any(|brief| brief.text == "four"), "{told:?}");
+}

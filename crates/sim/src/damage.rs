@@ -1,0 +1,222 @@
+//! Rows that cannot be read: one agent's row is damaged behind the store's back, and later mended.
+//!
+//! The rules: only that agent is put aside, with a reason and one event; all others go on; and once the row is mended, a
+//! start takes the agent back with everything it had promised. The oracle looks at a mended copy of the store, so that
+//! every other rule goes on to be checked for the damaged agent, too.
+
+use crate::store::{now, refused_by_store};
+use crate::violation::{Verdict, ensure, stored, violation};
+use crate::world::{Sent, World};
+use holon_core::Input;
+use holon_domain::AgentId;
+use holon_store::{Db, Error, Inline, Store};
+use holon_testkit::damage::in_image;
+
+/// The rows that may be damaged: table, column, and which of the agent's rows.
+const ROWS: [(&str, &str, &str); 8] = [
+    ("agents", "record", "TRUE"),
+    ("agents", "settings", "settings IS NOT NULL"),
+    (
+        "messages",
+        "envelope",
+        "seq = (SELECT max(seq) FROM messages WHERE agent_no = {no})",
+    ),
+    (
+        "log",
+        "entry",
+        "seq = (SELECT max(seq) FROM log WHERE agent_no = {no})",
+    ),
+    ("tasks", "record", "ended IS NULL"),
+    ("due", "due", "TRUE"),
+    ("attempts", "record", "TRUE"),
+    ("effects", "effect", "TRUE"),
+];
+
+/// Damage to one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// The table of the damaged rows.
+    pub(crate) table: &'static str,
+    /// SQL that mends what is still damaged of it. No stored row begins with the mark that damage leaves.
+    mends: String,
+}
+
+impl World {
+    /// Damages a row of some agent that has none yet.
+    pub(crate) fn damage_any(&mut self) -> Verdict<()> {
+        let Some(id) = self.any_agent().filter(|id| self.may_be_damaged(id)) else {
+            return Ok(());
+        };
+        let Some((table, column, which)) = self.dice.pick(&ROWS) else {
+            return Ok(());
+        };
+        let no = format!("(SELECT agent_no FROM agents WHERE agent_id = '{id}')");
+        let which = which.replace("{no}", &no);
+        let at = format!("agent_no = {no} AND {which}");
+        let image = stored(self.store.db().image())?;
+        let breaks = format!("UPDATE {table} SET {column} = 'x' || {column} WHERE {at}");
+        let (image, changed) = in_image(&image, &breaks);
+        if changed == 0 {
+            return Ok(());
+        }
+        self.trace
+            .note(|| format!("{id} {changed} of {table} damaged"));
+        self.model.coverage.count(format!("damaged:{table}"));
+        self.store = Inline::new(stored(Db::from_image(&image))?);
+        let mends = format!(
+            "UPDATE {table} SET {column} = substr({column}, 2) WHERE agent_no = {no} AND substr({column}, 1, 1) = 'x'"
+        );
+        self.damage.insert(id, Damage { table, mends });
+        Ok(())
+    }
+
+    fn may_be_damaged(&self, id: &AgentId) -> bool {
+        let known = self.model.agent(id);
+        known.is_some_and(|known| !known.removing) && !self.damage.contains_key(id)
+    }
+
+    /// The store as it would be without any damage; none when there is none.
+    pub(crate) fn mended(&self) -> Verdict<Option<Db>> {
+        if self.damage.is_empty() {
+            return Ok(None);
+        }
+        let mut image = stored(self.store.db().image())?;
+        for damage in self.damage.values() {
+            image = in_image(&image, &damage.mends).0;
+        }
+        stored(Db::from_image(&image)).map(Some)
+    }
+
+    /// Somebody mends the rows of an agent.
+    fn mend(&mut self, id: &AgentId) -> Verdict<()> {
+        let Some(damage) = self.damage.remove(id) else {
+            return Ok(());
+        };
+        self.trace.note(|| format!("{id} mended"));
+        let image = stored(self.store.db().image())?;
+        let (image, _) = in_image(&image, &damage.mends);
+        self.store = Inline::new(stored(Db::from_image(&image))?);
+        Ok(())
+    }
+
+    /// Whether an agent is put aside.
+    pub(crate) fn is_aside(&self, id: &AgentId) -> Verdict<bool> {
+        Ok(self.read(|reader| reader.aside(id))?.is_some())
+    }
+
+    fn asides(&self) -> Verdict<Vec<AgentId>> {
+        let mut aside = Vec::new();
+        for id in self.model.names() {
+            if self.is_aside(&id)? {
+                aside.push(id);
+            }
+        }
+        Ok(aside)
+    }
+
+    /// Somebody starts an agent that was put aside, mostly after its rows are mended.
+    pub(crate) fn take_back_any(&mut self) -> Verdict<()> {
+        let aside = self.asides()?;
+        let Some(id) = aside.get(self.dice.index(aside.len())).cloned() else {
+            return Ok(());
+        };
+        if self.dice.percent(70) {
+            self.mend(&id)?;
+        }
+        self.control(&id, &Input::Start)?;
+        if !self.is_aside(&id)? {
+            self.model.coverage.count("taken_back");
+        }
+        Ok(())
+    }
+
+    /// The end of all damage. Whoever speaks to an agent whose own row is damaged learns that it is put aside; every row
+    /// is mended, and every agent that was put aside is taken back by a start.
+    pub(crate) fn mend_all(&mut self) -> Verdict<()> {
+        let damaged: Vec<AgentId> = self.damage.keys().cloned().collect();
+        for id in damaged {
+            let own_row = self
+                .damage
+                .get(&id)
+                .is_some_and(|damage| damage.table == "agents");
+            if own_row && self.model.agent(&id).is_some_and(|known| !known.removing) {
+                self.speak_to(&id)?;
+                ensure(
+                    self.is_aside(&id)?,
+                    "an agent whose row cannot be read is put aside",
+                    || id.to_string(),
+                )?;
+            }
+            self.mend(&id)?;
+        }
+        for id in self.asides()? {
+            self.control(&id, &Input::Start)?;
+            ensure(
+                !self.is_aside(&id)?,
+                "a start takes back an agent whose rows can be read",
+                || id.to_string(),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Passes a read of an effect's performer on, as the shell does: a row that cannot be read puts the agent aside, and
+    /// nothing is performed for an agent that is aside.
+    pub(crate) fn noted<T>(&mut self, id: &AgentId, read: Result<T, Error>) -> Verdict<Option<T>> {
+        match read {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => {
+                self.note_unreadable(id, &error)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The store could not read something of an agent. Only damage is a reason for that.
+    pub(crate) fn note_unreadable(&mut self, id: &AgentId, error: &Error) -> Verdict<()> {
+        match error {
+            Error::Aside { .. } => Ok(()),
+            Error::Row { .. } => {
+                let Some(damage) = self.damage.get(id) else {
+                    let found = format!("{id}: {error}");
+                    return violation("every row that was not damaged can be read", found);
+                };
+                let table = damage.table;
+                self.model.coverage.count(format!("unreadable:{table}"));
+                self.put_aside(id, error.to_string())
+            }
+            other => violation("the store answers", other.to_string()),
+        }
+    }
+
+    /// Puts an agent aside, and looks whether that left its reason and one event, and nothing else.
+    pub(crate) fn put_aside(&mut self, id: &AgentId, reason: String) -> Verdict<()> {
+        let events = |world: &Self| world.model.agent(id).map_or(0, |known| known.put_aside);
+        let before = events(self);
+        let marked = now(self.store.put_aside(id, reason.clone(), self.now))?;
+        let marked = marked.map_err(|error| refused_by_store(&error))?;
+        self.trace.note(|| format!("{id} put aside: {marked}"));
+        self.look_at(&[id.clone()].into(), Default::default())?;
+        let kept = self.read(|reader| reader.aside(id))?;
+        ensure(
+            !marked || kept == Some(reason),
+            "an agent is put aside with its reason",
+            || format!("{id}: {kept:?}"),
+        )?;
+        ensure(
+            events(self) == before + u64::from(marked),
+            "one event tells that an agent was put aside",
+            || format!("{id}: {before}, then {}", events(self)),
+        )
+    }
+
+    /// A start of an agent that is aside is refused for damage only.
+    pub(crate) fn check_start(&self, id: &AgentId, input: &Input, sent: &Sent) -> Verdict<()> {
+        let refused = matches!((input, sent), (Input::Start, Sent::Aside));
+        ensure(
+            !refused || self.damage.contains_key(id),
+            "a start takes back an agent whose rows can be read",
+            || id.to_string(),
+        )
+    }
+}
