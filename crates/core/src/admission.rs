@@ -65,9 +65,7 @@ pub fn judge(ingress: &Ingress) -> Result<(), Rejection> {
 pub fn judge_lifecycle(agent: &AgentRecord) -> Result<(), Rejection> {
     match agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => Ok(()),
-        Lifecycle::Stopped => Err(Rejection::Stopped {
-            agent_id: agent.identity.agent_id.clone(),
-        }),
+        Lifecycle::Stopped => Err(Rejection::stopped(agent)),
         Lifecycle::Deleting => Err(Rejection::deleting(agent)),
     }
 }

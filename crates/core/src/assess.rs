@@ -5,7 +5,7 @@
 //! after a pause when only the agent itself keeps itself busy); a rest with an end; a rest without one; nothing to do.
 
 use holon_domain::Timestamp;
-use holon_domain::agent::{AgentRecord, AgentStatus, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentStatus, HomeState, Lifecycle};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
 use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
@@ -133,10 +133,7 @@ fn status(agent: &AgentRecord, next: &Next) -> AgentStatus {
         Next::Turn if suspension(agent).is_some() => AgentStatus::Asleep,
         Next::Turn => AgentStatus::AwakeRunning,
         Next::Take | Next::Pace { .. } => AgentStatus::AwakeIdle,
-        Next::RestUntil { .. } => AgentStatus::Asleep,
-        // An agent that never ran is ready, not asleep.
-        Next::Rest if agent.last_turn.is_none() && agent.rest.is_none() => AgentStatus::AwakeIdle,
-        Next::Rest => AgentStatus::Asleep,
+        Next::RestUntil { .. } | Next::Rest => AgentStatus::Asleep,
     }
 }
 
@@ -149,7 +146,10 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
     };
     match next {
         Next::Stay => match agent.lifecycle {
-            Lifecycle::Deleting => plain(Posture::Archived, "is being removed".into()),
+            Lifecycle::Deleting => SchedulingPosture {
+                wakes_at: agent.home.removal_retry().map(|retry| retry.at),
+                ..plain(Posture::Archived, removal_reason(agent))
+            },
             Lifecycle::Stopped if home_is_missing(agent) => plain(
                 Posture::Archived,
                 "stopped because its home could not be made; a start tries again".into(),
@@ -186,6 +186,26 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
             Posture::Idle,
             rest_reason(agent, "until any message arrives"),
         ),
+    }
+}
+
+fn removal_reason(agent: &AgentRecord) -> String {
+    let why = agent
+        .last_failure
+        .as_ref()
+        .map_or("", |failure| failure.failure_artifact.summary.as_str());
+    match agent.home {
+        HomeState::NotRemoved { .. } => {
+            format!("is being removed; its home could not be removed and is tried again: {why}")
+        }
+        HomeState::Removing { failed, .. } if failed > 0 => {
+            format!("is being removed; its home is tried again after: {why}")
+        }
+        HomeState::Unmade
+        | HomeState::Preparing { .. }
+        | HomeState::Ready
+        | HomeState::Removing { .. }
+        | HomeState::Removed => "is being removed".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::input::{Reply, RunningPause};
 use crate::invariant::awaited_due;
 use holon_domain::Timestamp;
-use holon_domain::agent::{AgentRecord, RestWake};
+use holon_domain::agent::{AgentRecord, HomeState, RemovalRetry, RestWake};
 use holon_domain::timer::DueId;
 use holon_domain::turn::Phase;
 
@@ -36,6 +36,11 @@ fn wait_for(agent: &mut AgentRecord, old: DueId, (id, at): (DueId, Timestamp)) {
         if wake.due == Some(old) {
             *wake = RestWake { at, due: Some(id) };
         }
+    }
+    if let HomeState::NotRemoved { retry, .. } = &mut agent.home
+        && let Some(retry) = retry.as_mut().filter(|retry| retry.due == old)
+    {
+        *retry = RemovalRetry { at, due: id };
     }
     let Some(turn) = agent.open_turn.as_mut() else {
         return;

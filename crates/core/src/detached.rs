@@ -55,7 +55,7 @@ pub(crate) fn patch_finished(draft: &mut Draft<'_>, stamp: Stamp) -> Reply {
 /// Begins a new generation of the agent's effects, so that outcomes of the one before are stale. Detached effects go
 /// on: they are asked for anew.
 pub(crate) fn next_generation(draft: &mut Draft<'_>) {
-    draft.agent.generation += 1;
+    draft.take_generation();
     let old: Vec<EffectId> = draft.agent.detached_effects().collect();
     draft.agent.deliveries.clear();
     draft.agent.patches.clear();

@@ -36,6 +36,8 @@ pub(crate) struct Draft<'a> {
     tasks: BTreeMap<TaskId, Option<TaskRecord>>,
     effects: BTreeMap<EffectId, Option<Effect>>,
     attempts: Part<Vec<AttemptRecord>>,
+    /// The newest generation of the host, this decision's own included.
+    newest_generation: Part<u64>,
     facts: Vec<Fact>,
     sends: Vec<(AgentId, Sent)>,
     /// What was read and had not been loaded. Such a decision is not used.
@@ -59,6 +61,7 @@ impl<'a> Draft<'a> {
             tasks,
             effects,
             attempts,
+            generation,
         } = loaded;
         let tried = agent.open_turn.as_ref();
         let attempts = match tried.map_or(0, |turn| turn.failed_attempts) {
@@ -76,6 +79,7 @@ impl<'a> Draft<'a> {
             tasks,
             effects,
             attempts,
+            newest_generation: generation,
             facts: Vec::new(),
             sends: Vec::new(),
             missing: RefCell::default(),
@@ -195,7 +199,8 @@ impl<'a> Draft<'a> {
         if let Part::Loaded(operators) = &mut self.queue.operators {
             *operators += u64::from(message.operator_interjects());
         }
-        self.agent.self_caused_queued += u64::from(is_self_caused(message));
+        let own = u64::from(is_self_caused(message));
+        self.agent.self_caused_queued = self.agent.self_caused_queued.saturating_add(own);
     }
 
     /// Keeps a message for the next turn that runs, whoever begins it.
@@ -261,7 +266,7 @@ impl<'a> Draft<'a> {
         self.move_message(seq, QueueStatus::Dequeued, QueueStatus::Queued);
         self.queue.pending += 1;
         self.queue.interjections += 1;
-        self.agent.self_caused_queued += 1;
+        self.agent.self_caused_queued = self.agent.self_caused_queued.saturating_add(1);
         self.forget_head();
     }
 

@@ -6,9 +6,11 @@
 use crate::assess::home_is_missing;
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
-use holon_domain::agent::{HomeState, LastFailure, Lifecycle};
+use holon_domain::agent::{HomeState, LastFailure, Lifecycle, RemovalRetry};
 use holon_domain::effect::Effect;
 use holon_domain::failure::{FailureArtifact, FailureCategory, FailureCause};
+use holon_domain::limits;
+use holon_domain::timer::Due;
 
 /// Makes the home, or tries to again.
 pub(crate) fn prepare(draft: &mut Draft<'_>) {
@@ -70,9 +72,9 @@ pub(crate) fn removed(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), S
             draft.agent.last_failure = None;
             Reply::RowsMayGo
         }
-        // The rows stay, so that the next boot or another delete tries again.
+        // The rows stay until the home is gone: after a pause, at the next boot or at another delete it is tried again.
         Err(reason) => {
-            draft.agent.home = HomeState::NotRemoved;
+            pause_removal(draft);
             failed(
                 draft,
                 FailureCause::HomeNotRemoved,
@@ -94,8 +96,41 @@ pub(crate) fn remove_when_free(draft: &mut Draft<'_>) {
     }
 }
 
-/// Removes the home, or tries to again.
+/// Removes the home, or tries to again. A pause before that is over.
 pub(crate) fn remove(draft: &mut Draft<'_>) {
+    let home = draft.agent.home;
+    if let Some(retry) = home.removal_retry() {
+        draft.clear_due(retry.due);
+    }
     let effect = draft.open_effect(Effect::RemoveHome);
-    draft.agent.home = HomeState::Removing { effect };
+    let failed = home.failed_removals();
+    draft.agent.home = HomeState::Removing { effect, failed };
+}
+
+/// Sets the pause before the next attempt to remove the home.
+fn pause_removal(draft: &mut Draft<'_>) {
+    let failed = draft.agent.home.failed_removals().saturating_add(1);
+    let at = draft.now.plus_millis(removal_pause_ms(failed));
+    let due = draft.set_due(at, Due::RemovalRetry);
+    let retry = Some(RemovalRetry { at, due });
+    draft.agent.home = HomeState::NotRemoved { failed, retry };
+}
+
+/// The pause before another attempt is over; its due entry is cleared already.
+pub(crate) fn removal_pause_over(draft: &mut Draft<'_>) -> Reply {
+    let failed = draft.agent.home.failed_removals();
+    draft.agent.home = HomeState::NotRemoved {
+        failed,
+        retry: None,
+    };
+    remove(draft);
+    Reply::Done
+}
+
+/// The pause after this many failed attempts: doubled each time, up to the longest.
+fn removal_pause_ms(failed: u32) -> u64 {
+    let factor = 1_u64.checked_shl(failed.saturating_sub(1));
+    limits::REMOVAL_PAUSE_MS
+        .saturating_mul(factor.unwrap_or(u64::MAX))
+        .min(limits::REMOVAL_PAUSE_MAX_MS)
 }

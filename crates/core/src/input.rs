@@ -5,7 +5,7 @@ use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, Opaque, ToolCall, beginning_of, calls_of};
 use holon_domain::consequence::Consequence;
-use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{
@@ -230,6 +230,30 @@ pub struct Proven {
     pub envelope: ToolEnvelope,
 }
 
+/// What a new process found of the commands behind an effect, before it performed anything of it again.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// A command runs, which is proven.
+    Alive {
+        /// What the call comes to if its command goes on as a task. `None` where it cannot: a batch has no task, and each
+        /// of its commands is bounded by a timeout of its own.
+        as_task: Option<Box<Consequence>>,
+    },
+    /// Commands were begun, and all of them are over.
+    Ended,
+    /// No command was begun, or none that can be accounted for.
+    Nothing,
+}
+
+/// What was found for one open effect. The effects of calls and tasks have a finding; the others run no command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The open effect. Named by what it performs and not by its number, which changes when a recovery is sent again.
+    pub effect: Effect,
+    /// What was found.
+    pub found: Found,
+}
+
 /// Everything that can happen to an agent.
 #[derive(Debug, Clone)]
 pub enum Input {
@@ -339,6 +363,8 @@ pub enum Input {
         clean_exit: bool,
         /// What its tool call came to, if that can be proven.
         proven: Option<Box<Proven>>,
+        /// What was found for its open effects. An effect without a finding counts as one of which nothing was found.
+        found: Vec<Finding>,
     },
     /// A commit about the agent could not be confirmed, so what it asked for may be done by nobody. The process lives.
     TakeUp,

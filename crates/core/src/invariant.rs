@@ -2,7 +2,7 @@
 
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::queue::QueueView;
-use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::turn::Phase;
 
 /// A rule that does not hold.
@@ -120,14 +120,18 @@ fn check_tasks(agent: &AgentRecord, tasks: &[TaskRecord]) -> Vec<Violation> {
         Lifecycle::Booting | Lifecycle::Runnable => true,
         Lifecycle::Stopped | Lifecycle::Deleting => false,
     };
-    let being_stopped = |task: &TaskRecord| task.status == TaskStatus::Cancelling;
+    // A child sends its end by itself, whatever its parent may do.
+    let is_child = |task: &TaskRecord| task.kind == TaskKind::ChildAgentTask;
+    let being_stopped = |task: &TaskRecord| task.status == TaskStatus::Cancelling || is_child(task);
     let rules = [
         (
             usize::try_from(agent.active_tasks) == Ok(tasks.len()),
             "the agent counts exactly its tasks that are not over",
         ),
         (
-            tasks.iter().all(|task| task.effect.is_some()),
+            tasks
+                .iter()
+                .all(|task| task.effect.is_some() || is_child(task)),
             "a task that is not over is watched or being stopped",
         ),
         (
@@ -169,7 +173,9 @@ pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
         .and_then(|rest| rest.wake)
         .and_then(|wake| wake.due);
     let of_pace = agent.pace.and_then(|pace| pace.due);
-    let mut all: Vec<u64> = of_turn.into_iter().chain(of_rest).chain(of_pace).collect();
+    let of_home = agent.home.removal_retry().map(|retry| retry.due);
+    let of_pauses = of_rest.into_iter().chain(of_pace).chain(of_home);
+    let mut all: Vec<u64> = of_turn.into_iter().chain(of_pauses).collect();
     all.sort_unstable();
     all
 }

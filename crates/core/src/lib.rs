@@ -27,6 +27,7 @@ pub mod patience;
 mod recovery;
 mod rejection;
 mod rest;
+mod resumption;
 mod schedule;
 mod step;
 mod subsystem;

@@ -5,10 +5,10 @@
 //! | booting | unchanged | stopped | deleting | admitted, waits |
 //! | runnable | a suspended turn asks again, else unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | deleting | admitted |
 //! | stopped | booting, and runnable once its home is there | unchanged | deleting | refused |
-//! | deleting | refused | refused | unchanged, or tried again if it failed | refused |
+//! | deleting | refused | refused | unchanged, or tried again at once if it failed | refused |
 //!
 //! A removal ends the agent's tasks by force first and lets a patch that is being applied come to its end; the home
-//! goes after the last of them.
+//! goes after the last of them. A home that cannot be removed is tried again after growing pauses, without an end.
 
 use crate::draft::Draft;
 use crate::home;
@@ -22,18 +22,20 @@ use holon_domain::event::{
     WorkspaceUsed,
 };
 use holon_domain::model::ModelChoice;
-use holon_domain::needs::Loaded;
+use holon_domain::needs::{Loaded, Part};
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{Entropy, RunId, Timestamp};
 
-/// Makes an agent: its row, its first event, and the effect that makes its home.
+/// Makes an agent: its row, its first event, and the effect that makes its home. `newest_generation` is the newest one
+/// the host has given out, to any agent.
 #[must_use]
 pub fn create(
     new: NewAgent,
     host: &HostFacts,
+    newest_generation: u64,
     now: Timestamp,
     entropy: &mut dyn Entropy,
 ) -> Decision {
@@ -61,7 +63,7 @@ pub fn create(
     let agent = AgentRecord {
         settings,
         lifecycle: Lifecycle::Booting,
-        generation: 1,
+        generation: 0,
         counters: Counters::default(),
         home: HomeState::Unmade,
         deliveries: Vec::new(),
@@ -73,6 +75,7 @@ pub fn create(
         self_caused_queued: 0,
         active_tasks: 0,
         held: Vec::new(),
+        acknowledged: Vec::new(),
         pace: None,
         last_turn: None,
         last_failure: None,
@@ -81,9 +84,11 @@ pub fn create(
     };
     let loaded = Loaded {
         queue: QueueView::of_length(0, 0),
+        generation: Part::Loaded(newest_generation),
         ..Loaded::default()
     };
     let mut draft = Draft::new(crate::AgentView { agent, loaded }, host, now, entropy);
+    draft.take_generation();
     draft.event(Event::AgentCreated(created));
     home::prepare(&mut draft);
     draft.decide_alone()
@@ -191,12 +196,18 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 
 pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     if draft.agent.lifecycle == Lifecycle::Deleting {
-        // Unless the last try failed, the home or the rows are going already.
-        if draft.agent.home != HomeState::NotRemoved {
-            return Reply::Unchanged;
-        }
-        home::remove(draft);
-        return Reply::Done;
+        // Unless the last attempt failed, the home or the rows are going already.
+        return match draft.agent.home {
+            HomeState::NotRemoved { .. } => {
+                home::remove(draft);
+                Reply::Done
+            }
+            HomeState::Unmade
+            | HomeState::Preparing { .. }
+            | HomeState::Ready
+            | HomeState::Removing { .. }
+            | HomeState::Removed => Reply::Unchanged,
+        };
     }
     let aborted = release_all(draft, "removed before the answer was complete");
     draft.apply_control("delete", Lifecycle::Deleting, aborted);

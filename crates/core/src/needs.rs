@@ -64,6 +64,7 @@ fn all_open(agent: &AgentRecord, needs: &mut Needs) {
         .and_then(|turn| turn.phase.call())
         .map(|call| call.round_entry);
     needs.active_tasks = agent.active_tasks > 0;
+    needs.generation = true;
     needs.effects.extend(agent.detached_effects());
 }
 

@@ -4,18 +4,19 @@
 //! tasks are watched or stopped again, a call that finds what it began is taken up again,
 //! any other call that had begun gets the result its executor can prove, or becomes "outcome unknown" once, and calls
 //! behind it are closed as not started. Detached effects (`detached`) are asked for again.
-//! A turn that was resumed too often without one new log entry is poison: its message is set aside.
+//! A turn that was resumed too often without one new log entry is poison (`resumption`): its message is set aside.
 
 use crate::draft::Draft;
-use crate::input::{Proven, Reply};
+use crate::input::{Finding, Found, Proven, Reply};
+use crate::resumption::{self, Resumption};
 use crate::{detached, home, invariant, lifecycle, task, turn};
+use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, TurnResumed};
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Phase, ResumeMark, TerminalReason};
-use holon_domain::{CallId, limits};
+use holon_domain::turn::{CallPlace, OpenTurn, Phase, ResumeMark, TerminalReason};
 
 /// Why something may be open that nobody performs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,16 +31,26 @@ enum Cause {
 }
 
 /// A new process took over.
-pub(crate) fn recover(draft: &mut Draft<'_>, clean_exit: bool, proven: Option<&Proven>) -> Reply {
-    settle_open(draft, Cause::Boot { clean_exit }, proven)
+pub(crate) fn recover(
+    draft: &mut Draft<'_>,
+    clean_exit: bool,
+    proven: Option<&Proven>,
+    found: &[Finding],
+) -> Reply {
+    settle_open(draft, Cause::Boot { clean_exit }, proven, found)
 }
 
 /// A commit could not be confirmed.
 pub(crate) fn take_up(draft: &mut Draft<'_>) -> Reply {
-    settle_open(draft, Cause::Doubt, None)
+    settle_open(draft, Cause::Doubt, None, &[])
 }
 
-fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> Reply {
+fn settle_open(
+    draft: &mut Draft<'_>,
+    cause: Cause,
+    proven: Option<&Proven>,
+    found: &[Finding],
+) -> Reply {
     // What is open is exactly what the agent waits for, so a recovery that is sent twice closes nothing twice.
     // Detached effects are closed and opened again by the new generation.
     for id in invariant::awaited_effects(&draft.agent, &[]) {
@@ -53,7 +64,9 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> 
     }
     draft.agent.home = draft.agent.home.released();
     detached::next_generation(draft);
-    task::follow_anew(draft);
+    // Only unclean exits count, of a turn and of a task.
+    let counted = (cause == Cause::Boot { clean_exit: false }).then_some(found);
+    task::follow_anew(draft, counted);
     let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.goes_with_process();
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
@@ -68,8 +81,7 @@ fn settle_open(draft: &mut Draft<'_>, cause: Cause, proven: Option<&Proven>) -> 
         Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
     if let Some(turn) = draft.agent.open_turn.take() {
-        let counts = cause == Cause::Boot { clean_exit: false };
-        resume(draft, turn, !counts, proven);
+        resume(draft, turn, proven, counted);
     }
     Reply::Done
 }
@@ -99,16 +111,30 @@ fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
     lifecycle::delete(draft)
 }
 
-fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: Option<&Proven>) {
+/// Goes on with a turn. `found` is what was found after an unclean exit; without one, the resumption does not count.
+fn resume(
+    draft: &mut Draft<'_>,
+    mut turn: OpenTurn,
+    proven: Option<&Proven>,
+    found: Option<&[Finding]>,
+) {
+    let log_end = draft.agent.counters.log;
+    let of_call = found_of_call(found, &turn);
+    let judge = |turn: &mut OpenTurn| match found {
+        Some(_) => resumption::judge(&mut turn.resume, log_end, of_call),
+        None => Resumption::GoesOn,
+    };
     match turn.phase {
         // Nothing was in hand: the due entry is still there and ends the pause, the delivery brings the verdict.
         Phase::BackingOff { .. } | Phase::Suspended { .. } | Phase::Sending { .. } => {
             draft.agent.open_turn = Some(turn);
         }
         Phase::CallingModel { .. } => {
-            mark_resume(&mut turn, draft.agent.counters.log, clean_exit);
-            if turn.resume.count >= limits::RESUMES_WITHOUT_PROGRESS {
-                return set_aside(draft, &turn);
+            match judge(&mut turn) {
+                Resumption::GoesOn => {}
+                Resumption::AsTask(_) | Resumption::Unreadable | Resumption::GivenUp => {
+                    return set_aside(draft, &turn, turn.resume.count);
+                }
             }
             record(draft, &turn, Vec::new(), Vec::new());
             let effect = draft.open_effect(Effect::CallModel {
@@ -119,11 +145,27 @@ fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: O
             draft.agent.open_turn = Some(turn);
         }
         Phase::RunningTool { effect, .. } => {
-            mark_resume(&mut turn, draft.agent.counters.log, clean_exit);
-            if turn.resume.count < limits::RESUMES_WITHOUT_PROGRESS && turn::takes_up(draft, &turn)
-            {
-                record(draft, &turn, Vec::new(), Vec::new());
-                return turn::take_up_call(draft, turn);
+            match judge(&mut turn) {
+                Resumption::GoesOn if turn::takes_up(draft, &turn) => {
+                    record(draft, &turn, Vec::new(), Vec::new());
+                    return turn::take_up_call(draft, turn);
+                }
+                Resumption::AsTask(consequence) => {
+                    record(draft, &turn, Vec::new(), Vec::new());
+                    turn::conclude_call(draft, turn, consequence, 0);
+                    return;
+                }
+                Resumption::Unreadable => {
+                    // The command is over, so there is nothing to stop, and nobody reads its output again.
+                    turn::close_unfinished(
+                        draft,
+                        &turn,
+                        turn::failing(end_not_read()),
+                        &not_started(),
+                    );
+                    return set_aside(draft, &turn, turn.resume.ended);
+                }
+                Resumption::GoesOn | Resumption::GivenUp => {}
             }
             turn::take_over(draft, &turn);
             let proof = proven.filter(|proof| proof.effect == effect);
@@ -136,8 +178,8 @@ fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: O
             let unknown = if is_proven { Vec::new() } else { cut };
             // The results just written are progress: the count begins anew.
             turn.resume = ResumeMark {
-                count: 0,
                 log_end: draft.agent.counters.log,
+                ..ResumeMark::default()
             };
             record(draft, &turn, unknown, unstarted);
             turn::next_round(draft, turn);
@@ -145,24 +187,36 @@ fn resume(draft: &mut Draft<'_>, mut turn: OpenTurn, clean_exit: bool, proven: O
     }
 }
 
-/// An attempt counts only after an unclean exit with no new entry since the last resumption.
-fn mark_resume(turn: &mut OpenTurn, log_end: u64, clean_exit: bool) {
-    if clean_exit {
-        return;
-    }
-    let count = if turn.resume.log_end == log_end {
-        turn.resume.count + 1
-    } else {
-        1
+/// What was found of the call a turn runs. Of a turn that waits for a model there is nothing to find.
+fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Found {
+    let runs = |finding: &&Finding| match finding.effect {
+        Effect::RunTool {
+            round_entry,
+            call_index,
+            ..
+        } => {
+            turn.phase.call()
+                == Some(CallPlace {
+                    round_entry,
+                    call_index,
+                })
+        }
+        Effect::PrepareHome
+        | Effect::RemoveHome
+        | Effect::CallModel { .. }
+        | Effect::WatchTask { .. }
+        | Effect::StopTask { .. }
+        | Effect::FinishPatch { .. }
+        | Effect::Deliver { .. } => false,
     };
-    turn.resume = ResumeMark { count, log_end };
+    let of_call = found.and_then(|found| found.iter().find(runs));
+    of_call.map_or(&Found::Nothing, |finding| &finding.found)
 }
 
-fn set_aside(draft: &mut Draft<'_>, turn: &OpenTurn) {
+fn set_aside(draft: &mut Draft<'_>, turn: &OpenTurn, times: u32) {
     let summary = format!(
-        "set aside: the host died {} times in a row while answering this message, without any progress between; \
-         send it again if the cause is mended",
-        turn.resume.count
+        "set aside: the host died {times} times in a row while answering this message, without any progress between; \
+         send it again if the cause is mended"
     );
     turn::fail(
         draft,
@@ -196,6 +250,14 @@ fn outcome_unknown() -> ToolError {
          not known, and it was not run again",
     )
     .hint("see whether it still runs and what it has done; repeat the call only if it has ended without effect")
+}
+
+fn end_not_read() -> ToolError {
+    ToolError::new(
+        ToolErrorKind::OutcomeUnknown,
+        "the command is over, but the runtime died each time it read how it ended; its output was not read again",
+    )
+    .hint("look at what it has done before repeating it, and let it print less")
 }
 
 fn not_started() -> ToolError {

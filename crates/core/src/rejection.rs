@@ -5,6 +5,7 @@
 
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::failure::FailureCause;
 use holon_domain::limits;
 use holon_domain::refusal::RefusalText;
 
@@ -16,6 +17,14 @@ pub enum Rejection {
     Stopped {
         /// The stopped agent.
         agent_id: AgentId,
+    },
+    /// The agent was stopped because its home could not be made. A start tries to make it again.
+    #[error("agent {agent_id} is stopped because its home could not be made: {reason}")]
+    NoHome {
+        /// The agent without a home.
+        agent_id: AgentId,
+        /// Why the last attempt failed, in the words of the file system.
+        reason: String,
     },
     /// The agent's removal has begun and cannot be taken back.
     #[error("agent {agent_id} is being removed")]
@@ -101,6 +110,11 @@ const STOPPED: RefusalText = RefusalText::with_hint(
     "the agent is stopped: it starts nothing and admits nothing; what was queued before stays",
     "start it with: holon agent start {agent_id}",
 );
+const NO_HOME: RefusalText = RefusalText::with_hint(
+    "agent_home_missing",
+    "the agent is stopped because its home directory could not be made",
+    "mend what the message names, then: holon agent start {agent_id}",
+);
 const DELETING: RefusalText = RefusalText::without_hint(
     "agent_deleting",
     "the agent is being removed and takes nothing more",
@@ -178,6 +192,18 @@ const BODY_NOT_PUBLIC: RefusalText = RefusalText::with_hint(
 );
 
 impl Rejection {
+    /// The refusal of a stopped agent, which says why when an operator did not stop it.
+    pub(crate) fn stopped(agent: &AgentRecord) -> Self {
+        let agent_id = agent.identity.agent_id.clone();
+        match &agent.last_failure {
+            Some(failure) if failure.cause == FailureCause::HomeNotMade => Self::NoHome {
+                agent_id,
+                reason: failure.failure_artifact.summary.clone(),
+            },
+            Some(_) | None => Self::Stopped { agent_id },
+        }
+    }
+
     /// The refusal of an agent that is being removed.
     pub(crate) fn deleting(agent: &AgentRecord) -> Self {
         Self::Deleting {
@@ -190,6 +216,7 @@ impl Rejection {
     pub const fn text(&self) -> RefusalText {
         match self {
             Self::Stopped { .. } => STOPPED,
+            Self::NoHome { .. } => NO_HOME,
             Self::Deleting { .. } => DELETING,
             Self::QueueFull { .. } => QUEUE_FULL,
             Self::QueueFullForOthers { .. } => QUEUE_FULL_FOR_OTHERS,
@@ -229,6 +256,7 @@ impl Rejection {
     pub const fn agent_id(&self) -> Option<&AgentId> {
         match self {
             Self::Stopped { agent_id }
+            | Self::NoHome { agent_id, .. }
             | Self::Deleting { agent_id }
             | Self::QueueFull { agent_id }
             | Self::QueueFullForOthers { agent_id } => Some(agent_id),
@@ -254,6 +282,10 @@ impl Rejection {
         vec![
             Self::Stopped {
                 agent_id: agent_id(),
+            },
+            Self::NoHome {
+                agent_id: agent_id(),
+                reason: "Permission denied (os error 13)".to_owned(),
             },
             Self::Deleting {
                 agent_id: agent_id(),

@@ -159,7 +159,8 @@ pub(crate) fn pace_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
 /// Turns in a row and queued messages together never pass the unpaced number outside the background, so a head that
 /// is paced is always a background one.
 pub(crate) fn self_caused_priority(agent: &AgentRecord, wanted: Priority) -> Priority {
-    let ahead = agent.self_caused_queued + u64::from(agent.self_caused_turns);
+    let turns = u64::from(agent.self_caused_turns);
+    let ahead = agent.self_caused_queued.saturating_add(turns);
     if ahead >= u64::from(limits::UNPACED_TURNS) {
         Priority::Background
     } else {

@@ -123,8 +123,13 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Delete => Ok(lifecycle::delete(draft)),
-        Input::Recover { clean_exit, proven } => {
-            Ok(recovery::recover(draft, *clean_exit, proven.as_deref()))
+        Input::Recover {
+            clean_exit,
+            proven,
+            found,
+        } => {
+            let proven = proven.as_deref();
+            Ok(recovery::recover(draft, *clean_exit, proven, found))
         }
         Input::TakeUp => Ok(recovery::take_up(draft)),
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
@@ -165,5 +170,6 @@ fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due) 
         Due::RestOver { reason } => rest::rest_over(draft, id, planned_at, reason.as_deref()),
         Due::PaceOver => rest::pace_over(draft, id),
         Due::BackoffOver { .. } => turn::pause_over(draft, id),
+        Due::RemovalRetry => home::removal_pause_over(draft),
     }
 }

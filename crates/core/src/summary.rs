@@ -99,13 +99,13 @@ pub fn put_aside(summary: &mut AgentSummary, reason: &str) {
     summary.lifecycle = stopped_hint(&agent_id, ASIDE_HINT);
 }
 
-const ASIDE_HINT: &str = "a stored row cannot be read; mend it, then start the agent";
+const ASIDE_HINT: &str = "its stored rows cannot be used; mend them, then start the agent";
 
 fn aside_posture(agent_id: &AgentId, reason: &str) -> SchedulingPosture {
     SchedulingPosture {
         posture: Posture::Unknown,
         reason: format!(
-            "put aside because a stored row cannot be read ({reason}); mend it, then: holon agent start {agent_id}"
+            "put aside because its stored rows cannot be used ({reason}); mend them, then: holon agent start {agent_id}"
         ),
         run_id: None,
         wakes_at: None,

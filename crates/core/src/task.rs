@@ -14,9 +14,10 @@ mod result;
 
 use crate::draft::Draft;
 use crate::home;
-use crate::input::{Reply, Stamp};
+use crate::input::{Finding, Found, Reply, Stamp};
 use crate::rejection::Rejection;
 use holon_domain::agent::Lifecycle;
+use holon_domain::command::CapturedStream;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
 use holon_domain::sent::ChildEnd;
@@ -86,6 +87,7 @@ fn new_task(
         effect: None,
         stop: None,
         end: None,
+        ends_unread: 0,
     }
 }
 
@@ -102,8 +104,11 @@ fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
 }
 
 /// Opens the effect a task of this status holds. One that is stopped is stopped as strongly as its row says, whoever
-/// asks for it anew.
+/// asks for it anew. A child holds none: its end is sent by the child's own decision.
 fn follow(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId> {
+    if task.kind == TaskKind::ChildAgentTask {
+        return None;
+    }
     let task_id = task.id.clone();
     // Rows of old do not say how they are stopped; what an agent leaves that is removed was always killed.
     let removed = draft.agent.lifecycle == Lifecycle::Deleting;
@@ -150,11 +155,28 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
     })
 }
 
-/// Every task of an agent that is stopped or removed is stopped too.
+/// Every command of an agent that is stopped or removed is stopped too. A child's end is accepted in every state of its
+/// parent, so its task stays open while the parent is stopped; a parent that is removed does not wait for it.
 pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
     for task in draft.active_tasks() {
-        cancel(draft, task, order, reason);
+        if task.kind == TaskKind::ChildAgentTask {
+            end_child_with_parent(draft, task);
+        } else {
+            cancel(draft, task, order, reason);
+        }
     }
+}
+
+/// Ends the task of a child whose parent is being removed: nobody is left to be told of its end.
+fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
+    if draft.agent.lifecycle != Lifecycle::Deleting {
+        return;
+    }
+    if let Some(effect) = task.effect {
+        draft.close_effect(effect);
+    }
+    let end = result::without_word(&task, "removed with its parent", draft.now);
+    close(draft, task, TaskStatus::Cancelled, end);
 }
 
 fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason: &str) {
@@ -178,14 +200,52 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason:
     draft.change_task(task);
 }
 
-/// A new generation: whatever watched or stopped a task is let go and asked anew.
-pub(crate) fn follow_anew(draft: &mut Draft<'_>) {
+/// A new generation: whatever watched or stopped a task is let go and asked anew. `found` is what a new process found
+/// after an unclean exit. A task whose command it finds over again and again is ended without a look at what the command
+/// printed: what kills the host may be reading it (see `resumption`).
+pub(crate) fn follow_anew(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
     for mut task in draft.active_tasks() {
         if let Some(effect) = task.effect.take() {
             draft.close_effect(effect);
         }
+        if let Some(found) = found {
+            let is_over = |finding: &Finding| {
+                let of_task = match &finding.effect {
+                    Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
+                        *task_id == task.id
+                    }
+                    Effect::PrepareHome
+                    | Effect::RemoveHome
+                    | Effect::CallModel { .. }
+                    | Effect::RunTool { .. }
+                    | Effect::FinishPatch { .. }
+                    | Effect::Deliver { .. } => false,
+                };
+                of_task && finding.found == Found::Ended
+            };
+            task.ends_unread = match found.iter().any(is_over) {
+                true => task.ends_unread + 1,
+                false => 0,
+            };
+            if task.ends_unread >= limits::RESUMES_WITHOUT_PROGRESS {
+                let report = TaskReport::Lost {
+                    reason: format!(
+                        "it is over, but the runtime died {} times in a row while it read how; its output was not \
+                         read again",
+                        task.ends_unread
+                    ),
+                    stdout: CapturedStream::default(),
+                    stderr: CapturedStream::default(),
+                };
+                conclude(draft, task, &report);
+                continue;
+            }
+        }
         task.effect = follow(draft, &task);
-        draft.change_task(task);
+        draft.change_task(task.clone());
+        if task.kind == TaskKind::ChildAgentTask {
+            end_child_with_parent(draft, task);
+        }
     }
 }
 
@@ -204,6 +264,13 @@ pub(crate) fn ended(
     let Some(task) = found else {
         return Reply::Unchanged;
     };
+    conclude(draft, task, report);
+    home::remove_when_free(draft);
+    Reply::Done
+}
+
+/// Puts the end of a task on record whose effect is closed, and tells of it where that is owed.
+fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     let (status, end) = result::of_command(&task, report, draft.now);
     let task = close(draft, task, status, end);
     if task.terminal_reentry {
@@ -213,8 +280,6 @@ pub(crate) fn ended(
     {
         result::hold(draft, &task, &result::LastOutput::of(report));
     }
-    home::remove_when_free(draft);
-    Reply::Done
 }
 
 /// A child agent came to its end, which ends the task that stands for it.

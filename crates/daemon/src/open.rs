@@ -1,15 +1,36 @@
 //! Opening a home: the lock first, then the store, so that nobody else touches the file while it is looked at.
 
 use crate::error::Error;
-use holon_store::{Db, Home};
+use holon_domain::limits::OWNER_LEAVING_MS;
+use holon_store::{Db, Home, HomeError, Occupant};
 use std::path::Path;
+use std::time::Duration;
+use tokio::time::Instant;
 
-/// Takes the home.
+/// Pause between two looks at a home whose owner is about to let go.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Takes the home. An owner that is going down is waited for, a bounded time; any other is an error at once.
 ///
 /// # Errors
 /// When it cannot be used or somebody else has it; the words name the next step.
-pub(crate) fn take_home(path: &Path) -> Result<Home, Error> {
-    let home = Home::open(path)?;
+pub(crate) async fn take_home(path: &Path) -> Result<Home, Error> {
+    let late = Instant::now() + Duration::from_millis(OWNER_LEAVING_MS);
+    let mut is_told = false;
+    let home = loop {
+        let pid = match Home::open(path) {
+            Err(HomeError::Owned {
+                pid, leaving: true, ..
+            }) if Instant::now() < late => pid,
+            other => break other?,
+        };
+        if !is_told {
+            let home = path.display();
+            tracing::warn!(pid, %home, "the process that has the home is going down; waiting for it");
+            is_told = true;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    };
     if home.root().to_str().is_none() {
         return Err(Error::HomeNotText {
             path: home.root().to_owned(),
@@ -23,6 +44,31 @@ pub(crate) fn take_home(path: &Path) -> Result<Home, Error> {
 ///
 /// # Errors
 /// When it is damaged, of a later build, or cannot be used.
-pub(crate) fn open_store(home: &Home) -> Result<Db, Error> {
-    Ok(Db::open(&home.db_path())?)
+pub(crate) fn open_store(home: &Home, occupant: Occupant) -> Result<Db, Error> {
+    Ok(Db::open_for(&home.db_path(), occupant)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_owned(taken: &Result<Home, Error>) -> bool {
+        matches!(taken, Err(Error::Home(HomeError::Owned { .. })))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_owner_that_is_going_down_is_waited_for_and_any_other_is_not() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("home");
+        let began = Instant::now();
+        let owner = Home::open(&path).expect("opens");
+        assert!(is_owned(&take_home(&path).await));
+        assert_eq!(began.elapsed(), Duration::ZERO, "it stays");
+        owner.note_leaving();
+        assert!(is_owned(&take_home(&path).await), "it does not go");
+        assert!(began.elapsed() >= Duration::from_millis(OWNER_LEAVING_MS));
+        // The one that waits is looked at first, and finds the owner still there.
+        let (taken, ()) = tokio::join!(biased; take_home(&path), async { drop(owner) });
+        assert!(taken.is_ok(), "{taken:?}");
+    }
 }

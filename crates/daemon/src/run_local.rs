@@ -10,7 +10,7 @@ use holon_domain::model::ModelRef;
 use holon_domain::run::RunOnceResponse;
 use holon_engine::request::{RunRequest, WorkspaceChoice};
 use holon_engine::{Host, Scope};
-use holon_store::Home;
+use holon_store::{Home, Occupant};
 use std::path::PathBuf;
 
 /// Runs a request with a host of its own and takes the host down in order.
@@ -23,7 +23,10 @@ pub async fn run_local(
 ) -> Result<RunOnceResponse, Error> {
     let request = translate(request)?;
     let mut signals = EndSignals::listen()?;
-    let home = open::take_home(&settings.home.value)?;
+    let home = tokio::select! {
+        home = open::take_home(&settings.home.value) => home?,
+        signal = signals.next() => return Err(Error::Interrupted { signal }),
+    };
     // A start may have to wait for disk space, and must be interruptible while it does.
     let host = tokio::select! {
         host = start(settings, &home, &request) => host?,
@@ -34,6 +37,7 @@ pub async fn run_local(
         outcome = acts.run_once(request) => outcome.map_err(Error::from),
         signal = signals.next() => Err(Error::Interrupted { signal }),
     };
+    home.note_leaving();
     if outcome.is_err() {
         if let Err(Error::Interrupted { signal }) = &outcome {
             tracing::warn!(signal, "going down; a second signal ends at once");
@@ -55,7 +59,7 @@ pub async fn run_local(
 async fn start(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, Error> {
     let live = Live::new(settings)?;
     let scope = Scope::Run(request.agent_id.clone());
-    let store = open::open_store(home)?;
+    let store = open::open_store(home, Occupant::Run(request.agent_id.clone()))?;
     let host = compose::start(settings, &live, (home, store), scope).await?;
     if request.agent_id.as_ref() == Some(&settings.default_agent.value) {
         let agent_id = settings.default_agent.value.clone();

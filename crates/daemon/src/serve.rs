@@ -14,7 +14,7 @@ use holon_config::{Settings, Token};
 use holon_domain::limits::OPEN_FILES;
 use holon_engine::{Host, Scope};
 use holon_server::{Doors, Manage, ServerConfig, Setup};
-use holon_store::Home;
+use holon_store::{Home, Occupant};
 use std::convert::Infallible;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,13 @@ pub async fn serve(
     compose::check_default_model(settings, &live.models).await?;
     let mut signals = EndSignals::listen()?;
     let mut hangups = Hangups::listen()?;
-    let home = open::take_home(&settings.home.value)?;
+    let home = tokio::select! {
+        home = open::take_home(&settings.home.value) => home?,
+        signal = signals.next() => {
+            tracing::info!(signal, "asked to go down before the host was up");
+            return Ok(());
+        }
+    };
     let token = Token::load_or_create(&home.token_path())?;
     let token = holon_server::Token::new(token.expose())?;
     let bound = endpoint::bind(&home, settings.http_addr.value).await?;
@@ -87,7 +93,15 @@ pub async fn serve(
     tokio::select! {
         done = until_done(serving, &mut signals, &shutdown) => done,
         never = reloading => match never {},
+        never = note_leaving(&home, &shutdown) => match never {},
     }
+}
+
+/// Tells whoever wants the home next that it is let go, as soon as the host is asked to go down.
+async fn note_leaving(home: &Home, shutdown: &CancellationToken) -> Infallible {
+    shutdown.cancelled().await;
+    home.note_leaving();
+    std::future::pending().await
 }
 
 /// Reads the settings again at every hangup, until the host is gone. The hangup of a terminal that is gone asks the
@@ -114,7 +128,7 @@ async fn start(
     live: &Live,
     (home, bound): (&Home, &Bound),
 ) -> Result<Host, Error> {
-    let store = open::open_store(home)?;
+    let store = open::open_store(home, Occupant::Host)?;
     let full = store.disk_full();
     let coming_up = async {
         let host = compose::start(settings, live, (home, store), Scope::All).await?;

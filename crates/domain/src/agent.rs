@@ -8,7 +8,7 @@ mod run_terms;
 mod settings;
 mod stored;
 
-pub use home::HomeState;
+pub use home::{HomeState, RemovalRetry};
 pub use run_terms::{RunEnd, RunTerms};
 pub use settings::AgentSettings;
 pub use stored::AgentRow;
@@ -247,6 +247,9 @@ pub struct AgentRecord {
     /// Its messages that are held, in the order they are told.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<MessageSeq>,
+    /// Unsettled prompts whose operator was told that they wait for a provider.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acknowledged: Vec<MessageSeq>,
     /// The pause before the next such turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,

@@ -106,6 +106,12 @@ pub enum Fact {
     },
     /// The round in hand is answered or its turn is over: none of its attempts is kept any longer.
     AttemptsCleared,
+    /// The agent moves to a generation that no agent of this host has had. The store refuses one that was given out
+    /// before, so a name that is used again never accepts outcomes of its predecessor.
+    GenerationTaken {
+        /// Greater than every generation before it.
+        generation: u64,
+    },
     /// The agent's settings change; without it they stay as they are stored.
     SettingsWritten(Box<AgentSettings>),
     /// A task begins or changes. One that is over never changes.

@@ -166,6 +166,12 @@ pub const REQUEST_BODY_BYTES: usize = 4 << 20;
 pub const SCRIPT_BYTES: u64 = 4 << 20;
 /// How long a graceful shutdown waits for running effects before it leaves them to recovery.
 pub const DRAIN_MS: u64 = 5_000;
+/// How long a start waits for an owner of the home that is going down; a shutdown is bounded by less.
+pub const OWNER_LEAVING_MS: u64 = 15_000;
+/// Pause after the first failed attempt to remove an agent's home; it doubles with each further one.
+pub const REMOVAL_PAUSE_MS: u64 = 1_000;
+/// Longest pause between two attempts to remove an agent's home. There is no last attempt.
+pub const REMOVAL_PAUSE_MAX_MS: u64 = 300_000;
 /// Worker threads of the async runtime.
 pub const WORKERS: usize = 4;
 /// Threads for work that blocks: reads, homes, looks at files. More wait in line; few threads keep memory small.

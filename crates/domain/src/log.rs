@@ -10,6 +10,7 @@ use crate::intent::Intent;
 use crate::model::StopReason;
 use crate::queue::MessageSeq;
 use crate::tool::{ToolEnvelope, ToolError};
+use crate::turn::TerminalReason;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -103,8 +104,11 @@ pub enum LogEntry {
         message_id: MessageId,
         /// What is said of it.
         text: String,
-        /// The artifact.
+        /// The artifact, written for people.
         failure_artifact: FailureArtifact,
+        /// Why the turn ended, as decisions read it; absent in entries of builds that stored only the artifact.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<TerminalReason>,
         /// What it cost, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<TokenUsage>,

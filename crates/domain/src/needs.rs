@@ -33,6 +33,8 @@ pub struct Needs {
     pub effects: BTreeSet<EffectId>,
     /// The failed attempts of the round in hand.
     pub attempts: bool,
+    /// The newest generation the host has given out.
+    pub generation: bool,
 }
 
 impl Needs {
@@ -45,6 +47,7 @@ impl Needs {
         self.tasks.extend(more.tasks);
         self.effects.extend(more.effects);
         self.attempts |= more.attempts;
+        self.generation |= more.generation;
     }
 
     /// Whether nothing is asked for.
@@ -90,4 +93,6 @@ pub struct Loaded {
     pub effects: BTreeMap<EffectId, Option<Effect>>,
     /// The failed attempts of the round in hand, in order.
     pub attempts: Part<Vec<AttemptRecord>>,
+    /// The newest generation the host has given out, to any agent; 0 before the first.
+    pub generation: Part<u64>,
 }

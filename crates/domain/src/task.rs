@@ -336,6 +336,10 @@ pub struct TaskRecord {
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<TaskEnd>,
+    /// Boots after an unclean exit, in a row, that found its command over although its end was not on record: what
+    /// killed the host may be reading it. `core::task` says what becomes of it.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub ends_unread: u32,
 }
 
 impl TaskRecord {

@@ -24,6 +24,8 @@ pub enum Due {
     },
     /// The pause before another turn that only the agent itself caused is over.
     PaceOver,
+    /// The pause before another attempt to remove the home of an agent that goes is over.
+    RemovalRetry,
 }
 
 impl Due {
@@ -34,6 +36,7 @@ impl Due {
             Self::RestOver { .. } => limits::SLEEP_MAX_MS,
             Self::BackoffOver { .. } => limits::RENEWAL_PATIENCE_MS,
             Self::PaceOver => limits::PACE_MAX_MS,
+            Self::RemovalRetry => limits::REMOVAL_PAUSE_MAX_MS,
         }
     }
 }

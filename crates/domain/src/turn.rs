@@ -179,9 +179,6 @@ pub struct Patience {
     /// The same for suspensions until a renewal that the provider named.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub renewal_waited_ms: u64,
-    /// Prompts whose operator was told that they wait.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub acknowledged: Vec<MessageSeq>,
     /// Whether the operator was told that only they can end the suspension. Reset when they act.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub action_requested: bool,
@@ -221,11 +218,18 @@ pub struct Owed {
     pub id: MessageId,
 }
 
-/// How often the turn was resumed without anything new since.
+/// How often the turn was resumed after an unclean exit without a new log entry since, by what each resumption found.
+/// What the counts lead to is decided in `core::resumption` alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResumeMark {
-    /// Resumptions after an unclean exit since the last new entry.
+    /// Resumptions that found nothing of what the turn had begun.
     pub count: u32,
+    /// Resumptions that found a command of the call in hand running.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub alive: u32,
+    /// Resumptions in a row that found the commands of the call over, although the call has no result.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub ended: u32,
     /// The log's end at the last resumption.
     pub log_end: LogSeq,
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::request::{Admitted, CreateAgent, Ingress, WorkspaceChoice};
-use crate::shell::Shell;
+use crate::shell::{Sender, Shell};
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply, admission};
 use holon_domain::AgentId;
@@ -122,7 +122,7 @@ impl Acts {
 
     pub(crate) async fn find(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
         let id = agent_id.clone();
-        let read = self.readers.read(move |reader| reader.agent(&id)).await;
+        let read = self.readers.read(move |reader| reader.agent(&id));
         let found = self.shell.noted(agent_id, read).await?;
         Ok(found.map(|(_, agent)| agent))
     }
@@ -130,13 +130,19 @@ impl Acts {
     /// Puts a message into an agent's queue.
     ///
     /// # Errors
-    /// When admission refuses it or storage fails; then nothing was written.
+    /// When there is no such agent, admission refuses it or storage fails; then nothing was written.
     pub async fn admit(&self, agent_id: &AgentId, ingress: Ingress) -> Result<Admitted, Error> {
-        match self
-            .shell
-            .submit(agent_id, Input::Admit(Box::new(ingress)))
-            .await?
-        {
+        self.admit_from(Sender::Client, agent_id, ingress).await
+    }
+
+    pub(crate) async fn admit_from(
+        &self,
+        sender: Sender,
+        agent_id: &AgentId,
+        ingress: Ingress,
+    ) -> Result<Admitted, Error> {
+        let input = Input::Admit(Box::new(ingress));
+        match self.shell.submit(agent_id, sender, input).await? {
             Reply::Admitted {
                 message_id,
                 message_seq,
@@ -151,15 +157,41 @@ impl Acts {
         }
     }
 
-    /// Lets a stopped agent run again.
+    /// Lets a stopped agent run again, and takes one back that was put aside.
     ///
     /// # Errors
-    /// When there is no such agent or storage fails.
+    /// When there is no such agent, it still cannot be read, or storage fails.
     pub async fn start_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
-        self.shell.submit(agent_id, Input::Start).await?;
+        match self.submit(agent_id, Input::Start).await {
+            Err(Error::AgentAside { .. }) => self.shell.take_back(agent_id).await?,
+            other => other?,
+        };
         // One that was put aside may have entries that were passed over.
         self.shell.look_at_due();
         Ok(())
+    }
+
+    /// Removes an agent with everything it has. Answers once that is on record; the removal itself goes on until it is
+    /// done. Asked for again, it changes nothing, or is tried again at once if it waits after a failure.
+    ///
+    /// # Errors
+    /// When there is no such agent or storage fails.
+    pub async fn remove_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
+        match self.submit(agent_id, Input::Delete).await {
+            // It cannot decide about its own end.
+            Err(Error::AgentAside { .. }) => {
+                let (shell, agent_id) = (self.shell.clone(), agent_id.clone());
+                self.shell
+                    .spawn(async move { shell.remove_if_aside(&agent_id).await });
+                Ok(())
+            }
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// Sends an input on behalf of a client.
+    async fn submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
+        self.shell.submit(agent_id, Sender::Client, input).await
     }
 
     /// Stops an agent: its run is aborted, its queue is kept.
@@ -167,7 +199,7 @@ impl Acts {
     /// # Errors
     /// When there is no such agent or storage fails.
     pub async fn stop_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
-        self.shell.submit(agent_id, Input::Stop).await.map(|_| ())
+        self.submit(agent_id, Input::Stop).await.map(|_| ())
     }
 
     /// Sets whom an agent asks from its next turn on; a turn in hand goes on as it began.
@@ -183,7 +215,7 @@ impl Acts {
             workspace: None,
             model: Some(choice),
         };
-        self.shell.submit(agent_id, input).await.map(|_| ())
+        self.submit(agent_id, input).await.map(|_| ())
     }
 
     /// Refuses a model that cannot be asked.
@@ -212,6 +244,10 @@ fn existing(
     choice: &WorkspaceChoice,
 ) -> Result<IdentityView, Error> {
     let agent_id = found.identity.agent_id.clone();
+    if found.identity.visibility != Visibility::Public {
+        let reason = "the name is taken".to_owned();
+        return Err(Error::AgentConflict { agent_id, reason });
+    }
     if !choice.is_empty() && found.workspace != wanted.workspace {
         let reason = format!("it works in {}", found.workspace.cwd);
         return Err(Error::AgentConflict { agent_id, reason });

@@ -2,7 +2,6 @@
 
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::{AgentId, limits};
-use holon_store::DueScope;
 
 /// How a host behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,27 +32,7 @@ impl Default for Conduct {
 pub enum Scope {
     /// Every agent's.
     All,
-    /// That of one run only: its agent, or a temporary one. Everybody else's rows are left as they are, so that a
+    /// That of one run only: its agent, and temporary ones, which no process but theirs serves. Everybody else's rows are left as they are, so that a
     /// process that ends with its answer begins nothing it would have to break off.
     Run(Option<AgentId>),
-}
-
-impl Scope {
-    /// Whether an agent is in it.
-    #[must_use]
-    pub fn covers(&self, agent_id: &AgentId) -> bool {
-        match self {
-            Self::All => true,
-            Self::Run(Some(named)) if named == agent_id => true,
-            Self::Run(_) => agent_id.as_str().starts_with(AgentId::TEMPORARY_PREFIX),
-        }
-    }
-
-    /// The same as a filter of the due-queue.
-    pub(crate) fn due_scope(&self) -> DueScope {
-        match self {
-            Self::All => DueScope::All,
-            Self::Run(named) => DueScope::Run(named.clone()),
-        }
-    }
 }

@@ -19,12 +19,13 @@ pub enum Error {
         /// The name asked for.
         agent_id: AgentId,
     },
-    /// A stored row of the agent cannot be read, so nothing can be decided about it. Other agents go on.
+    /// Stored rows of the agent cannot be read or contradict each other, so nothing can be decided about it. Other
+    /// agents go on.
     #[error("agent {agent_id} was put aside: {reason}")]
     AgentAside {
         /// The agent that was put aside.
         agent_id: AgentId,
-        /// Which row cannot be read, and why.
+        /// Which row, and what is wrong with it.
         reason: String,
     },
     /// The name is taken by an agent with another workspace or model.
@@ -112,8 +113,8 @@ impl Error {
             ),
             Self::AgentAside { .. } => RefusalText::with_hint(
                 "agent_aside",
-                "a stored row of the agent cannot be read; the agent does nothing until it is started again",
-                "restore or mend the row, then: holon agent start {agent_id}; other agents are not affected",
+                "stored rows of the agent cannot be read or contradict each other; it does nothing until it is started again",
+                "restore or mend the rows, then: holon agent start {agent_id}; other agents are not affected",
             ),
             Self::AgentConflict { .. } => RefusalText::with_hint(
                 "agent_conflict",

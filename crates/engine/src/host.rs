@@ -45,7 +45,7 @@ impl Host {
     /// # Errors
     /// When the store cannot be read or written.
     pub async fn start(config: HostConfig, ports: Ports, db: Db) -> Result<Self, Error> {
-        let clean_exit = db.was_clean_exit();
+        let last_exit = db.last_exit().clone();
         let epoch = db.epoch().to_owned();
         let facts = SharedFacts::new(HostFacts {
             models: config.models,
@@ -63,10 +63,10 @@ impl Host {
         );
         let watch = ClockWatch::begin(shell.ports.clock.as_ref());
         shell.check_clock_at_boot().await?;
-        shell.recover(clean_exit).await?;
+        shell.recover(&last_exit).await?;
         shell.spawn(shell.clone().run_due_loop(watch));
         shell.spawn(shell.clone().run_retention_loop());
-        if !clean_exit {
+        if !last_exit.was_clean() {
             shell.spawn(shell.clone().check_after_crash(readers.clone()));
         }
         let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);

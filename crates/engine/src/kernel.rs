@@ -13,7 +13,7 @@ use holon_core::input::NewAgent;
 use holon_core::{
     AgentView, HostFacts, Input, Rejection, Reply, Step, Undecided, lifecycle, needs, step,
 };
-use holon_domain::agent::{AgentRecord, ProfilePreset};
+use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
 use holon_domain::block::{Block, ToolCall, calls_of};
 use holon_domain::decision::Decision;
 use holon_domain::log::{Intents, LogEntry};
@@ -91,7 +91,8 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> Result<Work, Error> {
-        let decision = lifecycle::create(new, &self.facts.now(), now, entropy);
+        let newest = ledger.newest_generation()?;
+        let decision = lifecycle::create(new, &self.facts.now(), newest, now, entropy);
         let no = ledger.create(&decision.agent)?;
         ledger.apply(no, &decision)?;
         let mut work = Work::default();
@@ -112,30 +113,60 @@ impl Kernel {
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
         let facts = self.facts.now();
-        let mut run = Run {
-            subject: agent_id,
-            facts: &facts,
-            now,
-            entropy,
-            work: Work::default(),
-            worklist: VecDeque::new(),
-        };
-        let taken_back = matches!(input, Input::Start) && ledger.take_back(agent_id)?;
-        if taken_back {
-            // What it asked for before it was put aside is performed by nobody.
-            drop(run.decide(ledger, agent_id, &Input::TakeUp)?);
-        }
+        let mut run = Run::new(agent_id, &facts, now, entropy);
         let reply = match run.decide(ledger, agent_id, input)? {
             Ok(reply) => reply,
-            // It is back, and goes on with what it was at: an agent that is being removed is not started.
-            Err(_) if taken_back => Reply::Done,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        run.deliver(ledger, self.sends_per_commit)?;
-        Ok(Ok(Handled {
-            reply,
-            work: run.work,
-        }))
+        run.finish(ledger, reply, self.sends_per_commit)
+    }
+
+    /// Handles an input of a client. For a client, an agent that is not public does not exist.
+    ///
+    /// # Errors
+    /// When storage fails; a refusal is not an error.
+    pub fn handle_for_client(
+        &self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        input: &Input,
+        now: Timestamp,
+        entropy: &mut dyn Entropy,
+    ) -> HandleResult {
+        match ledger.agent(agent_id)? {
+            Some((_, agent)) if agent.identity.visibility == Visibility::Public => {
+                self.handle(ledger, agent_id, input, now, entropy)
+            }
+            Some(_) | None => Ok(Err(Refusal::NotFound)),
+        }
+    }
+
+    /// Takes an agent back that was put aside: settles what it left open by `recovery`, as a boot does, and starts it.
+    /// One that is not aside any more is only started.
+    ///
+    /// # Errors
+    /// When storage fails or a row still cannot be read; a refusal is not an error.
+    pub fn take_back(
+        &self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        recovery: &Input,
+        now: Timestamp,
+        entropy: &mut dyn Entropy,
+    ) -> HandleResult {
+        let facts = self.facts.now();
+        let mut run = Run::new(agent_id, &facts, now, entropy);
+        let was_aside = ledger.take_back(agent_id)?;
+        if was_aside && let Err(refusal) = run.decide(ledger, agent_id, recovery)? {
+            return Ok(Err(refusal));
+        }
+        let reply = match run.decide(ledger, agent_id, &Input::Start)? {
+            Ok(reply) => reply,
+            // It is back, and goes on with what it was at: an agent that is being removed is not started.
+            Err(_) if was_aside => Reply::Done,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        run.finish(ledger, reply, self.sends_per_commit)
     }
 }
 
@@ -150,7 +181,30 @@ struct Run<'a> {
     worklist: VecDeque<Delivery>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(
+        subject: &'a AgentId,
+        facts: &'a HostFacts,
+        now: Timestamp,
+        entropy: &'a mut dyn Entropy,
+    ) -> Self {
+        Self {
+            subject,
+            facts,
+            now,
+            entropy,
+            work: Work::default(),
+            worklist: VecDeque::new(),
+        }
+    }
+
+    /// Hands over what was sent, and answers.
+    fn finish(mut self, ledger: &mut dyn Ledger, reply: Reply, room: usize) -> HandleResult {
+        self.deliver(ledger, room)?;
+        let work = self.work;
+        Ok(Ok(Handled { reply, work }))
+    }
+
     /// Decides about one agent and runs it to rest. What it sends is put on the worklist.
     fn decide(
         &mut self,

@@ -9,6 +9,7 @@ pub mod acts;
 pub mod conduct;
 pub mod error;
 pub mod facts;
+pub mod finding;
 pub mod host;
 pub mod kernel;
 pub mod model_request;

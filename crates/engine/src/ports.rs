@@ -119,6 +119,28 @@ pub enum CommandRun {
     Running(CommandRunning),
 }
 
+/// Where a command stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandProbe {
+    /// It runs, which is proven.
+    Alive(AliveCommand),
+    /// It is over, and how it ended is on record.
+    Ended,
+    /// It was never begun, could not be started, or cannot be accounted for.
+    Nothing,
+}
+
+/// A command that runs, as far as that is known without reading what it printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AliveCommand {
+    /// When its program began.
+    pub started_at: Timestamp,
+    /// The file that keeps its output.
+    pub output_path: Option<String>,
+    /// The file that keeps what it complains; `None` on a terminal.
+    pub stderr_path: Option<String>,
+}
+
 /// Why a task took no input, or not its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputRefused {
@@ -142,8 +164,13 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
         cancel: CancellationToken,
     ) -> Result<CommandRun, CommandFailure>;
 
+    /// Where a command stands, found out without reading anything it printed and within a bounded time.
+    async fn probe(&self, key: &CommandKey) -> CommandProbe;
+
     /// Whether the command is proven to run.
-    async fn is_alive(&self, key: &CommandKey) -> bool;
+    async fn is_alive(&self, key: &CommandKey) -> bool {
+        matches!(self.probe(key).await, CommandProbe::Alive(_))
+    }
 
     /// Waits for the end of a command that was begun. Dropping the future changes nothing for the command.
     async fn watch(&self, key: &CommandKey) -> TaskReport;

@@ -203,7 +203,8 @@ impl Reads {
                 read(reader, no, agent).map(Ok)
             }
             Ok(Some(_) | None) => Ok(Err(Error::AgentNotFound { agent_id: id })),
-            Err(error) => Ok(Err(Error::of_agent(&id, error))),
+            Err(error) if reader.is_public(&id)? => Ok(Err(Error::of_agent(&id, error))),
+            Err(_) => Ok(Err(Error::AgentNotFound { agent_id: id })),
         });
         found.await?
     }

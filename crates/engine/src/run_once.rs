@@ -9,8 +9,9 @@ use crate::conduct::Scope;
 use crate::error::Error;
 use crate::news::hear_of;
 use crate::request::{Admitted, Ingress, RunRequest};
+use crate::shell::Sender;
 use holon_core::input::NewAgent;
-use holon_core::{Input, Rejection, Reply, admission, assess};
+use holon_core::{Input, admission};
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, RunTerms, Visibility,
 };
@@ -100,8 +101,9 @@ async fn prepare_agent(acts: &Acts, request: &RunRequest) -> Result<AgentId, Err
     let Some(agent_id) = request.agent_id.clone() else {
         return make_temporary(acts, request).await;
     };
-    match acts.find(&agent_id).await? {
-        Some(found) if found.identity.ownership == Ownership::SelfOwned => {
+    let found = acts.find(&agent_id).await;
+    match acts.shell().hide_private(&agent_id, found).await? {
+        Some(found) if found.identity.visibility == Visibility::Public => {
             configure(acts, request, &found).await?;
         }
         Some(_) => return Err(Error::AgentNotFound { agent_id }),
@@ -152,7 +154,7 @@ async fn check_model(
 }
 
 async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Result<(), Error> {
-    admission::judge_lifecycle(found).map_err(|rejection| held(found, rejection))?;
+    admission::judge_lifecycle(found)?;
     check_model(acts, request, Some(found)).await?;
     let workspace = if request.workspace.is_empty() {
         None
@@ -174,9 +176,9 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
             model,
         }),
     };
-    match acts.shell().submit(&found.identity.agent_id, input).await? {
-        Reply::Done | Reply::Unchanged | Reply::Admitted { .. } | Reply::RowsMayGo => Ok(()),
-    }
+    let agent_id = &found.identity.agent_id;
+    let sent = acts.shell().submit(agent_id, Sender::Runtime, input);
+    sent.await.map(drop)
 }
 
 async fn answer(
@@ -190,17 +192,7 @@ async fn answer(
         .find(agent_id)
         .await?
         .map_or(0, |agent| agent.counters.log);
-    let admitted = match acts.admit(agent_id, ingress).await {
-        Ok(admitted) => admitted,
-        Err(Error::Rejected(rejection)) => {
-            let found = acts.find(agent_id).await?;
-            return Err(match found {
-                Some(agent) => held(&agent, rejection),
-                None => rejection.into(),
-            });
-        }
-        Err(error) => return Err(error),
-    };
+    let admitted = acts.admit_from(Sender::Runtime, agent_id, ingress).await?;
     let mut patience = std::pin::pin!(acts.shell().pause(limits::ATTENDED_PATIENCE_MS));
     let mut has_patience = true;
     loop {
@@ -277,20 +269,7 @@ async fn gather(
         // Only a start by somebody else would bring the answer; the message stays in the queue for it.
         Standing::Open(queue) => match admission::judge_lifecycle(&agent) {
             Ok(()) => Ok(Waiting::of(admitted, agent, queue).map(Answer::Waiting)),
-            Err(rejection) => Err(held(&agent, rejection)),
+            Err(rejection) => Err(rejection.into()),
         },
-    }
-}
-
-/// Why a run comes to nothing. An agent that was stopped because its home could not be made says so: starting it
-/// would only fail again.
-fn held(agent: &AgentRecord, rejection: Rejection) -> Error {
-    let has_no_home =
-        matches!(rejection, Rejection::Stopped { .. }) && assess::home_is_missing(agent);
-    match &agent.last_failure {
-        Some(failure) if has_no_home => Error::Storage {
-            message: failure.failure_artifact.summary.clone(),
-        },
-        Some(_) | None => rejection.into(),
     }
 }

@@ -106,7 +106,9 @@ fn status_of(error: &Error) -> StatusCode {
 
 const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
     match rejection {
-        Rejection::Stopped { .. } | Rejection::Deleting { .. } => StatusCode::CONFLICT,
+        Rejection::Stopped { .. } | Rejection::NoHome { .. } | Rejection::Deleting { .. } => {
+            StatusCode::CONFLICT
+        }
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }

@@ -33,9 +33,11 @@ enum Act {
     Defer,
     Damage,
     TakeBack,
+    Outage,
+    Burst,
 }
 
-const ACTS: [(Act, u64); 19] = [
+const ACTS: [(Act, u64); 21] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -55,6 +57,8 @@ const ACTS: [(Act, u64); 19] = [
     (Act::Defer, 3),
     (Act::Damage, 3),
     (Act::TakeBack, 4),
+    (Act::Outage, 4),
+    (Act::Burst, 1),
 ];
 
 impl World {
@@ -95,6 +99,11 @@ impl World {
             Act::Defer if self.plan.has(Fault::Messages) => self.defer_any(),
             Act::Damage if self.plan.has(Fault::Damage) => self.damage_any(),
             Act::TakeBack => self.take_back_any(),
+            Act::Outage if self.plan.has(Fault::Outage) => {
+                self.outage_begins_or_ends();
+                Ok(())
+            }
+            Act::Burst if self.plan.has(Fault::Burst) => self.burst(),
             Act::StopStart
             | Act::Damage
             | Act::Delete
@@ -103,7 +112,9 @@ impl World {
             | Act::Trim
             | Act::ClockJump
             | Act::Lose
-            | Act::Defer => self.perform_any(),
+            | Act::Defer
+            | Act::Outage
+            | Act::Burst => self.perform_any(),
         }
     }
 

@@ -74,11 +74,17 @@ impl World {
                     self.start_over()?;
                     return self.boot(false);
                 }
+                let found = self.probe_effects(&id)?;
+                if self.is_aside(&id)? {
+                    after = Some(id);
+                    continue;
+                }
                 self.recover(
                     &id,
                     &Input::Recover {
                         clean_exit,
                         proven: None,
+                        found,
                     },
                 )?;
                 after = Some(id);
@@ -156,12 +162,16 @@ impl World {
 
     /// None when the agent is put aside.
     fn decide_recovery(&mut self, id: &AgentId, input: &Input) -> Verdict<Option<Handled>> {
-        let clean = match input {
-            Input::Recover { clean_exit, .. } => *clean_exit,
-            _ => true,
+        let found = match input {
+            Input::Recover {
+                clean_exit: false,
+                found,
+                ..
+            } => Some(found.as_slice()),
+            _ => None,
         };
         let resumes = self.model.agent(id).map(|known| known.resumes);
-        let expected = self.model.before_recovery(id, clean);
+        let expected = self.model.before_recovery(id, found);
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let (agent_id, recovery) = (id.clone(), input.clone());
         let written = self.commit(move |ledger| {

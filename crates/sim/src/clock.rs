@@ -19,6 +19,7 @@ const fn kind_of(due: &Due) -> &'static str {
         Due::RestOver { .. } => "rest",
         Due::BackoffOver { .. } => "backoff",
         Due::PaceOver => "pace",
+        Due::RemovalRetry => "removal",
     }
 }
 

@@ -72,10 +72,19 @@ impl World {
     ) -> Verdict<Result<Result<Handled, Refusal>, WriteError>> {
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let (id, input) = (id.clone(), input.clone());
+        let recovery = Input::Recover {
+            clean_exit: true,
+            proven: None,
+            found: Vec::new(),
+        };
         self.commit(move |ledger| {
             let mut entropy = Rng::new(seed);
             let mut ledger = FaultyLedger::new(ledger, &fault);
-            let handled = kernel.handle(&mut ledger, &id, &input, now, &mut entropy)?;
+            let handled = match &input {
+                // As the shell does: a start of an agent that is aside recovers it first.
+                Input::Start => kernel.take_back(&mut ledger, &id, &recovery, now, &mut entropy)?,
+                input => kernel.handle(&mut ledger, &id, input, now, &mut entropy)?,
+            };
             if panics {
                 std::panic::resume_unwind(Box::new("the simulation asked for this"));
             }

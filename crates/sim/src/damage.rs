@@ -9,7 +9,7 @@ use crate::violation::{Verdict, ensure, stored, violation};
 use crate::world::{Sent, World};
 use holon_core::Input;
 use holon_domain::AgentId;
-use holon_store::{Db, Error, Inline, Store};
+use holon_store::{Db, Error, Inline, Ledger, commit};
 use holon_testkit::damage::in_image;
 
 /// The rows that may be damaged: table, column, and which of the agent's rows.
@@ -193,7 +193,9 @@ impl World {
     pub(crate) fn put_aside(&mut self, id: &AgentId, reason: String) -> Verdict<()> {
         let events = |world: &Self| world.model.agent(id).map_or(0, |known| known.put_aside);
         let before = events(self);
-        let marked = now(self.store.put_aside(id, reason.clone(), self.now))?;
+        let (agent_id, why, at) = (id.clone(), reason.clone(), self.now);
+        let mark = move |ledger: &mut dyn Ledger| ledger.put_aside(&agent_id, &why, at);
+        let marked = now(commit(&self.store, 0, mark))?;
         let marked = marked.map_err(|error| refused_by_store(&error))?;
         self.trace.note(|| format!("{id} put aside: {marked}"));
         self.look_at(&[id.clone()].into(), Default::default())?;

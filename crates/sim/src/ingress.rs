@@ -54,7 +54,7 @@ impl World {
             ),
             Sent::Refused(refusal) => {
                 let fits = match &refusal {
-                    Refusal::Rejected(Rejection::Stopped { .. }) => {
+                    Refusal::Rejected(Rejection::Stopped { .. } | Rejection::NoHome { .. }) => {
                         lifecycle == Some(Lifecycle::Stopped)
                     }
                     Refusal::Rejected(Rejection::Deleting { .. }) => {

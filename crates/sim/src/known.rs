@@ -4,6 +4,7 @@ use crate::check;
 use crate::coverage::Coverage;
 use crate::message::Message;
 use crate::post::Mail;
+use crate::rules::Resumes;
 use crate::talk::{Said, Talk};
 use crate::tasks::Ledger;
 use crate::tools::Bench;
@@ -46,10 +47,16 @@ pub(crate) struct Known {
     last_end: Option<(TerminalReason, u32)>,
     /// Authority of the last turn that was opened.
     pub(crate) turn_authority: AuthorityClass,
-    /// Unclean ends in a row without a new entry: the log's end, and how many.
-    pub(crate) resumes: (u64, u32),
+    /// Unclean ends in a row without a new entry.
+    pub(crate) resumes: Resumes,
     /// Events that told that it was put aside.
     pub(crate) put_aside: u64,
+    /// Prompts whose operator was told that they wait.
+    pub(crate) acknowledged: BTreeSet<MessageId>,
+    /// The last turn whose operator was asked to act.
+    pub(crate) action_requested: Option<u64>,
+    /// Whether somebody waited on the line for the turn that was open at the last look.
+    pub(crate) was_attended: bool,
     /// Its rows go, so they say nothing any more.
     pub(crate) removing: bool,
 }
@@ -73,8 +80,11 @@ impl Known {
             fired: Vec::new(),
             last_end: None,
             turn_authority: AuthorityClass::OperatorInstruction,
-            resumes: (0, 0),
+            resumes: Resumes::default(),
             put_aside: 0,
+            acknowledged: BTreeSet::new(),
+            action_requested: None,
+            was_attended: false,
             removing: false,
         }
     }
@@ -94,6 +104,8 @@ impl Known {
         (now, coverage): (Timestamp, &mut Coverage),
     ) -> Verdict<()> {
         let waited = self.is_sending();
+        let open = self.record.open_turn.as_ref();
+        self.was_attended = open.is_some_and(|turn| turn.attended);
         self.record = record;
         self.outstanding = stored(reader.outstanding(no))?;
         let first_new = self.messages.len() as u64 + 1;
@@ -110,6 +122,7 @@ impl Known {
         self.check_turns()?;
         self.check_order(opened, first_new)?;
         self.check_settled()?;
+        self.check_suspension()?;
         coverage.agent(&self.record);
         Ok(())
     }
@@ -385,6 +398,7 @@ impl Known {
             Event::TurnTerminal(turn) => {
                 self.turns_ended += 1;
                 self.last_end = Some((turn.reason, turn.rounds));
+                self.check_provider_end(turn.reason)?;
                 ensure(
                     turn.turn_index == self.turns_ended && self.turns_ended == self.turns_started,
                     "a turn ends once",

@@ -4,9 +4,10 @@
 use crate::coverage::Coverage;
 use crate::known::Known;
 use crate::post::{Delivery, Post};
-use crate::rules::Resumption;
+use crate::rules::{Resumes, Resumption};
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, stored};
+use holon_core::input::Finding;
 use holon_domain::agent::Lifecycle;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
 use holon_store::Reader;
@@ -101,12 +102,16 @@ impl Model {
     }
 
     /// What a recovery of this agent has to come to.
-    pub(crate) fn before_recovery(&mut self, id: &AgentId, clean_exit: bool) -> Option<Resumption> {
-        self.agents.get_mut(id)?.resumption(clean_exit)
+    pub(crate) fn before_recovery(
+        &mut self,
+        id: &AgentId,
+        found: Option<&[Finding]>,
+    ) -> Option<Resumption> {
+        self.agents.get_mut(id)?.resumption(found)
     }
 
     /// A recovery of this agent came to nothing, so its resumption does not count.
-    pub(crate) fn not_recovered(&mut self, id: &AgentId, resumes: Option<(u64, u32)>) {
+    pub(crate) fn not_recovered(&mut self, id: &AgentId, resumes: Option<Resumes>) {
         if let (Some(known), Some(resumes)) = (self.agents.get_mut(id), resumes) {
             known.resumes = resumes;
         }

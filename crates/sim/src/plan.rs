@@ -47,11 +47,15 @@ pub enum Fault {
     Receiver,
     /// A row of an agent cannot be read until somebody mends it.
     Damage,
+    /// No model answers for hours.
+    Outage,
+    /// Many prompts come at once.
+    Burst,
 }
 
 impl Fault {
     /// Every class.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -72,6 +76,8 @@ impl Fault {
         Self::Messages,
         Self::Receiver,
         Self::Damage,
+        Self::Outage,
+        Self::Burst,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -96,6 +102,8 @@ impl Fault {
             Self::Messages => "messages",
             Self::Receiver => "receiver",
             Self::Damage => "damage",
+            Self::Outage => "outage",
+            Self::Burst => "burst",
         }
     }
 }

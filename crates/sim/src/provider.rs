@@ -24,6 +24,9 @@ pub(crate) fn answer(asked: Asked<'_>, dice: &mut Rng) -> Result<ModelReply, Mod
     if mood == Mood::Calm {
         return Ok(reply(vec![words(dice)], StopReason::EndTurn));
     }
+    if let Some(kind) = asked.outage {
+        return Err(failure_of(kind, dice));
+    }
     if plan.has(Fault::Provider) && dice.percent(20) {
         return Err(failure(dice));
     }
@@ -181,6 +184,10 @@ fn failure(dice: &mut Rng) -> ModelFailure {
     let kind = dice
         .pick(&ModelFailureKind::ALL)
         .unwrap_or(ModelFailureKind::Timeout);
+    failure_of(kind, dice)
+}
+
+fn failure_of(kind: ModelFailureKind, dice: &mut Rng) -> ModelFailure {
     let learned = LearnedLimits {
         context_window_tokens: dice.percent(50).then_some(16_000),
         max_output_tokens: dice.percent(50).then_some(2_000),

@@ -2,11 +2,11 @@
 //!
 //! The decision is written first, so that there is something to undo.
 
-use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{Loaded, Needs};
+use holon_domain::{AgentId, Timestamp};
 use holon_store::{AgentNo, Error, Hook, Ledger};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -147,6 +147,14 @@ impl Ledger for FaultyLedger<'_> {
                 None => Ok(()),
             }
         })
+    }
+
+    fn newest_generation(&mut self) -> Result<u64, Error> {
+        self.inner.newest_generation()
+    }
+
+    fn put_aside(&mut self, id: &AgentId, reason: &str, now: Timestamp) -> Result<bool, Error> {
+        self.inner.put_aside(id, reason, now)
     }
 
     fn take_back(&mut self, id: &AgentId) -> Result<bool, Error> {

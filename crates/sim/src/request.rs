@@ -1,6 +1,7 @@
 //! What a simulated model is asked.
 
 use crate::plan::Plan;
+use holon_domain::model::ModelFailureKind;
 use holon_domain::{AgentId, TaskId};
 
 /// Whether the model makes trouble or only talks.
@@ -17,6 +18,8 @@ pub(crate) enum Mood {
 pub(crate) struct Asked<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) mood: Mood,
+    /// How every model fails for the time being.
+    pub(crate) outage: Option<ModelFailureKind>,
     /// Answers that were cut off in a row; the next is likely to be as well.
     pub(crate) cut_off: u32,
     /// Tasks there are, those of the agent that are not over first.

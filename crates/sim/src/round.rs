@@ -74,6 +74,7 @@ impl World {
         let asked = Asked {
             plan: &self.plan,
             mood: self.mood,
+            outage: self.outage,
             cut_off,
             tasks: &tasks,
             active,

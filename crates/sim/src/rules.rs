@@ -3,10 +3,12 @@
 use crate::known::Known;
 use crate::message::is_made_by_turn;
 use crate::violation::{Verdict, ensure, stored, violation};
+use holon_core::input::{Finding, Found};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::brief::{BriefKind, BriefRecord};
+use holon_domain::effect::Effect;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::Phase;
@@ -23,41 +25,73 @@ pub(crate) enum Resumption {
     TakenUp(CallId),
     /// The host died with its call too often: the call is let go.
     LetGo(CallId),
+    /// The host died too often while its command ran: the command goes on as a task, and so does the turn.
+    Promoted(u64, CallId),
+}
+
+/// Unclean ends in a row without a new entry of the log, by what the next process found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Resumes {
+    pub(crate) log_end: u64,
+    nothing: u32,
+    alive: u32,
+    ended: u32,
 }
 
 impl Known {
-    /// Counts unclean ends without a new entry in between; the third sets the turn's message aside.
-    pub(crate) fn resumption(&mut self, clean_exit: bool) -> Option<Resumption> {
+    /// Counts unclean ends without a new entry in between, by what was found, and says what this one has to come to.
+    pub(crate) fn resumption(&mut self, found: Option<&[Finding]>) -> Option<Resumption> {
         if self.removing || self.record.goes_with_process() {
             return None;
         }
         let turn = self.record.open_turn.as_ref()?;
-        let (turn_index, call) = match turn.phase {
-            Phase::CallingModel { .. } => (turn.turn_index, None),
+        let index = turn.turn_index;
+        let call = match turn.phase {
             // A patch is not applied again: what came of it is proven, or unknown.
             Phase::RunningTool { .. } => {
                 let call = self.talk.in_hand().filter(|call| call.name != "ApplyPatch");
-                (turn.turn_index, Some(call?.id.clone()))
+                Some(call?.id.clone())
             }
+            Phase::CallingModel { .. } => None,
             Phase::BackingOff { .. } | Phase::Suspended { .. } | Phase::Sending { .. } => {
                 return None;
             }
         };
+        let goes_on = || match &call {
+            None => Resumption::GoesOn(index),
+            Some(call) => Resumption::TakenUp(call.clone()),
+        };
+        let Some(found) = found else {
+            return Some(goes_on());
+        };
+        let of_call = |finding: &&Finding| matches!(finding.effect, Effect::RunTool { .. });
+        let of_call = found.iter().find(of_call).map(|finding| &finding.found);
         let end = self.record.counters.log;
-        if !clean_exit {
-            let before = if self.resumes.0 == end {
-                self.resumes.1
-            } else {
-                0
+        if self.resumes.log_end != end {
+            self.resumes = Resumes {
+                log_end: end,
+                ..Resumes::default()
             };
-            self.resumes = (end, before + 1);
         }
-        let too_often = !clean_exit && self.resumes.1 >= 3;
-        Some(match (call, too_often) {
-            (None, false) => Resumption::GoesOn(turn_index),
-            (None, true) => Resumption::SetAside(turn_index),
-            (Some(call), false) => Resumption::TakenUp(call),
-            (Some(call), true) => Resumption::LetGo(call),
+        let counts = &mut self.resumes;
+        if of_call != Some(&Found::Ended) {
+            counts.ended = 0;
+        }
+        let count = match of_call {
+            Some(Found::Alive { .. }) => &mut counts.alive,
+            Some(Found::Ended) => &mut counts.ended,
+            Some(Found::Nothing) | None => &mut counts.nothing,
+        };
+        *count += 1;
+        let third = *count >= 3;
+        Some(match (of_call, &call) {
+            _ if !third => goes_on(),
+            (Some(Found::Alive { as_task: Some(_) }), Some(call)) => {
+                Resumption::Promoted(index, call.clone())
+            }
+            (Some(Found::Alive { .. }), _) => goes_on(),
+            (Some(Found::Ended), _) | (_, None) => Resumption::SetAside(index),
+            (Some(Found::Nothing) | None, Some(call)) => Resumption::LetGo(call.clone()),
         })
     }
 
@@ -70,10 +104,13 @@ impl Known {
             Resumption::SetAside(turn) => open != Some(*turn),
             Resumption::TakenUp(call) => in_hand == Some(call),
             Resumption::LetGo(call) => in_hand != Some(call),
+            Resumption::Promoted(turn, call) => {
+                open == Some(*turn) && in_hand != Some(call) && self.tasks.runs(call)
+            }
         };
         ensure(
             holds,
-            "a message or call is set aside after three deaths without progress, and not before",
+            "a message or call is set aside after three deaths without progress, and a command that runs never",
             || format!("{expected:?}, open {open:?}, in hand {in_hand:?}"),
         )
     }
@@ -174,6 +211,9 @@ impl Known {
     }
 
     fn hear_brief(&mut self, brief: &BriefRecord, reader: &Reader<'_>, no: AgentNo) -> Verdict<()> {
+        if brief.kind == BriefKind::Ack || brief.action_required.is_some() {
+            return self.hear_notice(brief);
+        }
         let failed = brief.kind == BriefKind::Failure;
         ensure(
             failed || brief.text == self.talk.words(),

@@ -94,6 +94,11 @@ impl World {
                 Some(Lifecycle::Stopped) => self.control(&id, &Input::Start)?,
                 // Its home could not be removed; who asks again wants another try.
                 Some(Lifecycle::Deleting) => self.control(&id, &Input::Delete)?,
+                // An operator ends a suspension that nothing else ends.
+                Some(Lifecycle::Runnable) if self.is_suspended(&id) => {
+                    self.model.coverage.count("suspension:ended_by_operator");
+                    self.control(&id, &Input::Start)?;
+                }
                 Some(Lifecycle::Booting | Lifecycle::Runnable) | None => {}
             }
         }

@@ -104,7 +104,10 @@ impl World {
         loop {
             let after = found.last().map_or(0, |record| record.id);
             let length = self.page();
-            let page = stored(now(self.store.open_effects(id, after, length))?)?;
+            let page = now(self.store.open_effects(id, after, length))?;
+            let Some(page) = self.noted(id, page)? else {
+                return Ok(Vec::new());
+            };
             let full = page.len() == length;
             found.extend(page);
             if !full {

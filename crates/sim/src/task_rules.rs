@@ -74,7 +74,9 @@ pub(crate) fn is_true(row: &TaskRecord, bench: &Bench, home: &str) -> Verdict<()
         }
         (_, _) => false,
     };
-    if !seen {
+    // A command that is over may be told as interrupted only after three processes died before they could tell.
+    let unread = row.status == TaskStatus::Interrupted && row.ends_unread >= 3;
+    if !seen && !unread {
         return violation(
             "what is said of a task's end is what the world saw",
             format!("{} is {:?}, seen {state:?}", row.id, row.status),

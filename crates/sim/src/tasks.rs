@@ -85,6 +85,12 @@ impl Ledger {
         active.chain(self.order.iter().rev().filter(is_over))
     }
 
+    /// Whether a row stands for the command of a call that nobody stops.
+    pub(crate) fn runs(&self, call: &CallId) -> bool {
+        let row = self.rows.get(&TaskId::of_call(call));
+        row.is_some_and(|row| row.status == TaskStatus::Running)
+    }
+
     /// Whether a row that is not over stands for the commands of a call.
     pub(crate) fn follows(&self, call: &CallId) -> bool {
         let row = self.rows.get(&TaskId::of_call(call));

@@ -19,7 +19,7 @@ use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Reply};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::AfterRestart;
-use holon_domain::model::{ModelChain, ModelRef};
+use holon_domain::model::{ModelChain, ModelFailureKind, ModelRef};
 use holon_domain::{AgentId, CallId, Timestamp, limits};
 use holon_engine::SharedFacts;
 use holon_engine::kernel::{Kernel, Refusal, Work};
@@ -53,6 +53,8 @@ pub(crate) enum Sent {
 pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) mood: Mood,
+    /// How every model fails for the time being.
+    pub(crate) outage: Option<ModelFailureKind>,
     pub(crate) dice: Rng,
     pub(crate) now: Timestamp,
     pub(crate) model: Model,
@@ -91,6 +93,7 @@ impl World {
         }));
         Ok(Self {
             mood: Mood::Busy,
+            outage: None,
             dice: Rng::new(plan.seed),
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
             now: Timestamp::from_millis(BEGINNING),

@@ -5,9 +5,11 @@
 
 use crate::attempts;
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, limit, run};
+use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::AgentId;
-use holon_domain::agent::{AgentRecord, AgentRow, AgentSettings, Counters, Lifecycle, Visibility};
+use holon_domain::agent::{
+    AgentRecord, AgentRow, AgentSettings, Counters, Lifecycle, RunEnd, Visibility,
+};
 use holon_domain::attempt::AttemptRecord;
 use rusqlite::{Connection, Row, params};
 
@@ -43,13 +45,24 @@ pub(crate) const UPDATE_SETTINGS: &str =
 /// The indexed columns apart: naming them in an UPDATE rewrites their index entries even when nothing changes.
 pub(crate) const UPDATE_INDEXED: &str =
     "UPDATE agents SET attention = ?2, event_chunks = ?3 WHERE agent_no = ?1";
-const INSERT: &str = "INSERT INTO agents (agent_id, visible, attention, pending, interjections, oldest_event, \
+/// A number that no table knows: rows of an agent whose own row is gone must not become another's.
+pub(crate) const FREE_NO: &str = "SELECT 1 + max(coalesce((SELECT max(agent_no) FROM agents), 0), \
+     coalesce((SELECT max(agent_no) FROM messages), 0), coalesce((SELECT max(agent_no) FROM log), 0), \
+     coalesce((SELECT max(agent_no) FROM briefs), 0), coalesce((SELECT max(agent_no) FROM events), 0), \
+     coalesce((SELECT max(agent_no) FROM effects), 0), coalesce((SELECT max(agent_no) FROM due), 0), \
+     coalesce((SELECT max(agent_no) FROM tasks), 0), coalesce((SELECT max(agent_no) FROM attempts), 0), \
+     coalesce((SELECT max(agent_no) FROM blob_refs), 0), coalesce((SELECT max(agent_no) FROM interjections), 0))";
+const INSERT: &str = "INSERT INTO agents (agent_no, agent_id, visible, attention, pending, interjections, oldest_event, \
      newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, newest_effect, \
-     newest_turn, interjections_listed) VALUES (?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)";
+     newest_turn, interjections_listed) VALUES (?11, ?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)";
 pub(crate) const ATTENTION: &str = "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
 /// For boot: the table holds open effects and nothing else, so it is walked from there.
 const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
      WHERE a.agent_id > ?1 AND a.aside IS NULL ORDER BY a.agent_id LIMIT ?2";
+pub(crate) const IS_VISIBLE: &str = "SELECT visible FROM agents WHERE agent_id = ?1";
+pub(crate) const SETTINGS: &str = "SELECT settings FROM agents WHERE agent_id = ?1";
+pub(crate) const ASIDE_PRIVATE: &str = "SELECT agent_id, settings FROM agents WHERE attention = 1 AND visible = 0 \
+     AND aside IS NOT NULL ORDER BY agent_id LIMIT ?1";
 const VISIBLE: &str = concat!(
     "SELECT pending, agent_id, ",
     record_columns!(),
@@ -195,6 +208,7 @@ pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo,
             agent_id: id.clone(),
         });
     }
+    let no: i64 = first(conn, FREE_NO, [], |row| Ok(row.get(0)?))?.unwrap_or(1);
     let counters = &record.counters;
     let values = params![
         id.as_str(),
@@ -206,10 +220,11 @@ pub(crate) fn insert(conn: &Connection, record: &AgentRecord) -> Result<AgentNo,
         counters.log,
         counters.briefs,
         counters.effects,
-        counters.turns
+        counters.turns,
+        no
     ];
     run(conn, INSERT, values)?;
-    Ok(AgentNo(conn.last_insert_rowid()))
+    Ok(AgentNo(no))
 }
 
 /// A row of an earlier build, taken apart.
@@ -310,6 +325,31 @@ pub(crate) fn to_recover(
     found.dedup();
     found.truncate(count);
     Ok(found)
+}
+
+/// Whether clients may see an agent. Read from its column, so an agent whose record cannot be read has an answer too.
+pub(crate) fn is_public(conn: &Connection, id: &AgentId) -> Result<bool, Error> {
+    let visible: Option<bool> = first(conn, IS_VISIBLE, [id.as_str()], |row| Ok(row.get(0)?))?;
+    Ok(visible.unwrap_or(false))
+}
+
+/// The settings of an agent, also of one whose record cannot be read.
+pub(crate) fn settings(conn: &Connection, id: &AgentId) -> Result<Option<AgentSettings>, Error> {
+    first(conn, SETTINGS, [id.as_str()], |row| {
+        json(row, 0, "agents", id)
+    })
+}
+
+/// The first temporary agents that were put aside, by name. One whose settings cannot be read is not known to be
+/// temporary and stays.
+pub(crate) fn temporary_aside(conn: &Connection, count: usize) -> Result<Vec<AgentId>, Error> {
+    let found = all(conn, ASIDE_PRIVATE, [limit(count)], |row| {
+        let id = usable(parse_id(row.get_ref(0)?.as_str().unwrap_or_default()));
+        let settings: Result<AgentSettings, Error> = json(row, 1, "agents", "settings");
+        let run = settings.ok().and_then(|settings| settings.run);
+        Ok(id.filter(|_| run.is_some_and(|run| run.when_over == RunEnd::Remove)))
+    })?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// An agent in the list of all: one whose row cannot be read does not hide the others.

@@ -6,6 +6,7 @@
 #[cfg(test)]
 use crate::batch::CommitFault;
 use crate::error::{Error, WriteError};
+use crate::exit::{self, LastExit, Occupant};
 use crate::member::{Member, Single};
 use crate::open;
 use crate::reader::Reader;
@@ -43,7 +44,8 @@ pub struct Db {
     /// Whether the last write that needed space found none.
     pub(crate) full: watch::Sender<bool>,
     epoch: String,
-    clean: bool,
+    occupant: Occupant,
+    last_exit: LastExit,
     #[cfg(test)]
     pub(crate) faults: std::collections::VecDeque<CommitFault>,
 }
@@ -58,12 +60,21 @@ impl std::fmt::Debug for Db {
 }
 
 impl Db {
-    /// Opens the store at `path`, creating it (mode 0600) when there is no file, and notes that it is in use.
+    /// Opens the store at `path` for a host, creating it (mode 0600) when there is no file, and notes that it is in use.
     ///
     /// # Errors
     /// When the file is damaged, foreign or newer than this build (it is left untouched), or cannot be used.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::start(open::writable(path)?, Place::File(path.to_owned()))
+        Self::open_for(path, Occupant::Host)
+    }
+
+    /// Opens the store at `path` as [`Db::open`] does, for a host or for one run. See [`LastExit`] for the difference.
+    ///
+    /// # Errors
+    /// As for [`Db::open`].
+    pub fn open_for(path: &Path, occupant: Occupant) -> Result<Self, Error> {
+        let place = Place::File(path.to_owned());
+        Self::start(open::writable(path)?, place, occupant)
     }
 
     /// A fresh store in memory, with a fixed epoch.
@@ -71,7 +82,7 @@ impl Db {
     /// # Errors
     /// When SQLite fails.
     pub fn in_memory() -> Result<Self, Error> {
-        Self::start(open::memory()?, Place::Memory)
+        Self::start(open::memory()?, Place::Memory, Occupant::Host)
     }
 
     /// A store in memory as it stood when `image` was taken: what a crash at that point would leave.
@@ -79,19 +90,12 @@ impl Db {
     /// # Errors
     /// When the image is not one of this build's stores.
     pub fn from_image(image: &[u8]) -> Result<Self, Error> {
-        Self::start(open::from_image(image)?, Place::Memory)
+        Self::start(open::from_image(image)?, Place::Memory, Occupant::Host)
     }
 
-    fn start(conn: Connection, place: Place) -> Result<Self, Error> {
-        let meta = |key: &str| -> Result<String, Error> {
-            Ok(
-                conn.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| {
-                    row.get(0)
-                })?,
-            )
-        };
-        let (epoch, clean) = (meta("epoch")?, meta("clean_exit")? == "1");
-        set_clean_exit(&conn, "0")?;
+    fn start(conn: Connection, place: Place, occupant: Occupant) -> Result<Self, Error> {
+        let epoch = open::epoch(&conn)?;
+        let last_exit = exit::occupy(&conn, &occupant)?;
         let mut db = Self {
             conn,
             place,
@@ -101,7 +105,8 @@ impl Db {
             wal_frames: Arc::new(AtomicU64::new(0)),
             full: watch::Sender::new(false),
             epoch,
-            clean,
+            occupant,
+            last_exit,
             #[cfg(test)]
             faults: std::collections::VecDeque::new(),
         };
@@ -153,10 +158,10 @@ impl Db {
         self.full.subscribe()
     }
 
-    /// Whether the store was closed properly before it was opened this time. A new one counts as closed.
+    /// How the processes before this one ended.
     #[must_use]
-    pub const fn was_clean_exit(&self) -> bool {
-        self.clean
+    pub const fn last_exit(&self) -> &LastExit {
+        &self.last_exit
     }
 
     /// Runs one write as a batch of its own. The closure may be run again and must have no side effect.
@@ -199,7 +204,7 @@ impl Db {
     /// When the note cannot be written; the store is closed all the same and counts as not closed properly.
     pub fn close(mut self) -> Result<(), Error> {
         self.mend()?;
-        set_clean_exit(&self.conn, "1")?;
+        exit::leave(&self.conn, &self.occupant)?;
         if let Place::File(_) = self.place {
             // A reader may still hold the log; what is left in it is applied at the next open.
             drop(
@@ -209,12 +214,4 @@ impl Db {
         }
         self.conn.close().map_err(|(_, error)| error.into())
     }
-}
-
-fn set_clean_exit(conn: &Connection, value: &str) -> Result<(), Error> {
-    conn.execute(
-        "UPDATE meta SET value = ?1 WHERE key = 'clean_exit'",
-        [value],
-    )?;
-    Ok(())
 }

@@ -9,6 +9,7 @@ use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::timer::{Due, DueId, DueTime, Pause};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, Row, params};
+use std::collections::BTreeSet;
 
 const OPEN: &str =
     "INSERT INTO effects (agent_no, id, generation, opened_at, effect) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -22,7 +23,7 @@ const SET: &str =
 pub(crate) const CLEAR: &str = "DELETE FROM due WHERE agent_no = ?1 AND id = ?2";
 pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no, d.set_at, d.length_ms FROM due d \
      JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
-     AND a.aside IS NULL AND (?6 OR a.agent_id = ?7 OR substr(a.agent_id, 1, length(?8)) = ?8) \
+     AND a.aside IS NULL AND (?6 OR instr(?7, char(10) || a.agent_id || char(10)) > 0) \
      ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
 pub(crate) const NEXT_DUE: &str = "SELECT min(at) FROM due";
 
@@ -44,8 +45,8 @@ pub struct DueRow {
 pub enum DueScope {
     /// Every agent's.
     All,
-    /// Those of one run: of the agent it names, if any, and of temporary agents.
-    Run(Option<AgentId>),
+    /// Those of these agents.
+    Only(BTreeSet<AgentId>),
 }
 
 /// Where a page of the due-queue goes on: behind the last entry of the page before.
@@ -185,9 +186,14 @@ pub(crate) fn due(
         (cursor.at, cursor.agent_no, cursor.id)
     });
     let mut page = DuePage::default();
-    let (is_all, named) = match scope {
-        DueScope::All => (true, None),
-        DueScope::Run(named) => (false, named.as_ref().map(AgentId::as_str)),
+    // A name holds no line break, so the names stand on lines of their own.
+    let names = match scope {
+        DueScope::All => None,
+        DueScope::Only(names) => Some(
+            names
+                .iter()
+                .fold("\n".to_owned(), |names, name| names + name.as_str() + "\n"),
+        ),
     };
     let values = params![
         until.as_millis(),
@@ -195,9 +201,8 @@ pub(crate) fn due(
         agent_no,
         id,
         limit(count),
-        is_all,
-        named,
-        AgentId::TEMPORARY_PREFIX
+        names.is_none(),
+        names
     ];
     let read = all(conn, DUE, values, |row| {
         let name: String = row.get(0)?;

@@ -12,7 +12,10 @@ use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord};
 use rusqlite::{Connection, Row, params};
 use serde_json::value::RawValue;
 
-const INSERT: &str = "INSERT INTO events (agent_no, last_seq, at, data) VALUES (?1, ?2, ?3, ?4)";
+/// Writes nothing where a row holds one of the new numbers already: the counter beside the agent may be too low, and
+/// the index alone does not notice, because it knows only the last event of each row.
+const INSERT: &str = "INSERT INTO events (agent_no, last_seq, at, data) SELECT ?1, ?2, ?3, ?4 \
+     WHERE NOT EXISTS (SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq >= ?5)";
 pub(crate) const ASCENDING: &str = "SELECT last_seq, at, data FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 ORDER BY last_seq LIMIT ?3";
 pub(crate) const DESCENDING: &str = "SELECT last_seq, at, data FROM events \
@@ -37,6 +40,7 @@ pub(crate) fn newest_at(conn: &Connection) -> Result<Option<Timestamp>, Error> {
 /// The events of one decision in the making: they become one row.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
+    first: EventSeq,
     at: Timestamp,
     data: String,
 }
@@ -55,6 +59,9 @@ impl Batch {
                 "event {seq} follows event {}",
                 tally.newest_event
             )));
+        }
+        if self.data.is_empty() {
+            self.first = seq;
         }
         self.at = at;
         self.data.push(if self.data.is_empty() { '[' } else { ',' });
@@ -76,14 +83,27 @@ impl Batch {
             return Ok(());
         }
         self.data.push(']');
-        run(
-            conn,
-            INSERT,
-            params![no.0, tally.newest_event, self.at.as_millis(), self.data],
-        )?;
+        let last = tally.newest_event;
+        insert(conn, no, (self.first, last), self.at, &self.data)?;
         tally.event_bytes += ROW_BYTES + self.data.len() as u64;
         Ok(())
     }
+}
+
+fn insert(
+    conn: &Connection,
+    no: AgentNo,
+    (first, last): (EventSeq, EventSeq),
+    at: Timestamp,
+    data: &str,
+) -> Result<(), Error> {
+    let values = params![no.0, last, at.as_millis(), data, first];
+    if run(conn, INSERT, values)? == 1 {
+        return Ok(());
+    }
+    Err(Error::contradiction(format!(
+        "event {first} is recorded already: the agent counts too few"
+    )))
 }
 
 /// Records one event outside a decision. Takes and answers the newest event and the bytes of all.
@@ -95,11 +115,7 @@ pub(crate) fn record_one(
 ) -> Result<(EventSeq, u64), Error> {
     let kind = serde_json::to_string(event.kind())?;
     let data = format!("[[{kind},{},{}]]", event.version(), event.encode()?);
-    run(
-        conn,
-        INSERT,
-        params![no.0, newest + 1, at.as_millis(), data],
-    )?;
+    insert(conn, no, (newest + 1, newest + 1), at, &data)?;
     Ok((newest + 1, bytes + ROW_BYTES + data.len() as u64))
 }
 

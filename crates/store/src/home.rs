@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 const PRIVATE: u32 = 0o700;
 const OTHERS: u32 = 0o077;
+/// Second line of the lock file of an owner that is about to let go.
+const LEAVING: &str = "leaving";
 
 /// Why a home cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +28,8 @@ pub enum HomeError {
         path: PathBuf,
         /// The owner, if the lock file names it.
         pid: Option<u32>,
+        /// Whether the owner has said that it is about to let go, so that waiting is worth while.
+        leaving: bool,
     },
     /// Others may look inside or write.
     #[error(
@@ -84,7 +88,7 @@ pub enum HomeError {
 pub struct Home {
     root: PathBuf,
     /// Holds the lock for as long as it is open.
-    _lock: File,
+    lock: File,
 }
 
 impl Home {
@@ -102,10 +106,19 @@ impl Home {
         let lock = lock(path)?;
         let home = Self {
             root: path.to_owned(),
-            _lock: lock,
+            lock,
         };
         home.check_store()?;
         Ok(home)
+    }
+
+    /// Says in the lock file that this process is about to let go of the home, so that a start which finds it owned
+    /// waits for that. Where it cannot be written, such a start gives up at once.
+    pub fn note_leaving(&self) {
+        let said = writeln!(&self.lock, "{LEAVING}");
+        if let Err(error) = said {
+            tracing::debug!(%error, "the lock file does not say that the home is let go");
+        }
     }
 
     /// The directory itself.
@@ -220,10 +233,9 @@ fn lock(home: &Path) -> Result<File, HomeError> {
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
-            return Err(HomeError::Owned {
-                path: home.to_owned(),
-                pid: owner_named_in(&mut file),
-            });
+            let (pid, leaving) = owner_named_in(&mut file);
+            let path = home.to_owned();
+            return Err(HomeError::Owned { path, pid, leaving });
         }
         Err(error) => return Err(io_error(&path, error.into())),
     }
@@ -234,11 +246,15 @@ fn lock(home: &Path) -> Result<File, HomeError> {
     Ok(file)
 }
 
-/// The pid is for people only; the lock is what counts.
-fn owner_named_in(file: &mut File) -> Option<u32> {
+/// Who owns a home, and whether it is about to let go. The pid is for people only; the lock is what counts.
+fn owner_named_in(file: &mut File) -> (Option<u32>, bool) {
     let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    if file.read_to_string(&mut text).is_err() {
+        return (None, false);
+    }
+    let mut lines = text.lines();
+    let pid = lines.next().and_then(|line| line.trim().parse().ok());
+    (pid, lines.any(|line| line == LEAVING))
 }
 
 fn io_error(path: &Path, source: std::io::Error) -> HomeError {

@@ -7,12 +7,12 @@ use crate::error::Error;
 use crate::member::panic_message;
 use crate::row::AgentNo;
 use crate::tx::{Hook, Tx};
-use crate::{agents, aside, attempts, effects, log, queue, tasks};
-use holon_domain::AgentId;
+use crate::{agents, aside, attempts, effects, generations, log, queue, tasks};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{Loaded, Needs, Part};
+use holon_domain::{AgentId, Timestamp};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// One transaction in the making. Everything done through it holds together or not at all.
@@ -50,6 +50,19 @@ pub trait Ledger {
         &mut self,
         part: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Error>,
     ) -> Result<(), Error>;
+
+    /// The newest generation the host has given out, for an agent that is made. Decisions about others ask for it by
+    /// their needs.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn newest_generation(&mut self) -> Result<u64, Error>;
+
+    /// Puts an agent aside, records one event and tells who listens. Whether it was not aside before.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn put_aside(&mut self, id: &AgentId, reason: &str, now: Timestamp) -> Result<bool, Error>;
 
     /// Takes an agent back that was put aside; whether it was. Its rows are read again by whatever follows.
     ///
@@ -93,7 +106,13 @@ impl Ledger for Tx<'_> {
         } else {
             Part::Missing
         };
+        let generation = if needs.generation {
+            Part::Loaded(generations::newest(conn)?)
+        } else {
+            Part::Missing
+        };
         Ok(Loaded {
+            generation,
             queue,
             attempts,
             round,
@@ -141,6 +160,14 @@ impl Ledger for Tx<'_> {
         crate::row::run(conn, "ROLLBACK TO nested", [])?;
         crate::row::run(conn, "RELEASE nested", [])?;
         Err(failed)
+    }
+
+    fn newest_generation(&mut self) -> Result<u64, Error> {
+        generations::newest(self.conn())
+    }
+
+    fn put_aside(&mut self, id: &AgentId, reason: &str, now: Timestamp) -> Result<bool, Error> {
+        Tx::put_aside(self, id, reason, now)
     }
 
     fn take_back(&mut self, id: &AgentId) -> Result<bool, Error> {

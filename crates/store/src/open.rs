@@ -208,6 +208,30 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
     }
 }
 
+/// The identity of an open store. One that has lost it gets a new one: cursors that clients kept cannot be trusted any
+/// more, and a new epoch has them read afresh.
+pub(crate) fn epoch(conn: &Connection) -> Result<String, Error> {
+    let found = crate::row::first(
+        conn,
+        "SELECT value FROM meta WHERE key = 'epoch'",
+        [],
+        |row| Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned)),
+    )?;
+    if let Some(epoch) = found.flatten() {
+        return Ok(epoch);
+    }
+    let epoch = random_epoch()?;
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('epoch', ?1)",
+        [&epoch],
+    )?;
+    tracing::warn!(
+        epoch,
+        "the store had lost its identity (`epoch` in `meta`) and has a new one"
+    );
+    Ok(epoch)
+}
+
 fn random_epoch() -> Result<String, Error> {
     let fail = |error: getrandom::Error| Error::NoRandomness {
         reason: error.to_string(),

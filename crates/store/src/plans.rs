@@ -2,8 +2,8 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, delete, effects, events, interjections, log, mark,
-    model_limits, queue, retention, tasks, transcript,
+    agents, aside, attempts, blobs, briefs, delete, effects, events, generations, interjections,
+    log, mark, model_limits, queue, retention, tasks, transcript,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
@@ -11,6 +11,9 @@ use crate::{
 const HOT: &[(&str, Option<&str>)] = &[
     (agents::BY_ID, Some("sqlite_autoindex_agents_1")),
     (agents::ID_OF, None),
+    (agents::IS_VISIBLE, None),
+    (agents::SETTINGS, None),
+    (generations::NEWEST, None),
     (agents::TALLY, None),
     (agents::UPDATE, None),
     (agents::UPDATE_SETTINGS, None),
@@ -69,6 +72,7 @@ const HOT: &[(&str, Option<&str>)] = &[
 /// Statements of boot and of the background, which may walk an index that holds only what they want.
 const BY_PARTIAL_INDEX: &[(&str, &str)] = &[
     (agents::ATTENTION, "agents_attention"),
+    (agents::ASIDE_PRIVATE, "agents_attention"),
     (retention::HELD, "agents_holding"),
     (retention::HOLDERS, "agents_holding"),
 ];

@@ -8,7 +8,7 @@ use crate::{
     agents, aside, blobs, briefs, effects, events, interjections, log, model_limits, queue, tasks,
     transcript,
 };
-use holon_domain::agent::AgentRecord;
+use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
@@ -64,6 +64,30 @@ impl<'a> Reader<'a> {
     /// When the database fails.
     pub fn aside(&self, id: &AgentId) -> Result<Option<String>, Error> {
         aside::reason(self.conn, id)
+    }
+
+    /// Whether clients may see an agent; false when there is none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn is_public(&self, id: &AgentId) -> Result<bool, Error> {
+        agents::is_public(self.conn, id)
+    }
+
+    /// The settings of an agent, also of one whose record cannot be read.
+    ///
+    /// # Errors
+    /// When the database fails or the settings cannot be read.
+    pub fn settings(&self, id: &AgentId) -> Result<Option<AgentSettings>, Error> {
+        agents::settings(self.conn, id)
+    }
+
+    /// The first temporary agents that were put aside, by name. Recovery passes them over, but their callers are gone.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error> {
+        agents::temporary_aside(self.conn, limit)
     }
 
     /// The visible agents with the lengths of their queues, by name.

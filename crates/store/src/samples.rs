@@ -137,6 +137,7 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
         effect: (!status.is_terminal()).then_some(1),
         stop: None,
         end: status.is_terminal().then_some(end),
+        ends_unread: 0,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::readers::Readers;
 use crate::store::{Job, Store};
-use crate::turn_rows::{self, TaskLook, TurnRows};
+use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
 use crate::writer::Writer;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
@@ -112,15 +112,26 @@ impl Store for SqliteStore {
         self.readers.read(read).await
     }
 
-    async fn put_aside(
-        &self,
-        agent_id: &AgentId,
-        reason: String,
-        now: Timestamp,
-    ) -> Result<bool, WriteError> {
-        let agent_id = agent_id.clone();
-        let mark = move |tx: &mut crate::Tx<'_>| tx.put_aside(&agent_id, &reason, now);
-        self.writer.write(0, mark).await
+    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| turn_rows::left_behind(reader, &id);
+        self.readers.read(read).await
+    }
+
+    async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error> {
+        let id = agent_id.clone();
+        self.readers.read(move |reader| reader.is_public(&id)).await
+    }
+
+    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| turn_rows::home_of_aside(reader, &id);
+        self.readers.read(read).await
+    }
+
+    async fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error> {
+        let read = move |reader: &crate::Reader<'_>| reader.temporary_aside(limit);
+        self.readers.read(read).await
     }
 
     async fn remove_agent_rows(

@@ -9,7 +9,7 @@ use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::ledger::Ledger;
 use crate::reader::Reader;
-use crate::turn_rows::{self, TaskLook, TurnRows};
+use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
@@ -78,14 +78,17 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// An agent's tasks that are not over, in the order they began.
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
 
-    /// Puts an agent aside whose rows cannot be read: decisions, due entries and recovery pass it over until it is
-    /// taken back. Whether it was not aside before.
-    async fn put_aside(
-        &self,
-        agent_id: &AgentId,
-        reason: String,
-        now: Timestamp,
-    ) -> Result<bool, WriteError>;
+    /// What a process that is gone left of an agent, also of one that was put aside.
+    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error>;
+
+    /// Whether clients may see an agent; false when there is none.
+    async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error>;
+
+    /// The home of an agent that is put aside, by its settings alone; none when it is not aside.
+    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error>;
+
+    /// The first temporary agents that were put aside, by name. Recovery passes them over, but their callers are gone.
+    async fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error>;
 
     /// Removes at most `limit` rows of an agent, its own row last. Called again until `Done`.
     async fn remove_agent_rows(
@@ -213,13 +216,20 @@ impl Store for Inline {
         self.read(|reader| turn_rows::active_tasks(reader, agent_id))
     }
 
-    async fn put_aside(
-        &self,
-        agent_id: &AgentId,
-        reason: String,
-        now: Timestamp,
-    ) -> Result<bool, WriteError> {
-        self.db().write(|tx| tx.put_aside(agent_id, &reason, now))
+    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+        self.read(|reader| turn_rows::left_behind(reader, agent_id))
+    }
+
+    async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error> {
+        self.read(|reader| reader.is_public(agent_id))
+    }
+
+    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error> {
+        self.read(|reader| turn_rows::home_of_aside(reader, agent_id))
+    }
+
+    async fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error> {
+        self.read(|reader| reader.temporary_aside(limit))
     }
 
     async fn remove_agent_rows(

@@ -241,6 +241,7 @@ fn fill_failure(failed: LogEntry, entry: &mut TranscriptEntry) {
         failure_artifact,
         usage,
         timeline,
+        reason: _,
     } = failed
     else {
         return;

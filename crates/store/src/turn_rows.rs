@@ -59,6 +59,43 @@ pub struct TaskLook {
     pub interrupted: bool,
 }
 
+/// What a process that is gone left of an agent: for a recovery, which has to know before it decides.
+#[derive(Debug, Clone)]
+pub struct LeftBehind {
+    /// Where the agent's home is.
+    pub agent_home: String,
+    /// The agent and the round whose call its open turn runs, as [`Store::round_in_hand`](crate::Store::round_in_hand)
+    /// has them.
+    pub round_in_hand: Option<(AgentRecord, LogEntry)>,
+    /// Its tasks that are not over, in the order they began.
+    pub tasks: Vec<TaskRecord>,
+}
+
+/// The one read here that passes the mark of an agent that was put aside: a start looks before it takes one back.
+pub(crate) fn left_behind(reader: &Reader<'_>, id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+    let Some((no, agent)) = agents::by_id(reader.conn(), id)? else {
+        return Ok(None);
+    };
+    let tasks = if agent.active_tasks > 0 {
+        reader.active_tasks(no)?
+    } else {
+        Vec::new()
+    };
+    Ok(Some(LeftBehind {
+        agent_home: agent.agent_home.clone(),
+        round_in_hand: round_of(reader, no, agent)?,
+        tasks,
+    }))
+}
+
+/// The home of an agent that is put aside; its record may be what cannot be read.
+pub(crate) fn home_of_aside(reader: &Reader<'_>, id: &AgentId) -> Result<Option<String>, Error> {
+    if reader.aside(id)?.is_none() {
+        return Ok(None);
+    }
+    Ok(reader.settings(id)?.map(|settings| settings.agent_home))
+}
+
 pub(crate) fn agent(reader: &Reader<'_>, id: &AgentId) -> Result<Option<AgentRecord>, Error> {
     let found = agents::at_work(reader.conn(), id)?;
     Ok(found.map(|(_, agent)| agent))
@@ -155,9 +192,17 @@ pub(crate) fn round_in_hand(
     reader: &Reader<'_>,
     id: &AgentId,
 ) -> Result<Option<(AgentRecord, LogEntry)>, Error> {
-    let Some((no, agent)) = agents::at_work(reader.conn(), id)? else {
-        return Ok(None);
-    };
+    match agents::at_work(reader.conn(), id)? {
+        Some((no, agent)) => round_of(reader, no, agent),
+        None => Ok(None),
+    }
+}
+
+fn round_of(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: AgentRecord,
+) -> Result<Option<(AgentRecord, LogEntry)>, Error> {
     let phase = agent.open_turn.as_ref().map(|turn| &turn.phase);
     let Some(Phase::RunningTool { round_entry, .. }) = phase else {
         return Ok(None);

@@ -10,8 +10,8 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{
-    aside, attempts, blobs, briefs, delete, effects, events, interjections, log, model_limits,
-    queue, retention, tasks,
+    aside, attempts, blobs, briefs, delete, effects, events, generations, interjections, log,
+    model_limits, queue, retention, tasks,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -169,6 +169,7 @@ impl<'a> Tx<'a> {
             Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
             Fact::AttemptKept { n, record } => attempts::keep(conn, no, *n, record),
             Fact::AttemptsCleared => attempts::clear(conn, no),
+            Fact::GenerationTaken { generation } => generations::take(conn, *generation),
             Fact::SettingsWritten(settings) => agents::write_settings(conn, no, settings),
             Fact::TaskWritten(task) => tasks::write(conn, no, task),
             Fact::LimitLearned { model_ref, limits } => {
@@ -278,6 +279,7 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::DueCleared { .. }
             | Fact::AttemptKept { .. }
             | Fact::AttemptsCleared
+            | Fact::GenerationTaken { .. }
             | Fact::SettingsWritten(_)
             | Fact::TaskWritten(_)
             | Fact::LimitLearned { .. }

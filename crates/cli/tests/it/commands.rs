@@ -8,3 +8,4 @@ mod interactive;
 mod limits;
 mod runs;
 mod stopping;
+mod survivor;

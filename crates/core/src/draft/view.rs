@@ -98,6 +98,19 @@ impl Draft<'_> {
         }
     }
 
+    /// Moves the agent to a generation that no agent of this host has had. The agent's own counts too: rows of earlier
+    /// builds were numbered each for itself and may be ahead of the host's counter.
+    pub(crate) fn take_generation(&mut self) {
+        let Part::Loaded(newest) = self.newest_generation else {
+            self.missing.borrow_mut().generation = true;
+            return;
+        };
+        let generation = newest.max(self.agent.generation).saturating_add(1);
+        self.newest_generation = Part::Loaded(generation);
+        self.agent.generation = generation;
+        self.facts.push(Fact::GenerationTaken { generation });
+    }
+
     /// Writes the row of a task that begins.
     pub(crate) fn begin_task(&mut self, task: TaskRecord) {
         self.agent.active_tasks += 1;

@@ -81,6 +81,15 @@ pub(super) fn of_child(
         (TaskStatus::Failed, Some(failed))
     };
     let end = TaskEnd {
+        failure_artifact,
+        ..without_word(task, &summary, now)
+    };
+    (status, end)
+}
+
+/// The end of a task that printed nothing.
+pub(super) fn without_word(task: &TaskRecord, summary: &str, now: Timestamp) -> TaskEnd {
+    TaskEnd {
         ended_at: now,
         exit_status: None,
         signal: None,
@@ -88,10 +97,9 @@ pub(super) fn of_child(
         output_summary: String::new(),
         output_bytes: 0,
         output_cut: Some(false),
-        failure_artifact,
-        result_summary: summary,
-    };
-    (status, end)
+        failure_artifact: None,
+        result_summary: summary.to_owned(),
+    }
 }
 
 fn of_ended(

@@ -176,6 +176,16 @@ pub(crate) fn tool_finished(
     let Some(turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
+    conclude_call(draft, turn, consequence, duration_ms)
+}
+
+/// Gives the call that a turn runs what it comes to, and goes on with the calls behind it.
+pub(crate) fn conclude_call(
+    draft: &mut Draft<'_>,
+    turn: OpenTurn,
+    consequence: &Consequence,
+    duration_ms: u64,
+) -> Reply {
     let envelope = match consequence {
         Consequence::Result(envelope) => envelope,
         Consequence::Task { result, spec } => {

@@ -20,7 +20,7 @@ use holon_domain::failure::FailureCause;
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
 use holon_domain::model::ModelFailureKind;
-use holon_domain::queue::QueueStatus;
+use holon_domain::queue::{MessageSeq, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
 use holon_domain::{BriefId, limits, text};
@@ -28,7 +28,7 @@ use holon_domain::{BriefId, limits, text};
 /// Ends a turn.
 pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     if let Some(failure) = &ending.failure {
-        record_failure(draft, turn, failure);
+        record_failure(draft, turn, failure, ending.reason);
     }
     if turn.failed_attempts > 0 {
         draft.clear_attempts();
@@ -42,7 +42,12 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     record_closure(draft);
 }
 
-fn record_failure(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &Failure) {
+fn record_failure(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    failure: &Failure,
+    reason: TerminalReason,
+) {
     let usage = failure
         .timeline
         .as_ref()
@@ -69,6 +74,7 @@ fn record_failure(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &Failure) {
             message_id: turn.message_id.clone(),
             text: artifact.summary.clone(),
             failure_artifact: artifact,
+            reason: Some(reason),
             usage,
             timeline: failure.timeline.clone(),
         },
@@ -124,6 +130,8 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         action_required: None,
     }));
     draft.fact(Fact::BriefWritten { seq, row });
+    let settled = |seq: &MessageSeq| turn.owes.iter().any(|owed| owed.seq == *seq);
+    draft.agent.acknowledged.retain(|seq| !settled(seq));
     for owed in &turn.owes {
         draft.fact(Fact::MessageSettled {
             seq: owed.seq,
@@ -260,7 +268,7 @@ pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
     };
     release(draft, &turn.phase);
     detached::next_generation(draft);
-    task::follow_anew(draft);
+    task::follow_anew(draft, None);
     take_over(draft, &turn);
     let lost = ToolError::new(
         ToolErrorKind::OutcomeUnknown,

@@ -254,7 +254,7 @@ fn back_off(
             turn_index: turn.turn_index,
         },
     );
-    notice::acknowledge(draft, &mut turn, failed, until);
+    notice::acknowledge(draft, &turn, failed, until);
     turn.phase = Phase::BackingOff { due, until, cause };
     draft.agent.open_turn = Some(turn);
 }

@@ -21,7 +21,7 @@ mod settled;
 mod suspended;
 mod tries;
 
-pub(crate) use calls::{next_round, take_up_call, takes_up, tool_finished, verdict};
+pub(crate) use calls::{conclude_call, next_round, take_up_call, takes_up, tool_finished, verdict};
 pub(crate) use end::{abort, fail, give_up};
 pub(crate) use failed::{FailedRound, round_failed};
 pub(crate) use finish::{close_unfinished, failing, take_over};

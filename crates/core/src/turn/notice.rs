@@ -14,13 +14,16 @@ use holon_domain::{BriefId, MessageId, Timestamp, limits, text};
 /// Tells the operator of each prompt that will have waited a minute when this pause ends what it waits for, once.
 pub(super) fn acknowledge(
     draft: &mut Draft<'_>,
-    turn: &mut OpenTurn,
+    turn: &OpenTurn,
     failed: &FailedRound<'_>,
     until: Timestamp,
 ) {
     let waits_long = |since: Timestamp| until.millis_since(since) >= limits::ACKNOWLEDGE_AFTER_MS;
+    if turn.attended {
+        return;
+    }
     let told = take_unacknowledged(draft, turn, failed, waits_long);
-    if turn.attended || told.is_empty() {
+    if told.is_empty() {
         return;
     }
     let words = format!(
@@ -80,8 +83,8 @@ fn action_for(turn: &OpenTurn, reason: SuspensionReason) -> ActionRequired {
 
 /// The prompts that wait and were not told of, from when on they wait as given; they count as told of from now on.
 fn take_unacknowledged(
-    draft: &Draft<'_>,
-    turn: &mut OpenTurn,
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
     failed: &FailedRound<'_>,
     waits: impl Fn(Timestamp) -> bool,
 ) -> Vec<MessageId> {
@@ -95,13 +98,14 @@ fn take_unacknowledged(
             let since = since.max(entry.envelope.created_at);
             (entry.seq, since, &entry.envelope.id)
         });
-    let new = |seq: MessageSeq| !turn.patience.acknowledged.contains(&seq);
+    let new = |seq: MessageSeq| !draft.agent.acknowledged.contains(&seq);
     let told: Vec<(MessageSeq, MessageId)> = owed
         .chain(joined)
         .filter(|(seq, since, _)| new(*seq) && waits(*since))
         .map(|(seq, _, id)| (seq, id.clone()))
         .collect();
-    turn.patience
+    draft
+        .agent
         .acknowledged
         .extend(told.iter().map(|(seq, _)| *seq));
     told.into_iter().map(|(_, id)| id).collect()

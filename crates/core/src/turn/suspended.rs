@@ -89,7 +89,7 @@ pub(super) fn suspend(
         waited_ms: waited_ms.saturating_add(renewal_waited_ms),
     }));
     match pause {
-        Some(pause) => notice::acknowledge(draft, &mut turn, failed, pause.until),
+        Some(pause) => notice::acknowledge(draft, &turn, failed, pause.until),
         None => notice::request_action(draft, &mut turn, failed, reason),
     }
     turn.phase = Phase::Suspended {

@@ -1,7 +1,7 @@
 //! A wall clock that is set back: in every kind of pause, no pause gets longer.
 
-use crate::states;
 use crate::world::World;
+use crate::{make, states};
 use holon_core::Input;
 use holon_core::input::RunningPause;
 use holon_domain::Timestamp;
@@ -11,8 +11,13 @@ const HOUR: u64 = 3_600_000;
 const YEAR: u64 = 365 * 24 * HOUR;
 
 /// A world in each kind of pause.
-fn pausing() -> [(&'static str, World); 3] {
+fn pausing() -> [(&'static str, World); 5] {
+    let mut removed = states::deleting();
+    let stamp = removed.stamp().expect("its home is being removed");
+    removed.send(make::home_removed(stamp, Err("busy")));
     [
+        ("suspension", states::suspended()),
+        ("removal", removed),
         ("rest", states::resting(Some(2 * HOUR))),
         ("pace", states::paced()),
         ("backoff", states::backing_off()),

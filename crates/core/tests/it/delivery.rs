@@ -128,6 +128,9 @@ fn with_child() -> (World, TaskId) {
     let task = &mut world.tasks[0];
     task.kind = TaskKind::ChildAgentTask;
     let id = task.id.clone();
+    // Nothing watches a child: it sends its end itself.
+    let watch = task.effect.take().expect("a command is watched");
+    world.effects.remove(&watch);
     (world, id)
 }
 
@@ -169,6 +172,29 @@ fn a_stopped_parent_hears_of_its_child_in_its_next_turn() {
     assert_eq!(world.send(child_ended(&id, true)).reply, Ok(Reply::Done));
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(world.in_status(QueueStatus::Held).len(), 1);
+}
+
+#[test]
+fn a_parent_that_is_stopped_goes_on_waiting_for_its_child() {
+    let (mut world, id) = with_child();
+    world.send(Input::Stop);
+    assert_eq!(world.violations(), []);
+    assert_eq!(world.tasks[0].status, TaskStatus::Running);
+    assert_eq!(world.send(child_ended(&id, true)).reply, Ok(Reply::Done));
+    assert_eq!(world.in_status(QueueStatus::Held).len(), 1);
+}
+
+#[test]
+fn a_parent_that_is_removed_does_not_wait_for_its_child() {
+    let (mut world, id) = with_child();
+    world.send(Input::Delete);
+    assert_eq!(world.violations(), []);
+    assert_eq!(world.tasks[0].status, TaskStatus::Cancelled);
+    let stamp = world.stamp().expect("its home is being removed");
+    let gone = world.send(make::home_removed(stamp, Ok(())));
+    assert_eq!(gone.reply, Ok(Reply::RowsMayGo));
+    let late = world.send(child_ended(&id, true)).reply;
+    assert_eq!(late, Err(Rejection::NoSuchTask));
 }
 
 #[test]

@@ -4,11 +4,13 @@ use crate::commands;
 use crate::make::{self, Said};
 use crate::states;
 use crate::world::World;
+use holon_core::assess::{Standing, assess};
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::BriefKind;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
+use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueStatus;
 
@@ -113,11 +115,74 @@ fn a_removal_goes_on_until_the_home_is_gone_and_another_delete_tries_again() {
     world.send(make::home_removed(stamp, Err("busy")));
     assert_eq!(world.agent.lifecycle, Lifecycle::Deleting);
     assert!(world.effects.is_empty());
+    assert_eq!(world.due.len(), 1, "another attempt is planned");
 
     assert_eq!(world.send(Input::Delete).reply, Ok(Reply::Done));
+    assert!(world.due.is_empty(), "it is made now instead");
     let stamp = world.stamp().expect("its home is being removed");
     let sent = world.send(make::home_removed(stamp, Ok(())));
     assert_eq!(sent.reply, Ok(Reply::RowsMayGo));
+}
+
+#[test]
+fn a_home_that_cannot_be_removed_is_tried_again_after_growing_pauses_without_an_end() {
+    let mut world = states::deleting();
+    let mut pauses = Vec::new();
+    for _ in 0..12 {
+        let stamp = world.stamp().expect("its home is being removed");
+        world.send(make::home_removed(stamp, Err("busy")));
+        assert_eq!(world.violations(), []);
+        let shown = assess(Standing::new(&world.agent, &world.queue())).posture;
+        assert!(shown.reason.contains("tried again: busy"), "{shown:?}");
+        let (&id, (time, due)) = world.due.first_key_value().expect("a pause");
+        let (at, due) = (time.at(), due.clone());
+        assert_eq!(shown.wakes_at, Some(at));
+        pauses.push(at.millis_since(world.now));
+        world.now = at;
+        let planned_at = at;
+        world.send(Input::DueCame {
+            id,
+            planned_at,
+            due,
+        });
+    }
+    assert_eq!(pauses[..3], [1_000, 2_000, 4_000]);
+    assert_eq!(pauses.last(), Some(&limits::REMOVAL_PAUSE_MAX_MS));
+    // A boot asks at once, and the pause it finds is not left behind.
+    let stamp = world.stamp().expect("its home is being removed");
+    world.send(make::home_removed(stamp, Err("busy")));
+    world.recover(true);
+    assert!(world.due.is_empty());
+    let stamp = world.stamp().expect("its home is being removed");
+    let gone = world.send(make::home_removed(stamp, Ok(())));
+    assert_eq!(gone.reply, Ok(Reply::RowsMayGo));
+}
+
+#[test]
+fn an_agent_without_a_home_refuses_with_a_reason_of_its_own() {
+    let mut world = states::booting();
+    let stamp = world.stamp().expect("its home is being made");
+    world.send(make::home_prepared(stamp, Err("disk full")));
+    let refused = world.send(make::admit(make::prompt(Priority::Normal)));
+    let Err(rejection @ Rejection::NoHome { .. }) = refused.reply else {
+        panic!("{refused:?}");
+    };
+    assert!(rejection.to_string().ends_with("disk full"), "{rejection}");
+    let stopped = states::stopped().send(make::admit(make::prompt(Priority::Normal)));
+    let agent_id = make::agent_id();
+    assert_eq!(stopped.reply, Err(Rejection::Stopped { agent_id }));
+}
+
+#[test]
+fn a_generation_is_never_one_that_another_agent_of_the_host_has_had() {
+    let mut world = states::calling_model();
+    world.newest_generation = 40;
+    world.send(Input::Stop);
+    assert_eq!(world.agent.generation, 41);
+    // An agent of a build that counted for itself may be ahead.
+    world.agent.generation = 90;
+    world.send(Input::Delete);
+    assert_eq!((world.agent.generation, world.newest_generation), (91, 91));
 }
 
 #[test]

@@ -176,3 +176,11 @@ fn the_cause_of_every_message_is_settled_when_it_is_admitted() {
     ];
     assert_eq!(causes, expected.map(Some));
 }
+
+#[test]
+fn a_count_that_a_damaged_row_puts_at_the_end_of_all_numbers_goes_no_further() {
+    let mut world = states::calling_model();
+    world.agent.self_caused_queued = u64::MAX;
+    follow_up(&mut world, 2);
+    assert!(world.agent.self_caused_queued >= u64::MAX - 2);
+}

@@ -22,6 +22,7 @@ const fn recover(clean_exit: bool) -> Input {
     Input::Recover {
         clean_exit,
         proven: None,
+        found: Vec::new(),
     }
 }
 

@@ -1,12 +1,15 @@
 //! What a new process makes of what a dead one left open.
 
+use crate::commands;
 use crate::make::{self, Said};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
+use holon_core::input::Found;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::calls_of;
 use holon_domain::brief::BriefKind;
+use holon_domain::consequence::Consequence;
 use holon_domain::event::Event;
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
@@ -14,6 +17,8 @@ use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::needs::Part;
 use holon_domain::queue::QueueStatus;
+use holon_domain::task::TaskStatus;
+use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::{Phase, TerminalReason};
 
 #[test]
@@ -31,6 +36,96 @@ fn three_unclean_exits_without_progress_set_the_message_aside_and_the_queue_goes
     assert_eq!(world.briefs[0].kind, BriefKind::Failure);
     assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
     assert_eq!(world.violations(), []);
+}
+
+/// The command of the call in hand runs, and this is its call's result if it goes on as a task.
+fn alive(world: &World) -> Found {
+    let spec = commands::running_spec(world).expect("a command runs");
+    let result = ToolEnvelope::success("ExecCommand", "goes on", serde_json::json!({}));
+    Found::Alive {
+        as_task: Some(Box::new(Consequence::Task {
+            result,
+            spec: Box::new(spec),
+        })),
+    }
+}
+
+#[test]
+fn a_command_that_is_found_alive_a_third_time_goes_on_as_a_task_and_so_does_the_turn() {
+    let mut world = states::running_tool();
+    for _ in 1..limits::RESUMES_WITHOUT_PROGRESS {
+        let found = alive(&world);
+        world.recover_finding(found);
+        assert_eq!(world.results(), [""; 0], "its call is taken up again");
+    }
+    let found = alive(&world);
+    world.recover_finding(found);
+    assert_eq!(world.results(), ["ok"]);
+    assert_eq!(world.tasks[0].status, TaskStatus::Running);
+    let open: Vec<&str> = world
+        .effects
+        .values()
+        .map(|open| open.effect.name())
+        .collect();
+    assert_eq!(
+        open,
+        ["watch_task", "run_tool"],
+        "nothing is stopped, and the next call runs"
+    );
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_command_whose_end_kills_each_host_that_reads_it_sets_its_message_aside() {
+    let mut world = states::running_tool();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    for _ in 1..limits::RESUMES_WITHOUT_PROGRESS {
+        world.recover_finding(Found::Ended);
+        assert_eq!(world.results(), [""; 0]);
+    }
+    world.recover_finding(Found::Ended);
+    assert_eq!(world.ended_as(), Some(TerminalReason::Poisoned));
+    assert_eq!(
+        world.results(),
+        ["outcome_unknown", "not_started", "not_started"]
+    );
+    assert_eq!(world.tasks.len(), 0, "nothing reads its output again");
+    assert_eq!(world.in_status(QueueStatus::Dequeued)[0].seq, 2);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_batch_that_is_found_alive_is_taken_up_as_often_as_it_takes() {
+    let mut world = states::running_batch();
+    for _ in 0..limits::RESUMES_WITHOUT_PROGRESS * 3 {
+        world.recover_finding(Found::Alive { as_task: None });
+        let open: Vec<&str> = world
+            .effects
+            .values()
+            .map(|open| open.effect.name())
+            .collect();
+        assert_eq!(open, ["run_tool"]);
+    }
+    assert_eq!(world.tasks.len(), 0);
+}
+
+#[test]
+fn a_command_that_was_alive_and_is_lost_is_looked_for_once_more() {
+    let mut world = states::running_tool();
+    for _ in 1..limits::RESUMES_WITHOUT_PROGRESS {
+        let found = alive(&world);
+        world.recover_finding(found);
+    }
+    world.recover(false);
+    assert_eq!(
+        world.results(),
+        [""; 0],
+        "its call is told by the next look"
+    );
+    assert_eq!(
+        world.effect().map(|open| open.effect.name()),
+        Some("run_tool")
+    );
 }
 
 #[test]

@@ -150,7 +150,10 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::MessageSettled { seq, brief } => format!("message {seq} settled by brief {brief}"),
         Fact::LogAppended { entry, .. } => format!("log {}", entry_text(entry)),
         Fact::BriefWritten { seq, row } => format!("brief {seq} {}", spelled(row.kind)),
-        Fact::EventRecorded { .. } | Fact::SettingsWritten(_) | Fact::BlobKept { .. } => {
+        Fact::EventRecorded { .. }
+        | Fact::GenerationTaken { .. }
+        | Fact::SettingsWritten(_)
+        | Fact::BlobKept { .. } => {
             return None;
         }
         Fact::AttemptKept { n, record } => {
@@ -191,6 +194,7 @@ fn due_text(due: &Due) -> &'static str {
         Due::RestOver { .. } => "rest_over",
         Due::BackoffOver { .. } => "backoff_over",
         Due::PaceOver => "pace_over",
+        Due::RemovalRetry => "removal_retry",
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::make;
 use crate::world::{Kept, World};
 use holon_domain::agent::AgentRecord;
+use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
@@ -85,19 +86,29 @@ impl World {
                 let known = self.learned.entry(model_ref.clone()).or_default();
                 *known = known.and_then(*limits);
             }
-            Fact::AttemptKept { n, record } => {
-                let n = *n as usize;
-                assert!(n >= 1 && n <= self.attempts.len() + 1, "attempts are dense");
-                self.attempts.truncate(n - 1);
-                self.attempts.push((**record).clone());
-            }
+            Fact::AttemptKept { n, record } => self.keep_attempt(*n as usize, record),
             Fact::AttemptsCleared => {
                 assert!(!self.attempts.is_empty(), "there is something to clear");
                 self.attempts.clear();
             }
+            Fact::GenerationTaken { generation } => self.take_generation(*generation),
             Fact::SettingsWritten(settings) => self.agent.settings = (**settings).clone(),
             Fact::BlobKept { .. } => {}
         }
+    }
+
+    fn take_generation(&mut self, generation: u64) {
+        assert!(
+            generation > self.newest_generation,
+            "generations are given out once"
+        );
+        self.newest_generation = generation;
+    }
+
+    fn keep_attempt(&mut self, n: usize, record: &AttemptRecord) {
+        assert!(n >= 1 && n <= self.attempts.len() + 1, "attempts are dense");
+        self.attempts.truncate(n - 1);
+        self.attempts.push(record.clone());
     }
 
     fn move_message(&mut self, seq: u64, from: QueueStatus, to: QueueStatus) {

@@ -5,6 +5,7 @@
 
 use crate::make;
 use holon_core::input::NewAgent;
+use holon_core::input::{Finding, Found};
 use holon_core::invariant::{self, StoredFacts, Violation};
 use holon_core::{
     AgentView, HostFacts, Input, Rejection, Reply, Stamp, Step, Undecided, lifecycle, needs, step,
@@ -80,6 +81,8 @@ pub(crate) struct World {
     /// What decisions sent to other agents, in order.
     pub(crate) sends: Vec<(AgentId, Sent)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
+    /// The newest generation the host has given out.
+    pub(crate) newest_generation: u64,
     pub(crate) now: Timestamp,
     pub(crate) host: HostFacts,
     dice: Dice,
@@ -90,7 +93,7 @@ impl World {
     pub(crate) fn with(new: NewAgent) -> Self {
         let host = HostFacts::new(ModelChain::only(make::model("scripted/default")));
         let mut dice = Dice::new();
-        let Decision { agent, facts, .. } = lifecycle::create(new, &host, make::T0, &mut dice);
+        let Decision { agent, facts, .. } = lifecycle::create(new, &host, 0, make::T0, &mut dice);
         let mut world = Self {
             agent: agent.clone(),
             messages: BTreeMap::new(),
@@ -104,6 +107,7 @@ impl World {
             begun: BTreeSet::new(),
             sends: Vec::new(),
             learned: BTreeMap::new(),
+            newest_generation: 0,
             now: make::T0,
             host,
             dice,
@@ -175,6 +179,11 @@ impl World {
                 .map(|id| (id.clone(), task(id)))
                 .collect(),
             effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
+            generation: if needs.generation {
+                Part::Loaded(self.newest_generation)
+            } else {
+                Part::Missing
+            },
         }
     }
 
@@ -355,6 +364,17 @@ impl World {
         self.send(Input::Recover {
             clean_exit,
             proven: None,
+            found: Vec::new(),
+        })
+    }
+
+    /// A new process takes over after an unclean exit and finds this of the call in hand.
+    pub(crate) fn recover_finding(&mut self, found: Found) -> Outcome {
+        let effect = self.effect().expect("something is open").effect.clone();
+        self.send(Input::Recover {
+            clean_exit: false,
+            proven: None,
+            found: vec![Finding { effect, found }],
         })
     }
 

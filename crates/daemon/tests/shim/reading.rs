@@ -175,6 +175,7 @@ fn task() -> TaskRecord {
         effect: None,
         stop: None,
         end: None,
+        ends_unread: 0,
     }
 }
 

@@ -1,6 +1,8 @@
 //! The state of an agent's home: made before the agent first runs and removed with it, each by an effect.
 
 use crate::effect::EffectId;
+use crate::time::Timestamp;
+use crate::timer::DueId;
 use serde::{Deserialize, Serialize};
 
 /// Where an agent's home stands. An open effect on the home is named in the state that waits for it.
@@ -21,11 +23,31 @@ pub enum HomeState {
     Removing {
         /// The effect that removes it.
         effect: EffectId,
+        /// How many attempts have failed since the removal was asked for or taken up.
+        #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+        failed: u32,
     },
-    /// It could not be removed. The agent's rows stay, and the next delete or boot tries again.
-    NotRemoved,
+    /// It could not be removed. The agent's rows stay; the next attempt follows after a pause, at the next boot, or when
+    /// the removal is asked for again.
+    NotRemoved {
+        /// How many attempts have failed in a row.
+        #[serde(default)]
+        failed: u32,
+        /// The pause before the next attempt; none in rows of builds that waited for a boot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry: Option<RemovalRetry>,
+    },
     /// It is gone; the agent's rows may go.
     Removed,
+}
+
+/// The pause before another attempt to remove a home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RemovalRetry {
+    /// When the next attempt is made.
+    pub at: Timestamp,
+    /// The entry of the due-queue that brings it about.
+    pub due: DueId,
 }
 
 impl HomeState {
@@ -33,8 +55,30 @@ impl HomeState {
     #[must_use]
     pub const fn effect(self) -> Option<EffectId> {
         match self {
-            Self::Preparing { effect } | Self::Removing { effect } => Some(effect),
-            Self::Unmade | Self::Ready | Self::NotRemoved | Self::Removed => None,
+            Self::Preparing { effect } | Self::Removing { effect, .. } => Some(effect),
+            Self::Unmade | Self::Ready | Self::NotRemoved { .. } | Self::Removed => None,
+        }
+    }
+
+    /// How many attempts to remove the home have failed so far.
+    #[must_use]
+    pub const fn failed_removals(self) -> u32 {
+        match self {
+            Self::Removing { failed, .. } | Self::NotRemoved { failed, .. } => failed,
+            Self::Unmade | Self::Preparing { .. } | Self::Ready | Self::Removed => 0,
+        }
+    }
+
+    /// The pause before another attempt to remove the home, if one is set.
+    #[must_use]
+    pub const fn removal_retry(self) -> Option<RemovalRetry> {
+        match self {
+            Self::NotRemoved { retry, .. } => retry,
+            Self::Unmade
+            | Self::Preparing { .. }
+            | Self::Ready
+            | Self::Removing { .. }
+            | Self::Removed => None,
         }
     }
 
@@ -45,7 +89,7 @@ impl HomeState {
         match self {
             Self::Preparing { .. } => Self::Unmade,
             Self::Removing { .. } => Self::Ready,
-            Self::Unmade | Self::Ready | Self::NotRemoved | Self::Removed => self,
+            Self::Unmade | Self::Ready | Self::NotRemoved { .. } | Self::Removed => self,
         }
     }
 }

@@ -109,11 +109,14 @@ fn home_of(row: &OldRow) -> HomeState {
     let (lifecycle, last) = (row.state.lifecycle, row.state.last_failure.as_ref());
     let cause = last.map(|failure| failure.cause);
     match (lifecycle, row.home_effect, cause) {
-        (Lifecycle::Deleting, Some(effect), _) => HomeState::Removing { effect },
+        (Lifecycle::Deleting, Some(effect), _) => HomeState::Removing { effect, failed: 0 },
         (Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped, Some(effect), _) => {
             HomeState::Preparing { effect }
         }
-        (Lifecycle::Deleting, None, Some(FailureCause::HomeNotRemoved)) => HomeState::NotRemoved,
+        (Lifecycle::Deleting, None, Some(FailureCause::HomeNotRemoved)) => HomeState::NotRemoved {
+            failed: 1,
+            retry: None,
+        },
         (Lifecycle::Booting, None, _)
         | (Lifecycle::Stopped, None, Some(FailureCause::HomeNotMade)) => HomeState::Unmade,
         (Lifecycle::Runnable | Lifecycle::Stopped | Lifecycle::Deleting, None, _) => {

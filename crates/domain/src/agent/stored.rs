@@ -50,6 +50,8 @@ pub(super) struct HotState {
     #[serde(default)]
     pub(super) held: Vec<MessageSeq>,
     #[serde(default)]
+    pub(super) acknowledged: Vec<MessageSeq>,
+    #[serde(default)]
     pub(super) pace: Option<RestWake>,
     #[serde(default)]
     pub(super) last_turn: Option<TerminalRecord>,
@@ -105,6 +107,7 @@ impl AgentRecord {
             self_caused_queued: state.self_caused_queued,
             active_tasks: state.active_tasks,
             held: state.held,
+            acknowledged: state.acknowledged,
             pace: state.pace,
             last_turn: state.last_turn,
             last_failure: state.last_failure,

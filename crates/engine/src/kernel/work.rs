@@ -61,6 +61,7 @@ impl Work {
                 | Fact::DueCleared { .. }
                 | Fact::AttemptKept { .. }
                 | Fact::AttemptsCleared
+                | Fact::GenerationTaken { .. }
                 | Fact::SettingsWritten(_)
                 | Fact::TaskWritten(_)
                 | Fact::LimitLearned { .. }

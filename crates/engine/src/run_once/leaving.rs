@@ -7,6 +7,8 @@ use super::settled::Over;
 use crate::acts::Acts;
 use crate::error::Error;
 use crate::news::hear_of;
+use crate::shell::Sender;
+use holon_core::Input;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::{TaskRecord, TaskStatus};
 use std::time::Duration;
@@ -33,7 +35,8 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
     let shell = acts.shell();
     let mut news = shell.store.subscribe();
     // The answer is worth more than the news of how its tasks ended.
-    if acts.stop_agent(&agent_id).await.is_err() {
+    let stopped = shell.submit(&agent_id, Sender::Runtime, Input::Stop);
+    if stopped.await.is_err() {
         return;
     }
     let bound = TASK_STOP_GRACE_MS + AFTER_A_KILL_MS;

@@ -14,13 +14,10 @@ use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
-use holon_domain::turn::{LogSeq, Phase};
+use holon_domain::turn::{LogSeq, Phase, TerminalReason};
 use holon_domain::{TaskId, text};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-
-/// Kind of the failure of a run that met its round bound.
-const MAX_TURNS_EXCEEDED: &str = "max_turns_exceeded";
 
 /// What a run is waited for beyond its answer.
 #[derive(Debug, Clone, Copy)]
@@ -173,7 +170,7 @@ impl Over {
         let tasks = self.tasks();
         let mut tally = Tally::of(self.entries.into_iter().map(|(_, entry)| entry), scope);
         if self.course == Course::CutOff {
-            tally.failure = Some(cut_off(tally.rounds));
+            tally.failure = Some((cut_off(tally.rounds), Some(TerminalReason::MaxRounds)));
         }
         let Settled {
             queue,
@@ -217,7 +214,7 @@ fn cut_off(rounds: u64) -> FailureArtifact {
         "stopped after {rounds}, the most this request allowed, before it was told how its tasks ended; allow more \
          with --max-turns"
     );
-    FailureArtifact::new(FailureCategory::Runtime, MAX_TURNS_EXCEEDED, &summary)
+    FailureArtifact::new(FailureCategory::Runtime, "max_turns_exceeded", &summary)
 }
 
 /// Which turns count.
@@ -239,7 +236,8 @@ struct Tally {
     batched: u64,
     changed: Vec<String>,
     words: Option<String>,
-    failure: Option<FailureArtifact>,
+    /// How its last turn failed, for people and as a decision reads it.
+    failure: Option<(FailureArtifact, Option<TerminalReason>)>,
     timeline: AttemptTimeline,
 }
 
@@ -275,10 +273,11 @@ impl Tally {
                 }
                 LogEntry::RuntimeFailure {
                     failure_artifact,
+                    reason,
                     timeline,
                     ..
                 } if in_turn => {
-                    tally.failure = Some(failure_artifact);
+                    tally.failure = Some((failure_artifact, reason));
                     timeline
                         .into_iter()
                         .for_each(|timeline| tally.add_timeline(timeline));
@@ -336,7 +335,7 @@ fn respond(
     let closure = assess(holon_core::assess::Standing::new(agent, queue)).closure;
     let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
     let final_status = match (&tally.failure, brief.kind) {
-        (Some(failure), _) if failure.kind == MAX_TURNS_EXCEEDED => RunStatus::MaxTurnsExceeded,
+        (Some((_, Some(TerminalReason::MaxRounds))), _) => RunStatus::MaxTurnsExceeded,
         (Some(_), _) | (None, BriefKind::Failure) => RunStatus::Failed,
         (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
         (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
@@ -372,7 +371,7 @@ fn response(
         final_text: end.text,
         raw_final_text: tally.words,
         sleep_reason: agent.rest.as_ref().and_then(|rest| rest.reason.clone()),
-        failure_artifact: tally.failure,
+        failure_artifact: tally.failure.map(|(artifact, _)| artifact),
         tasks: end.tasks,
         message_count: agent.counters.messages,
         changed_files: tally.changed,

@@ -1,59 +1,148 @@
-//! Agents whose rows cannot be read: found wherever the shell reads or writes one agent, put aside, and passed over.
+//! Agents about which nothing can be decided: found wherever the shell reads or writes one agent, put aside, passed
+//! over, and taken back by a start.
 //!
 //! A row that cannot be read costs its agent and nobody else. The store keeps the mark, one event tells of it, and a
 //! start tries again.
 
-use super::{Shell, write_failed};
+use super::{Shell, Touched, write_failed};
 use crate::error::Error;
+use holon_core::Reply;
 use holon_domain::AgentId;
-use holon_store::WriteError;
+use holon_store::{WriteError, commit};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// How often each agent was taken back since the host started.
+///
+/// A fault that was found before an agent was mended and started must not put it aside again: whoever finds a fault
+/// takes the count before it looks, and the mark is written only while the count is the same.
+#[derive(Debug, Default)]
+pub(crate) struct TakeBacks(Mutex<HashMap<AgentId, u64>>);
+
+impl TakeBacks {
+    pub(super) fn of(&self, agent_id: &AgentId) -> u64 {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get(agent_id).copied().unwrap_or(0)
+    }
+
+    /// Every count, for a look at several agents at once. Few agents are ever taken back.
+    pub(super) fn all(&self) -> HashMap<AgentId, u64> {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.clone()
+    }
+
+    fn count(&self, agent_id: &AgentId) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(agent_id.clone()).or_default() += 1;
+    }
+}
 
 impl Shell {
-    /// Passes a read about one agent on. A row that could not be read puts the agent aside.
+    /// Makes a read about one agent. A row that cannot be read puts the agent aside.
     pub(crate) async fn noted<T: Send>(
         &self,
         agent_id: &AgentId,
-        read: Result<T, holon_store::Error>,
+        read: impl Future<Output = Result<T, holon_store::Error>> + Send,
     ) -> Result<T, Error> {
-        match read {
+        let seen = self.take_backs.of(agent_id);
+        match read.await {
             Ok(value) => Ok(value),
             Err(error) => {
                 let error = Error::of_agent(agent_id, error);
-                self.note_unreadable(&error).await;
+                self.note_unreadable(&error, seen).await;
                 Err(error)
             }
         }
     }
 
-    /// Why a write about one agent came to nothing. A row that cannot be read puts the agent aside.
-    pub(super) async fn write_about_failed(&self, agent_id: &AgentId, error: WriteError) -> Error {
+    /// Why a write about one agent came to nothing. A row that cannot be read puts the agent aside; `seen` is the
+    /// agent's count of take-backs before the write.
+    pub(super) async fn write_about_failed(
+        &self,
+        agent_id: &AgentId,
+        error: WriteError,
+        seen: u64,
+    ) -> Error {
         let error = match error {
             WriteError::Store(
                 error @ (holon_store::Error::Row { .. } | holon_store::Error::Aside { .. }),
             ) => Error::of_agent(agent_id, error),
             other => return write_failed(other),
         };
-        self.note_unreadable(&error).await;
+        self.note_unreadable(&error, seen).await;
         error
     }
 
     /// Puts an agent aside, if that is what an error is about. Where even that cannot be written, the next who finds
     /// the row tries again.
-    pub(super) async fn note_unreadable(&self, error: &Error) {
+    pub(super) async fn note_unreadable(&self, error: &Error, seen: u64) {
         if let Error::AgentAside { agent_id, reason } = error {
-            self.put_aside(agent_id, reason.clone()).await;
+            self.put_aside(agent_id, reason.clone(), seen).await;
         }
     }
 
-    /// Puts an agent aside about which nothing can be decided.
-    pub(super) async fn put_aside(&self, agent_id: &AgentId, reason: String) {
-        let now = self.ports.clock.now();
-        match self.store.put_aside(agent_id, reason.clone(), now).await {
+    /// Puts an agent aside about which nothing can be decided, unless it was taken back since the fault was found.
+    pub(super) async fn put_aside(&self, agent_id: &AgentId, reason: String, seen: u64) {
+        let (shell, id, why) = (self.clone(), agent_id.clone(), reason.clone());
+        let marked = commit(self.store.as_ref(), 0, move |ledger| {
+            if shell.take_backs.of(&id) != seen {
+                return Ok(false);
+            }
+            ledger.put_aside(&id, &why, shell.ports.clock.now())
+        });
+        match marked.await {
             Ok(true) => {
                 tracing::error!(%agent_id, reason, "an agent was put aside");
             }
             Ok(false) => {}
             Err(error) => tracing::warn!(%agent_id, %error, "an agent could not be put aside yet"),
+        }
+    }
+
+    /// Takes an agent back that was put aside, as a boot takes one up: what is in no row is swept, a patch is proven by
+    /// its journal, and what was open is asked for again.
+    ///
+    /// # Errors
+    /// `AgentAside` when it still cannot be read or decided about.
+    pub(crate) async fn take_back(&self, agent_id: &AgentId) -> Result<Reply, Error> {
+        // The process that asked for its effects may still be this one, so the interruption counts as clean.
+        let recovery = self.recovery_of(agent_id, true).await?;
+        let (shell, id) = (self.clone(), agent_id.clone());
+        let touched = Touched::default();
+        let taken = self.decide(agent_id, 0, &touched, move |ledger, now, entropy| {
+            let kernel = &shell.kernel;
+            let handled = kernel.take_back(ledger, &id, &recovery, now, entropy)?;
+            // Should the commit fail, one late fault is passed over; the next who finds it tries again.
+            shell.take_backs.count(&id);
+            Ok(handled)
+        });
+        match taken.await {
+            Err(Error::Internal { message }) => Err(Error::AgentAside {
+                agent_id: agent_id.clone(),
+                reason: message,
+            }),
+            Err(Error::CommitUnknown) => {
+                self.clear_up_all(touched.all(agent_id)).await;
+                Err(Error::CommitUnknown)
+            }
+            other => other,
+        }
+    }
+
+    /// Answers a client as if there were no agent, if the agent is not public.
+    pub(crate) async fn hide_private<T>(
+        &self,
+        agent_id: &AgentId,
+        outcome: Result<T, Error>,
+    ) -> Result<T, Error> {
+        let Err(Error::AgentAside { .. }) = &outcome else {
+            return outcome;
+        };
+        match self.store.is_public(agent_id).await {
+            Ok(false) => Err(Error::AgentNotFound {
+                agent_id: agent_id.clone(),
+            }),
+            Ok(true) | Err(_) => outcome,
         }
     }
 }

@@ -96,7 +96,7 @@ impl Shell {
             && !self.draining.is_cancelled()
         {
             let end = Timestamp::from_millis(i64::MAX);
-            let scope = self.conduct.scope.due_scope();
+            let scope = self.due_scope();
             match self.store.due(&scope, end, Some(cursor), HANDFUL).await {
                 Ok(page) => after = self.plan_page_anew(page, by_ms).await,
                 // Not from the beginning: what was planned anew already must not be moved twice.

@@ -109,11 +109,13 @@ impl Shell {
         room: usize,
     ) -> Result<Handful, holon_store::Error> {
         let horizon = now.plus_millis(CLAMP_MS);
-        let scope = self.conduct.scope.due_scope();
+        let scope = self.due_scope();
+        let seen = self.take_backs.all();
         let page = self.store.due(&scope, horizon, after, room).await?;
         for (agent_id, error) in page.unreadable {
-            self.note_unreadable(&Error::of_agent(&agent_id, error))
-                .await;
+            let error = Error::of_agent(&agent_id, error);
+            let seen = seen.get(&agent_id).copied().unwrap_or(0);
+            self.note_unreadable(&error, seen).await;
         }
         let mut come = page.rows;
         let next = come.iter().map(|row| row.time.at()).find(|at| *at > now);

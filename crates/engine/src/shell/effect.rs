@@ -5,11 +5,8 @@ use crate::error::Error;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_store::{Removal, fault};
+use holon_store::fault;
 use tokio_util::sync::CancellationToken;
-
-/// Rows one commit removes of an agent that goes.
-const REMOVAL_STEP: u64 = 1_000;
 
 impl Shell {
     /// Performs one effect and brings its outcome home, if it has one.
@@ -60,13 +57,17 @@ impl Shell {
     async fn remove_home(&self, agent_id: &AgentId, stamp: Stamp) -> Option<Input> {
         let home = self.home_of(agent_id).await?;
         let result = self.ports.home.remove(agent_id, &home).await;
+        if let Err(reason) = &result {
+            // Of a temporary agent no status tells.
+            tracing::warn!(%agent_id, reason, "an agent's home could not be removed; it is tried again");
+        }
         Some(Input::HomeRemoved { stamp, result })
     }
 
     /// Where an agent's home is; none when the agent is gone. A read that fails is tried again until the host halts.
     pub(super) async fn home_of(&self, agent_id: &AgentId) -> Option<String> {
         while !self.halted.is_cancelled() {
-            let read = self.store.agent(agent_id).await;
+            let read = self.store.agent(agent_id);
             match self.noted(agent_id, read).await {
                 Ok(found) => return found.map(|agent| agent.settings.agent_home),
                 Err(Error::AgentAside { .. }) => return None,
@@ -77,21 +78,6 @@ impl Shell {
             }
         }
         None
-    }
-
-    /// Removes what is left of an agent whose home is gone. Resumable: a boot in between begins again at the home.
-    pub(super) async fn remove_rows(&self, agent_id: &AgentId) {
-        loop {
-            match self.store.remove_agent_rows(agent_id, REMOVAL_STEP).await {
-                Ok(Removal::Done) => break,
-                Ok(Removal::More) => {}
-                Err(error) => {
-                    tracing::error!(%agent_id, %error, "an agent's rows could not be removed; the next boot goes on");
-                    break;
-                }
-            }
-        }
-        self.removed.send_modify(|count| *count += 1);
     }
 }
 

@@ -9,14 +9,19 @@ mod command;
 mod due;
 mod effect;
 mod patch;
+mod probe;
+mod removal;
 mod round;
+mod scope;
 mod settle;
 mod task;
 mod tool;
 mod upkeep;
 
+use self::aside::TakeBacks;
 pub(crate) use self::clock::ClockWatch;
 use self::patch::PatchLocks;
+use self::probe::PROBES_AT_ONCE;
 use crate::conduct::Conduct;
 use crate::error::Error;
 use crate::kernel::{HandleResult, Kernel, Refusal, Work};
@@ -24,16 +29,17 @@ use crate::ports::Ports;
 use crate::stalled::Stalled;
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply, Stamp};
-use holon_domain::AgentId;
+use holon_domain::agent::RunEnd;
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::AfterRestart;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_store::{Ledger, Store, WriteError, commit};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -56,8 +62,13 @@ pub(crate) struct Inner {
     running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
     /// The calls whose patches are being applied or finished.
     patch_locks: PatchLocks,
+    /// Bounds how many commands are probed at once while the host boots.
+    probes: Semaphore,
     /// Agents with an outcome there is no space for.
     pub(crate) stalled: Stalled,
+    take_backs: TakeBacks,
+    /// The temporary agents this process serves or found; with `Scope::Run` their work is taken up too.
+    temporary: Mutex<BTreeSet<AgentId>>,
     tasks: TaskTracker,
     /// Runs with an agent of their own, and the removal of those agents.
     removals: TaskTracker,
@@ -93,7 +104,10 @@ impl Shell {
             runtime: tokio::runtime::Handle::current(),
             running: Mutex::default(),
             patch_locks: PatchLocks::default(),
+            probes: Semaphore::new(PROBES_AT_ONCE),
             stalled: Stalled::default(),
+            take_backs: TakeBacks::default(),
+            temporary: Mutex::default(),
             tasks: TaskTracker::new(),
             removals: TaskTracker::new(),
             due_set: Notify::new(),
@@ -105,32 +119,75 @@ impl Shell {
 
     /// Hands one input to the writer and answers after its commit. What a commit nobody can be sure of may have begun
     /// is looked after, whatever its sender does next.
-    pub(crate) async fn submit(&self, agent_id: &AgentId, input: Input) -> Result<Reply, Error> {
-        let touched = Touched::default();
-        let outcome = self.try_submit(agent_id, &Arc::new(input), &touched).await;
+    ///
+    /// A decision that fails twice in the same way (contradicting rows, a panic) puts its agent aside: the next caller
+    /// would meet the same fault.
+    pub(crate) async fn submit(
+        &self,
+        agent_id: &AgentId,
+        sender: Sender,
+        input: Input,
+    ) -> Result<Reply, Error> {
+        let (input, touched) = (Arc::new(input), Touched::default());
+        let seen = self.take_backs.of(agent_id);
+        let mut outcome = self.try_submit(agent_id, sender, &input, &touched).await;
+        if matches!(outcome, Err(Error::Internal { .. })) {
+            outcome = self.try_submit(agent_id, sender, &input, &touched).await;
+        }
+        if let Err(Error::Internal { message }) = outcome {
+            self.put_aside(agent_id, message.clone(), seen).await;
+            outcome = Err(Error::AgentAside {
+                agent_id: agent_id.clone(),
+                reason: message,
+            });
+        }
         if outcome == Err(Error::CommitUnknown) {
             for agent_id in touched.all(agent_id) {
                 self.spawn_clear_up(agent_id);
             }
         }
-        outcome
+        match sender {
+            Sender::Runtime => outcome,
+            Sender::Client => self.hide_private(agent_id, outcome).await,
+        }
     }
 
     /// Hands one input to the writer. The input is shared, so that running the decision again copies no answer.
     pub(super) async fn try_submit(
         &self,
         agent_id: &AgentId,
+        sender: Sender,
         input: &Arc<Input>,
         touched: &Touched,
     ) -> Result<Reply, Error> {
-        let (shell, id, touched) = (self.clone(), agent_id.clone(), touched.clone());
         let (bytes, input) = (input_bytes(input), Arc::clone(input));
+        let handle = match sender {
+            Sender::Runtime => Kernel::handle,
+            Sender::Client => Kernel::handle_for_client,
+        };
+        let (shell, id) = (self.clone(), agent_id.clone());
+        self.decide(agent_id, bytes, touched, move |ledger, now, entropy| {
+            handle(&shell.kernel, ledger, &id, &input, now, entropy)
+        })
+        .await
+    }
+
+    /// Runs the kernel about one agent inside the next commit, and begins what the commit asked for.
+    pub(super) async fn decide(
+        &self,
+        agent_id: &AgentId,
+        bytes: usize,
+        touched: &Touched,
+        mut handle: impl FnMut(&mut dyn Ledger, Timestamp, &mut dyn Entropy) -> HandleResult
+        + Send
+        + 'static,
+    ) -> Result<Reply, Error> {
+        let (shell, touched) = (self.clone(), touched.clone());
+        let seen = self.take_backs.of(agent_id);
         let handled = commit(self.store.as_ref(), bytes, move |ledger| -> HandleResult {
             let mut entropy = shell.ports.entropy.source();
             let now = shell.ports.clock.now();
-            let handled = shell
-                .kernel
-                .handle(ledger, &id, &input, now, entropy.as_mut())?;
+            let handled = handle(ledger, now, entropy.as_mut())?;
             Ok(handled.inspect(|handled| {
                 touched.add(&handled.work);
                 shell.dispatch_after(ledger, handled.work.clone());
@@ -140,7 +197,7 @@ impl Shell {
         match handled {
             Ok(Ok(handled)) => Ok(handled.reply),
             Ok(Err(refusal)) => Err(refused(agent_id, refusal)),
-            Err(error) => Err(self.write_about_failed(agent_id, error).await),
+            Err(error) => Err(self.write_about_failed(agent_id, error, seen).await),
         }
     }
 
@@ -148,6 +205,9 @@ impl Shell {
     pub(crate) async fn create(&self, new: NewAgent) -> Result<(), Error> {
         let shell = self.clone();
         let agent_id = new.identity.agent_id.clone();
+        if new.run.is_some_and(|run| run.when_over == RunEnd::Remove) {
+            self.note_temporary(agent_id.clone());
+        }
         let made = commit(self.store.as_ref(), 0, move |ledger| {
             let mut entropy = shell.ports.entropy.source();
             let now = shell.ports.clock.now();
@@ -186,8 +246,8 @@ impl Shell {
             self.due_set.notify_one();
         }
         for (agent_id, reason) in work.faulty {
-            let shell = self.clone();
-            self.spawn(async move { shell.put_aside(&agent_id, reason).await });
+            let (shell, seen) = (self.clone(), self.take_backs.of(&agent_id));
+            self.spawn(async move { shell.put_aside(&agent_id, reason, seen).await });
         }
         // What is not begun now stays open in the store, and the next boot begins it.
         if self.draining.is_cancelled() {
@@ -249,6 +309,7 @@ impl Shell {
         let removal = async move {
             shell.settle(&agent_id, Input::Delete).await;
             shell.wait_removed(&agent_id).await;
+            shell.remove_if_aside(&agent_id).await;
         };
         self.removals.spawn_on(removal, &self.runtime);
     }
@@ -275,6 +336,15 @@ impl Shell {
             () = self.halted.cancelled() => {}
         }
     }
+}
+
+/// On whose behalf an input is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// A client of the control plane, who can act on public agents only.
+    Client,
+    /// The runtime itself, about any agent.
+    Runtime,
 }
 
 /// The agents a commit made decisions about, also when nobody learns whether it holds. Clones share it.

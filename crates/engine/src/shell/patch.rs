@@ -117,6 +117,8 @@ impl Shell {
             return None;
         };
         let text = holon_tools::apply_patch::text_of(&run.call, patch).ok()?;
+        // An agent that is taken back may have a patch at work in this very process.
+        let _alone = self.patch_locks.lock(&run.call.id).await;
         let settled = self
             .ports
             .file

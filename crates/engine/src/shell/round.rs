@@ -54,7 +54,7 @@ impl Shell {
         cancel: &CancellationToken,
     ) -> Option<TurnRows> {
         loop {
-            let read = self.store.turn(agent_id, turn_index).await;
+            let read = self.store.turn(agent_id, turn_index);
             let error = match self.noted(agent_id, read).await {
                 Ok(rows) => return rows,
                 Err(Error::AgentAside { .. }) => return None,

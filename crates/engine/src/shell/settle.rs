@@ -1,6 +1,6 @@
 //! Commits the outcome of an effect, retrying while the store cannot accept writes.
 
-use super::{AFTER_A_FAULT_MS, Shell, Touched, effect};
+use super::{AFTER_A_FAULT_MS, Sender, Shell, Touched, effect};
 use crate::error::Error;
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
@@ -30,10 +30,14 @@ impl Shell {
         touched: &Touched,
         in_doubt: &mut bool,
     ) -> Option<Reply> {
+        let seen = self.take_backs.of(agent_id);
         let mut pause_ms = 50;
         let mut waits = None;
         loop {
-            let error = match self.try_submit(agent_id, input, touched).await {
+            let error = match self
+                .try_submit(agent_id, Sender::Runtime, input, touched)
+                .await
+            {
                 Ok(Reply::RowsMayGo) => {
                     self.remove_rows(agent_id).await;
                     return Some(Reply::RowsMayGo);
@@ -54,7 +58,7 @@ impl Shell {
                     }
                 }
                 Error::Internal { message } => {
-                    self.after_a_fault(agent_id, input, message).await;
+                    self.after_a_fault(agent_id, input, message, seen).await;
                     return None;
                 }
                 Error::ShuttingDown | Error::AgentNotFound { .. } | Error::AgentAside { .. } => {
@@ -75,9 +79,9 @@ impl Shell {
 
     /// A decision broke a rule of the runtime: its turn is given up, and what it left open is taken up. An agent that
     /// cannot even be given up is put aside.
-    async fn after_a_fault(&self, agent_id: &AgentId, input: &Input, message: String) {
+    async fn after_a_fault(&self, agent_id: &AgentId, input: &Input, message: String, seen: u64) {
         if matches!(input, Input::GiveUp { .. }) {
-            return self.put_aside(agent_id, message).await;
+            return self.put_aside(agent_id, message, seen).await;
         }
         tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
         Box::pin(self.settle(agent_id, Input::GiveUp { message })).await;

@@ -146,13 +146,13 @@ impl Shell {
         agent_id: &AgentId,
         task_id: &TaskId,
     ) -> Result<Option<TaskRecord>, Error> {
-        let read = self.store.task(agent_id, task_id).await;
+        let read = self.store.task(agent_id, task_id);
         Ok(self.noted(agent_id, read).await?.task)
     }
 
     /// An agent's tasks that are not over; none when they cannot be read.
     pub(super) async fn active_tasks(&self, agent_id: &AgentId) -> Vec<TaskRecord> {
-        let read = self.store.active_tasks(agent_id).await;
+        let read = self.store.active_tasks(agent_id);
         self.noted(agent_id, read).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the tasks of an agent could not be read");
             Vec::new()
@@ -160,15 +160,9 @@ impl Shell {
     }
 
     /// Ends what runs in an agent's home and is in no row: nobody would ever follow it.
-    pub(super) async fn sweep(&self, agent_id: &AgentId, call: Option<&ToolRun>) {
-        let Some(home) = self.home_of(agent_id).await else {
-            return;
-        };
-        let Ok(tasks) = self.store.active_tasks(agent_id).await else {
-            return;
-        };
-        let call = call.map(|run| CommandKey::of_call(&home, &run.call.id));
-        let tasks = tasks.iter().filter_map(|task| task_key(&home, task));
+    pub(super) async fn sweep(&self, home: &str, call: Option<&ToolRun>, tasks: &[TaskRecord]) {
+        let call = call.map(|run| CommandKey::of_call(home, &run.call.id));
+        let tasks = tasks.iter().filter_map(|task| task_key(home, task));
         let known: Vec<String> = call
             .into_iter()
             .chain(tasks)
@@ -177,7 +171,7 @@ impl Shell {
                 items.chain([key.name.clone()]).collect::<Vec<_>>()
             })
             .collect();
-        self.ports.command.sweep(&home, &known).await;
+        self.ports.command.sweep(home, &known).await;
     }
 
     pub(super) async fn task_input(

@@ -88,7 +88,7 @@ impl Shell {
     /// When the agent is put aside: what runs for it is not known, so nothing of it may be touched.
     pub(super) async fn call_in_hand(&self, agent_id: &AgentId) -> Result<Option<ToolRun>, Error> {
         loop {
-            let read = self.store.round_in_hand(agent_id).await;
+            let read = self.store.round_in_hand(agent_id);
             let error = match self.noted(agent_id, read).await {
                 Ok(found) => {
                     return Ok(found.and_then(|(agent, round)| ToolRun::in_hand(agent, round)));

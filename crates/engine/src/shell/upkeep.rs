@@ -1,13 +1,14 @@
 //! Boot, upkeep and going down: recovery of what a dead process left, retention, the bounded drain.
 
 use super::due::futures_join;
-use super::{Shell, Touched};
+use super::{AFTER_A_FAULT_MS, Sender, Shell, Touched};
 use crate::error::Error;
+use crate::tool_run::ToolRun;
 use holon_core::Input;
 use holon_domain::agent::{AgentRecord, HomeState, Lifecycle};
 use holon_domain::effect::EffectId;
 use holon_domain::{AgentId, limits};
-use holon_store::{Ledger, Readers, commit};
+use holon_store::{LastExit, Ledger, LeftBehind, Readers, commit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,17 +37,19 @@ enum LeftOpen {
 impl Shell {
     /// Settles what the last process left open: every agent with something due, not only the default one, a page at a
     /// time. Called once, after all ports are bound and before anything else is admitted.
-    pub(crate) async fn recover(&self, clean_exit: bool) -> Result<(), Error> {
+    pub(crate) async fn recover(&self, last_exit: &LastExit) -> Result<(), Error> {
+        self.remove_temporary_aside().await?;
         let mut after = None;
         loop {
             let page = self
                 .store
                 .agents_to_recover(after, RECOVERED_TOGETHER)
                 .await?;
+            self.note_temporaries(&page).await;
             let recoveries = page
                 .iter()
-                .filter(|agent_id| self.conduct.scope.covers(agent_id))
-                .map(|agent_id| self.recover_one(agent_id, clean_exit));
+                .filter(|agent_id| self.covers(agent_id))
+                .map(|agent_id| self.recover_one(agent_id, last_exit.was_clean_for(agent_id)));
             futures_join(recoveries.collect::<Vec<_>>()).await;
             let full = page.len() == RECOVERED_TOGETHER;
             after = page.into_iter().last().filter(|_| full);
@@ -71,11 +74,14 @@ impl Shell {
     /// it is settled by the rule of its effect; what is in hand is left alone.
     pub(super) async fn clear_up(&self, agent_id: &AgentId) {
         let mut tries: u64 = 0;
+        let seen = self.take_backs.of(agent_id);
         while !self.halted.is_cancelled() {
             match self.try_clear_up(agent_id).await {
                 Ok(()) | Err(Error::ShuttingDown | Error::AgentAside { .. }) => return,
                 // No decision can be made about it; a start tries again.
-                Err(Error::Internal { message }) => return self.put_aside(agent_id, message).await,
+                Err(Error::Internal { message }) => {
+                    return self.put_aside(agent_id, message, seen).await;
+                }
                 Err(error) => {
                     if tries.is_multiple_of(CLEAR_UP_LOG_EVERY) {
                         tracing::warn!(%agent_id, %error, "an agent could not be looked after yet");
@@ -90,17 +96,18 @@ impl Shell {
     /// Looks twice: work of a commit is handed out after it, so only what nobody has taken by the second look is left.
     async fn try_clear_up(&self, agent_id: &AgentId) -> Result<(), Error> {
         let (shell, id) = (self.clone(), agent_id.clone());
+        let seen = self.take_backs.of(agent_id);
         let look = move |ledger: &mut dyn Ledger| shell.left_open(ledger, &id);
         let first = match commit(self.store.as_ref(), 0, look).await {
             Ok(first) => first,
-            Err(error) => return Err(self.write_about_failed(agent_id, error).await),
+            Err(error) => return Err(self.write_about_failed(agent_id, error, seen).await),
         };
         // A time that commit set is not known to the due loop, and its queue may hold more.
         self.due_set.notify_one();
         if first.is_none() {
             let more = Arc::new(Input::Continue);
             let touched = Touched::default();
-            let submitted = self.try_submit(agent_id, &more, &touched);
+            let submitted = self.try_submit(agent_id, Sender::Runtime, &more, &touched);
             return submitted.await.map(drop).or_else(gone);
         }
         let (shell, id) = (self.clone(), agent_id.clone());
@@ -112,7 +119,7 @@ impl Shell {
         });
         match second.await {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.write_about_failed(agent_id, error).await),
+            Err(error) => Err(self.write_about_failed(agent_id, error, seen).await),
         }
     }
 
@@ -152,14 +159,56 @@ impl Shell {
     }
 
     async fn recover_one(&self, agent_id: &AgentId, clean_exit: bool) {
-        let Ok(call) = self.call_in_hand(agent_id).await else {
-            return;
-        };
-        self.sweep(agent_id, call.as_ref()).await;
-        let proven = self.proven(call.as_ref()).await;
-        holon_store::fault::hit("recover.agent");
-        self.settle(agent_id, Input::Recover { clean_exit, proven })
-            .await;
+        if let Ok(recovery) = self.recovery_of(agent_id, clean_exit).await {
+            holon_store::fault::hit("recover.agent");
+            self.settle(agent_id, recovery).await;
+        }
+    }
+
+    /// What a recovery of an agent has to know: ends what runs in its home and is in no row, and finds out what its
+    /// tool call came to.
+    ///
+    /// # Errors
+    /// When the agent is put aside, or the host halts.
+    pub(super) async fn recovery_of(
+        &self,
+        agent_id: &AgentId,
+        clean_exit: bool,
+    ) -> Result<Input, Error> {
+        let (mut proven, mut found) = (None, Vec::new());
+        if let Some(left) = self.left_behind(agent_id).await? {
+            let round = left.round_in_hand;
+            let call = round.and_then(|(agent, round)| ToolRun::in_hand(agent, round));
+            self.sweep(&left.agent_home, call.as_ref(), &left.tasks)
+                .await;
+            proven = self.proven(call.as_ref()).await;
+            // After a clean exit nothing counts, so nothing has to be looked for.
+            if !clean_exit {
+                found = self.probe_effects(agent_id, call.as_ref()).await;
+            }
+        }
+        Ok(Input::Recover {
+            clean_exit,
+            proven,
+            found,
+        })
+    }
+
+    /// What a process that is gone left of an agent. A read that fails is tried again until the host halts.
+    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+        loop {
+            let read = self.store.left_behind(agent_id);
+            let error = match self.noted(agent_id, read).await {
+                Ok(found) => return Ok(found),
+                Err(error @ Error::AgentAside { .. }) => return Err(error),
+                Err(error) => error,
+            };
+            if self.halted.is_cancelled() {
+                return Err(Error::ShuttingDown);
+            }
+            tracing::warn!(%agent_id, %error, "an agent could not be read yet");
+            self.pause(AFTER_A_FAULT_MS).await;
+        }
     }
 
     /// Keeps the audit log within its budget for as long as the host runs.
@@ -271,9 +320,9 @@ impl Shell {
 #[cfg(test)]
 mod tests;
 
-/// Whether a removal came to nothing: what is left is removed at the next start.
-fn is_stuck(agent: &AgentRecord) -> bool {
-    agent.lifecycle == Lifecycle::Deleting && agent.home == HomeState::NotRemoved
+/// Whether a removal waits for another attempt, which nobody has to wait for.
+const fn is_stuck(agent: &AgentRecord) -> bool {
+    matches!(agent.home, HomeState::NotRemoved { .. })
 }
 
 /// An agent that is gone needs no looking after.

@@ -2,6 +2,7 @@
 
 use holon_core::invariant::{self, StoredFacts};
 use holon_domain::AgentId;
+use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
 use holon_domain::feed::{EventOrder, EventQuery};
@@ -11,8 +12,8 @@ use holon_domain::summary::AgentSummary;
 use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_engine::ports::Ports;
 use holon_engine::request::{Admitted, CreateAgent, Ingress};
-use holon_engine::{Conduct, Error, Host, HostConfig};
-use holon_store::{Db, Readers};
+use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
+use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
     CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, ScriptedFiles, ScriptedHomes,
     ScriptedModel,
@@ -123,7 +124,11 @@ impl House {
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
         };
-        let db = Db::open(&self.db_path()).expect("a database");
+        let occupant = match &config.conduct.scope {
+            Scope::All => Occupant::Host,
+            Scope::Run(agent_id) => Occupant::Run(agent_id.clone()),
+        };
+        let db = Db::open_for(&self.db_path(), occupant).expect("a database");
         Host::start(config, ports, db).await.expect("a host")
     }
 
@@ -132,6 +137,32 @@ impl House {
         let host = self.start().await;
         create(&host, "main").await;
         host
+    }
+
+    /// The row of an agent, if it is there and can be read.
+    pub(crate) async fn record(&self, id: &AgentId) -> Option<AgentRecord> {
+        let id = id.clone();
+        let read = self.readers().read(move |reader| reader.agent(&id));
+        read.await.ok().flatten().map(|(_, agent)| agent)
+    }
+
+    /// The agents that a boot would look at.
+    pub(crate) async fn to_recover(&self) -> Vec<AgentId> {
+        let read = self
+            .readers()
+            .read(|reader| reader.agents_to_recover(None, 100));
+        read.await.expect("agents")
+    }
+
+    /// Looks until nothing is left of an agent, readable or not.
+    pub(crate) async fn is_gone(&self, id: &AgentId) {
+        loop {
+            let wanted = id.clone();
+            let read = self.readers().read(move |reader| reader.settings(&wanted));
+            if read.await == Ok(None) {
+                return;
+            }
+        }
     }
 
     /// The rows of an agent's tasks, oldest first.

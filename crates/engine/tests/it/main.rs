@@ -7,6 +7,7 @@
 )]
 
 mod aside;
+mod aside_acts;
 mod clock;
 mod commands;
 mod commits;
@@ -16,6 +17,7 @@ mod feed;
 mod forgetting;
 mod house;
 mod kernel;
+mod lifecycle;
 mod models;
 mod patches;
 mod patience;

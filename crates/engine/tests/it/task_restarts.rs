@@ -4,7 +4,7 @@ use crate::house::{House, agent, at_rest, briefs, events, prompt, status};
 use crate::talk::{calling, current, interjected, results, with_task};
 use holon_domain::agent::Lifecycle::Stopped;
 use holon_domain::event::Event;
-use holon_domain::limits::TASK_STOP_GRACE_MS;
+use holon_domain::limits::{RESUMES_WITHOUT_PROGRESS, TASK_STOP_GRACE_MS};
 use holon_domain::task::TaskStatus;
 use holon_engine::Host;
 use holon_testkit::ports::{calls, says};
@@ -305,5 +305,42 @@ async fn an_agent_whose_stop_outlived_its_host_is_told_of_its_task_after_the_sta
     assert!(told.len() == 1 && told[0].contains("bye"), "{told:?}");
     asked.answer(says("I see"));
     briefs(&host, "main", 2).await;
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_command_that_outlives_three_hosts_goes_on_as_a_task_and_is_told_once() {
+    let house = House::new();
+    let command = json!({ "cmd": "make", "yield_time_ms": 600_000 });
+    let host = calling(&house, &[("ExecCommand", command)]).await;
+    let make = house.commands.next().await;
+    let (mut house, mut host) = (house, host);
+    for _ in 1..RESUMES_WITHOUT_PROGRESS {
+        (house, host) = change(house, host, Change::Crash, || {}).await;
+        make.waited_for().await;
+        assert!(house.model.is_quiet().await, "its call waits on");
+    }
+    (house, host) = change(house, host, Change::Crash, || {}).await;
+    let asked = house.model.next().await;
+    let told = results(&asked.request).join("");
+    assert!(told.contains("as task"), "{told}");
+    asked.answer(says("it goes on"));
+    // Its turn is over: a host that died before would ask again.
+    briefs(&host, "main", 1).await;
+    make.watched().await;
+    // Two more hosts die, and nothing is stopped because of it.
+    for _ in 0..2 {
+        (house, host) = change(house, host, Change::Crash, || {}).await;
+        make.watched().await;
+    }
+    make.ends("built");
+    let asked = house.model.next().await;
+    assert!(current(&asked.request).contains("built"));
+    asked.answer(says("it is built"));
+    at_rest(&host, "main").await;
+    let told = count(&host, |event| matches!(event, Event::TaskResultReceived(_)));
+    assert_eq!(told.await, 1);
+    house.task_is("main", TaskStatus::Completed).await;
+    assert_eq!(house.commands.log().stops, []);
     house.is_sound("main").await;
 }

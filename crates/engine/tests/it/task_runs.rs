@@ -422,6 +422,10 @@ async fn a_run_whose_agent_is_stopped_while_an_end_is_told_is_over() {
     let mut words = prompt.split(|c: char| !c.is_alphanumeric() && c != '_');
     let own = words.find(|word| word.starts_with("tmp_run_"));
     let own = AgentId::parse_stored(own.expect("a prompt names its agent")).expect("an id");
+    // Clients cannot act on a private agent, so this one is made public first.
+    house.damage(
+        "UPDATE agents SET visible = 1, settings = replace(settings, '\"private\"', '\"public\"')",
+    );
     host.acts().stop_agent(&own).await.expect("stopped");
     let response = waiting.await.expect("runs").expect("a response");
     assert!(

@@ -22,12 +22,18 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 28] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
     (
         "agent_stopped",
         409,
         None,
         Some("start it with: holon agent start main"),
+    ),
+    (
+        "agent_home_missing",
+        409,
+        None,
+        Some("mend what the message names, then: holon agent start main"),
     ),
     ("agent_deleting", 409, None, None),
     (
@@ -106,7 +112,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 28] = [
         409,
         None,
         Some(
-            "restore or mend the row, then: holon agent start main; other agents are not affected",
+            "restore or mend the rows, then: holon agent start main; other agents are not affected",
         ),
     ),
     (

@@ -29,9 +29,10 @@ fn entries_of_agents_that_are_aside_or_out_of_scope_hide_nobody_behind_a_limit()
         let rows = page.expect("reads").rows.into_iter();
         rows.map(|row| row.agent_id.to_string()).collect()
     };
-    let named = DueScope::Run(Some(id("named")));
-    assert_eq!(due(named, 2), ["named", "tmp_1"]);
-    assert_eq!(due(DueScope::Run(None), 2), ["tmp_1"]);
+    let only = |names: &[&str]| DueScope::Only(names.iter().map(|name| id(name)).collect());
+    assert_eq!(due(only(&["named", "tmp_1"]), 2), ["named", "tmp_1"]);
+    assert_eq!(due(only(&["tmp_1"]), 2), ["tmp_1"]);
+    assert_eq!(due(only(&["name", "tmp"]), 2), [""; 0]);
     let all = due(DueScope::All, 6);
     assert_eq!(all.iter().filter(|name| *name == "other").count(), 5);
     assert!(!all.contains(&"aside".to_owned()));

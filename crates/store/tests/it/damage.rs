@@ -112,3 +112,65 @@ fn a_store_in_a_directory_that_is_not_there_is_an_error_with_its_path() {
         "{error:?}"
     );
 }
+
+/// Changes rows of a closed store by hand.
+fn change(path: &Path, sql: &str) {
+    let changed = rusqlite::Connection::open(path)
+        .and_then(|conn| conn.execute(sql, []))
+        .expect("changes");
+    assert!(changed > 0, "{sql}");
+}
+
+#[test]
+fn a_store_that_lost_its_epoch_or_its_exit_mark_opens_with_a_new_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("s.sqlite3");
+    let first = Db::open(&path).expect("opens");
+    let mut epochs = vec![first.epoch().to_owned()];
+    first.close().expect("closes");
+    for sql in [
+        "DELETE FROM meta WHERE key = 'epoch'",
+        "UPDATE meta SET value = CAST(x'ff' AS TEXT) WHERE key = 'epoch'",
+    ] {
+        change(&path, sql);
+        let db = Db::open(&path).expect("opens");
+        epochs.push(db.epoch().to_owned());
+        db.close().expect("closes");
+        let again = Db::open(&path).expect("opens");
+        assert_eq!(Some(again.epoch()), epochs.last().map(String::as_str));
+        assert!(again.last_exit().was_clean());
+        again.close().expect("closes");
+    }
+    epochs.sort();
+    epochs.dedup();
+    assert_eq!(epochs.len(), 3, "each is new: {epochs:?}");
+    change(&path, "DELETE FROM meta WHERE key = 'clean_exit'");
+    let db = Db::open(&path).expect("opens");
+    assert!(!db.last_exit().was_clean(), "nobody says that it was");
+    db.close().expect("closes");
+    let again = Db::open(&path).expect("opens");
+    assert!(again.last_exit().was_clean(), "the mark is back");
+}
+
+#[test]
+fn the_number_of_an_agent_whose_row_is_gone_is_not_given_to_another() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("s.sqlite3");
+    let mut db = Db::open(&path).expect("opens");
+    let mut scribe = Scribe::new("a");
+    let first = db
+        .write(|tx| tx.create_agent(&scribe.record))
+        .expect("creates");
+    let decision = scribe.event().decide();
+    db.write(|tx| tx.apply(first, &decision)).expect("writes");
+    db.close().expect("closes");
+    change(&path, "DELETE FROM agents");
+    let mut db = Db::open(&path).expect("opens");
+    let mut scribe = Scribe::new("b");
+    let second = db
+        .write(|tx| tx.create_agent(&scribe.record))
+        .expect("creates");
+    assert_ne!(first, second);
+    let decision = scribe.event().decide();
+    db.write(|tx| tx.apply(second, &decision)).expect("writes");
+}

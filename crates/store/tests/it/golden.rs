@@ -204,8 +204,9 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
         Due::RestOver { .. } => "rest_over",
         Due::BackoffOver { .. } => "backoff_over",
         Due::PaceOver => "pace_over",
+        Due::RemovalRetry => "removal_retry",
     });
-    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(found.len(), 4, "{found:?}");
 }
 
 fn phase_of(agent: &AgentRecord) -> &'static str {

@@ -40,14 +40,30 @@ fn a_home_has_one_owner_and_the_next_one_is_told_who() {
     let path = directory.path().join("home");
     let first = Home::open(&path).expect("opens");
     match Home::open(&path) {
-        Err(HomeError::Owned { pid, path: named }) => {
+        Err(HomeError::Owned {
+            pid,
+            path: named,
+            leaving,
+        }) => {
             assert_eq!((pid, named), (Some(std::process::id()), path.clone()));
+            assert!(!leaving);
+        }
+        other => panic!("a second owner: {other:?}"),
+    }
+    first.note_leaving();
+    match Home::open(&path) {
+        Err(HomeError::Owned { pid, leaving, .. }) => {
+            assert_eq!((pid, leaving), (Some(std::process::id()), true));
         }
         other => panic!("a second owner: {other:?}"),
     }
     drop(first);
     assert!(path.join("run/holon.lock").exists(), "the lock file stays");
-    Home::open(&path).expect("opens again");
+    let _again = Home::open(&path).expect("opens again");
+    match Home::open(&path) {
+        Err(HomeError::Owned { leaving, .. }) => assert!(!leaving, "the new owner stays"),
+        other => panic!("a second owner: {other:?}"),
+    }
 }
 
 #[test]

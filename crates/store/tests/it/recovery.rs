@@ -24,7 +24,7 @@ fn an_image_holds_what_was_committed_and_counts_as_an_unclean_exit() {
         ),
         (1, 1)
     );
-    assert!(!crashed.was_clean_exit());
+    assert!(!crashed.last_exit().was_clean());
     assert_eq!(crashed.epoch(), db.epoch());
     assert_eq!(crashed.commits(), 0);
 }
@@ -51,13 +51,13 @@ fn a_new_store_counts_as_clean_a_closed_one_too_and_a_dropped_one_does_not() {
     let path = directory.path().join("s.sqlite3");
     let db = Db::open(&path).expect("opens");
     let epoch = db.epoch().to_owned();
-    assert!(db.was_clean_exit());
+    assert!(db.last_exit().was_clean());
     drop(db);
     let db = Db::open(&path).expect("opens");
-    assert!(!db.was_clean_exit(), "it was dropped");
+    assert!(!db.last_exit().was_clean(), "it was dropped");
     db.close().expect("closes");
     let db = Db::open(&path).expect("opens");
-    assert!(db.was_clean_exit(), "it was closed");
+    assert!(db.last_exit().was_clean(), "it was closed");
     assert_eq!(db.epoch(), epoch);
 }
 
@@ -121,7 +121,7 @@ fn a_creation_that_was_cut_off_is_started_over() {
     std::fs::write(directory.path().join("s.sqlite3.new"), "half").expect("writes");
     std::fs::write(directory.path().join("s.sqlite3.new-journal"), "half").expect("writes");
     let db = Db::open(&directory.path().join("s.sqlite3")).expect("opens");
-    assert!(db.was_clean_exit());
+    assert!(db.last_exit().was_clean());
     assert!(!directory.path().join("s.sqlite3.new").exists());
 }
 

@@ -95,7 +95,7 @@ async fn closing_writes_what_waits_and_refuses_what_comes_later() {
     assert_eq!(waiting.await, Ok(1));
     closing.await.expect("closes");
     assert_eq!(writer.close().await, Ok(()), "a second close does nothing");
-    assert!(Db::open(&path).expect("opens").was_clean_exit());
+    assert!(Db::open(&path).expect("opens").last_exit().was_clean());
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ pub struct ScriptedHomes {
     pub removed: AtomicU64,
     /// Whether removing a home fails.
     pub stuck: AtomicBool,
+    /// Whether making a home fails.
+    pub unmakeable: AtomicBool,
     held: watch::Sender<bool>,
 }
 
@@ -35,6 +37,9 @@ impl ScriptedHomes {
 impl HomeHost for ScriptedHomes {
     async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
         self.wait_while_held().await;
+        if self.unmakeable.load(Ordering::Relaxed) {
+            return Err("the directory is read-only".to_owned());
+        }
         Ok(())
     }
 

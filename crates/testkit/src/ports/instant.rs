@@ -10,8 +10,8 @@ use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_engine::ports::{
-    CommandContext, CommandHost, CommandKey, CommandOrder, CommandRun, FileHost, InputRefused,
-    KeptOutput,
+    CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, FileHost,
+    InputRefused, KeptOutput,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -44,8 +44,8 @@ impl CommandHost for InstantPorts {
     ) -> Result<CommandRun, CommandFailure> {
         Ok(CommandRun::Ended(silent_success()))
     }
-    async fn is_alive(&self, _: &CommandKey) -> bool {
-        false
+    async fn probe(&self, _: &CommandKey) -> CommandProbe {
+        CommandProbe::Nothing
     }
     async fn watch(&self, _: &CommandKey) -> TaskReport {
         TaskReport::Ended(silent_success())

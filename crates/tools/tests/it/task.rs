@@ -51,6 +51,7 @@ pub(crate) fn running() -> TaskRecord {
         effect: Some(7),
         stop: None,
         end: None,
+        ends_unread: 0,
     }
 }
 

@@ -48,6 +48,7 @@ fn ended(status: TaskStatus, result_summary: &str) -> TaskRecord {
     TaskRecord {
         status,
         effect: None,
+        ends_unread: 0,
         end: Some(TaskEnd {
             ended_at: now(),
             exit_status: Some(0),

@@ -5,6 +5,7 @@ use crate::commands;
 use crate::make::{self, Said};
 use crate::states;
 use crate::world::World;
+use holon_core::input::{Finding, Found};
 use holon_core::{Input, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
@@ -20,6 +21,7 @@ fn restarts() -> [Input; 3] {
     let recover = |clean_exit| Input::Recover {
         clean_exit,
         proven: None,
+        found: Vec::new(),
     };
     [recover(true), recover(false), Input::TakeUp]
 }
@@ -227,4 +229,37 @@ fn a_temporary_agent_is_removed_after_what_it_ran_is_stopped_by_force() {
     let open: Vec<&Effect> = world.effects.values().map(|open| &open.effect).collect();
     assert_eq!(open, [&Effect::RemoveHome]);
     assert_eq!(results(&world).len(), 0);
+}
+
+#[test]
+fn a_task_whose_end_kills_each_host_that_reads_it_is_ended_unread_after_three() {
+    let mut world = states::with_tasks_in_all_states();
+    let task_id = world.tasks[0].id.clone();
+    let recover = |found| Input::Recover {
+        clean_exit: false,
+        proven: None,
+        found: vec![Finding {
+            effect: Effect::WatchTask {
+                task_id: task_id.clone(),
+            },
+            found,
+        }],
+    };
+    // One that is found alive in between begins its count anew.
+    for found in [Found::Ended, Found::Ended, Found::Alive { as_task: None }] {
+        world.send(recover(found));
+    }
+    for _ in 1..limits::RESUMES_WITHOUT_PROGRESS {
+        world.send(recover(Found::Ended));
+        assert!(!world.tasks[0].status.is_terminal());
+    }
+    world.send(recover(Found::Ended));
+    assert_eq!(world.tasks[0].status, TaskStatus::Interrupted);
+    assert_eq!(results(&world).len(), 1, "its end is told once");
+    assert_eq!(
+        all_followed(&world),
+        ["watched", "asked"],
+        "the others go on"
+    );
+    assert_eq!(world.violations(), []);
 }

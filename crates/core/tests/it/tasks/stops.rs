@@ -53,6 +53,7 @@ fn a_task_that_was_forced_is_asked_no_more_gently_whoever_stops_it_next() {
     let restart = || Input::Recover {
         clean_exit: false,
         proven: None,
+        found: Vec::new(),
     };
     for next in [Input::Stop, restart(), Input::TakeUp] {
         let mut world = states::beside_tasks(2);

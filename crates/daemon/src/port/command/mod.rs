@@ -24,7 +24,8 @@ use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::limits::OUTPUT_KEPT_BYTES;
 use holon_domain::task::TaskReport;
 use holon_engine::ports::{
-    CommandHost, CommandKey, CommandOrder, CommandRun, InputRefused, KeptOutput,
+    AliveCommand, CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefused,
+    KeptOutput,
 };
 use holon_process::{Attached, Image, Shims, Task, attach};
 use login::Login;
@@ -34,7 +35,7 @@ use registry::Registry;
 use standing::{Standing, sought};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -113,13 +114,26 @@ impl CommandHost for Commands {
         }
     }
 
-    async fn is_alive(&self, key: &CommandKey) -> bool {
+    async fn probe(&self, key: &CommandKey) -> CommandProbe {
         let entry = self.registry.entry(key);
         let _nobody_starts_it = entry.lock().await;
         // Asked afresh: one that is held may have ended without anybody waiting for it.
-        let state_dir = Place::of(key).state_dir();
+        let place = Place::of(key);
+        let state_dir = place.state_dir();
         let attached = tokio::time::timeout(LOOK, attach(sought(key, &state_dir)));
-        matches!(attached.await, Ok(Attached::Alive(_)))
+        let path = |path: PathBuf| Some(path.to_string_lossy().into_owned());
+        match attached.await {
+            Ok(Attached::Alive(task)) => CommandProbe::Alive(AliveCommand {
+                started_at: task.identity().started_at,
+                output_path: path(place.output()),
+                stderr_path: path(place.errors()),
+            }),
+            Ok(Attached::Ended(_)) => CommandProbe::Ended,
+            Ok(
+                Attached::NotStarted(_) | Attached::NeverRan | Attached::Gone | Attached::Silent,
+            )
+            | Err(_) => CommandProbe::Nothing,
+        }
     }
 
     async fn watch(&self, key: &CommandKey) -> TaskReport {

@@ -4,11 +4,11 @@
 use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::{
-    Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandRun, EntropySource,
-    FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, Ports,
+    AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
+    CommandRun, EntropySource, FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
-use crate::shell::Shell;
+use crate::shell::{Sender, Shell};
 use crate::tool_run::ToolRun;
 use async_trait::async_trait;
 use holon_core::input::NewAgent;
@@ -152,8 +152,12 @@ impl CommandHost for Quiet {
         Err(CommandFailure::Cancelled)
     }
 
-    async fn is_alive(&self, _: &CommandKey) -> bool {
-        true
+    async fn probe(&self, _: &CommandKey) -> CommandProbe {
+        CommandProbe::Alive(AliveCommand {
+            started_at: Timestamp::from_millis(0),
+            output_path: None,
+            stderr_path: None,
+        })
     }
 
     async fn watch(&self, key: &CommandKey) -> TaskReport {
@@ -359,7 +363,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
-    shell.submit(&id, prompt()).await.unwrap();
+    shell.submit(&id, Sender::Runtime, prompt()).await.unwrap();
     let (_, answer) = requests.recv().await.expect("the model is asked");
     answer
         .send(calls(&[
@@ -446,10 +450,37 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
     };
     let nothing_in_hand = shell.apply_patch(&run, context(), &action).await;
     assert!(nothing_in_hand.is_none());
-    shell.submit(&id, prompt()).await.unwrap();
+    shell.submit(&id, Sender::Runtime, prompt()).await.unwrap();
     let (_, answer) = requests.recv().await.expect("the model is asked");
     answer.send(calls(&[json!({ "cmd": "make" })])).unwrap();
     while shell.call_in_hand(&id).await.unwrap().is_none() {}
     let another_in_hand = shell.apply_patch(&run, context(), &action).await;
     assert!(another_in_hand.is_none());
+}
+
+#[tokio::test]
+async fn a_fault_that_was_found_before_a_start_does_not_put_the_agent_aside_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (quiet, _requests) = Quiet::new();
+    let shell = shell(dir.path(), &quiet);
+    let id = AgentId::parse("main").unwrap();
+    shell.create(new_agent(&id)).await.unwrap();
+    let is_aside = async || shell.store.home_of_aside(&id).await.unwrap().is_some();
+    let found_before = shell.take_backs.of(&id);
+    shell
+        .put_aside(&id, "log 7: cut off".to_owned(), found_before)
+        .await;
+    assert!(is_aside().await);
+    shell.take_back(&id).await.unwrap();
+    assert!(!is_aside().await);
+    // Somebody else had met the same row and comes to tell only now.
+    shell
+        .put_aside(&id, "log 7: cut off".to_owned(), found_before)
+        .await;
+    assert!(!is_aside().await, "it was mended since");
+    let found_now = shell.take_backs.of(&id);
+    shell
+        .put_aside(&id, "log 8: cut off".to_owned(), found_now)
+        .await;
+    assert!(is_aside().await);
 }

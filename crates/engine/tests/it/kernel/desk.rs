@@ -280,6 +280,14 @@ impl Ledger for Watched<'_> {
         })
     }
 
+    fn newest_generation(&mut self) -> Result<u64, Error> {
+        self.inner.newest_generation()
+    }
+
+    fn put_aside(&mut self, id: &AgentId, reason: &str, now: Timestamp) -> Result<bool, Error> {
+        self.inner.put_aside(id, reason, now)
+    }
+
     fn take_back(&mut self, id: &AgentId) -> Result<bool, Error> {
         self.inner.take_back(id)
     }

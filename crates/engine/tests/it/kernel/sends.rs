@@ -139,6 +139,7 @@ fn what_is_left_at_the_bound_survives_a_restart() {
         &Input::Recover {
             clean_exit: false,
             proven: None,
+            found: Vec::new(),
         },
     );
     assert_eq!(

@@ -7,7 +7,8 @@ use holon_domain::command::{CommandEnd, CommandFailure, CommandRunning, StreamPa
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
 use holon_engine::ports::{
-    Clock, CommandHost, CommandKey, CommandOrder, CommandRun, InputRefused, KeptOutput, WhenLate,
+    AliveCommand, Clock, CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun,
+    InputRefused, KeptOutput, WhenLate,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -271,18 +272,28 @@ impl CommandHost for FakeCommandHost {
         self.living(run).await
     }
 
-    async fn is_alive(&self, key: &CommandKey) -> bool {
-        let alive = self.commands.until(|state| match state.found(&key.name) {
-            Some(command) if matches!(command.state, CommandState::Runs) => {
-                match command.on_liveness_check {
-                    OnLivenessCheck::Answers => Some(true),
-                    OnLivenessCheck::IsSilent => Some(false),
-                    OnLivenessCheck::KeepsWaiting => None,
+    async fn probe(&self, key: &CommandKey) -> CommandProbe {
+        let probe = self.commands.until(|state| {
+            let Some(command) = state.found(&key.name) else {
+                return Some(CommandProbe::Nothing);
+            };
+            match (&command.state, command.on_liveness_check) {
+                (CommandState::Runs, OnLivenessCheck::Answers) => {
+                    Some(CommandProbe::Alive(AliveCommand {
+                        started_at: command.began,
+                        output_path: Some(command.path("log")),
+                        stderr_path: Some(command.path("stderr.log")),
+                    }))
                 }
+                (CommandState::Runs, OnLivenessCheck::IsSilent)
+                | (CommandState::NotStarted(_) | CommandState::Lost(_), _) => {
+                    Some(CommandProbe::Nothing)
+                }
+                (CommandState::Runs, OnLivenessCheck::KeepsWaiting) => None,
+                (CommandState::Ended(_), _) => Some(CommandProbe::Ended),
             }
-            Some(_) | None => Some(false),
         });
-        self.living(alive).await
+        self.living(probe).await
     }
 
     async fn watch(&self, key: &CommandKey) -> TaskReport {

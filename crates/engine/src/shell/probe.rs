@@ -1,0 +1,98 @@
+//! Looks at boot for what is left of the commands behind an agent's open effects, so that `core` can judge a resumption
+//! by it. Decides nothing and reads nothing a command printed: what kills a host when it is read must not be read here.
+//!
+//! The agents of a boot are probed together; a semaphore of the shell bounds how many commands are asked at once.
+
+use super::Shell;
+use super::command::task_key;
+use super::due::futures_join;
+use crate::finding::{commands_of_call, found_of, found_of_call};
+use crate::ports::{CommandKey, CommandProbe};
+use crate::tool_run::ToolRun;
+use holon_core::input::{Finding, Found};
+use holon_domain::AgentId;
+use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::task::TaskRecord;
+use std::sync::{Mutex, PoisonError};
+
+/// Commands that are asked at the same time while a host boots.
+pub(super) const PROBES_AT_ONCE: usize = 32;
+/// Open effects of an agent that are read at once.
+const PAGE: usize = 64;
+
+impl Shell {
+    /// What is left of the commands behind an agent's open effects. What cannot be read is not found: the recovery that
+    /// follows meets the same row.
+    pub(super) async fn probe_effects(
+        &self,
+        agent_id: &AgentId,
+        run: Option<&ToolRun>,
+    ) -> Vec<Finding> {
+        let tasks = self.active_tasks(agent_id).await;
+        let Some(home) = self.home_of(agent_id).await else {
+            return Vec::new();
+        };
+        let findings = Mutex::new(Vec::new());
+        let mut after = 0;
+        loop {
+            let page = self.store.open_effects(agent_id, after, PAGE);
+            let Ok(page) = self.noted(agent_id, page).await else {
+                return Vec::new();
+            };
+            let probes = page.iter().map(|record| async {
+                let found = self.probe_effect(record, run, &tasks, &home).await;
+                let mut findings = findings.lock().unwrap_or_else(PoisonError::into_inner);
+                findings.extend(found.map(|found| Finding {
+                    effect: record.effect.clone(),
+                    found,
+                }));
+            });
+            futures_join(probes.collect::<Vec<_>>()).await;
+            match page.last() {
+                Some(last) if page.len() == PAGE => after = last.id,
+                Some(_) | None => {
+                    return findings
+                        .into_inner()
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
+    /// What is left of the commands behind one effect; none where it runs no command.
+    async fn probe_effect(
+        &self,
+        record: &EffectRecord,
+        run: Option<&ToolRun>,
+        tasks: &[TaskRecord],
+        home: &str,
+    ) -> Option<Found> {
+        match &record.effect {
+            Effect::RunTool { .. } => {
+                let run = run.filter(|run| run.effect == record.id)?;
+                let probes = self.probe_all(commands_of_call(run)).await;
+                Some(found_of_call(run, &probes))
+            }
+            Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
+                let task = tasks.iter().find(|task| task.id == *task_id)?;
+                let keys = task_key(home, task)?.all_of(task.command()?);
+                Some(found_of(&self.probe_all(keys).await))
+            }
+            Effect::PrepareHome
+            | Effect::RemoveHome
+            | Effect::CallModel { .. }
+            | Effect::FinishPatch { .. }
+            | Effect::Deliver { .. } => None,
+        }
+    }
+
+    async fn probe_all(&self, keys: Vec<CommandKey>) -> Vec<CommandProbe> {
+        let mut probes = Vec::with_capacity(keys.len());
+        for key in keys {
+            // The semaphore is never closed; without a permit the probe is made all the same.
+            let _permit = self.probes.acquire().await.ok();
+            probes.push(self.ports.command.probe(&key).await);
+        }
+        probes
+    }
+}

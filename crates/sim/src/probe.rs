@@ -1,0 +1,69 @@
+//! What a host that starts finds of the commands behind an agent's open effects, as the shell probes them.
+
+use crate::command::State;
+use crate::keys::{home_of, key_of, keys_of};
+use crate::violation::Verdict;
+use crate::world::World;
+use holon_core::input::{Finding, Found};
+use holon_domain::AgentId;
+use holon_domain::consequence::Consequence;
+use holon_domain::effect::Effect;
+use holon_engine::finding::{commands_of_call, found_of, found_of_call};
+use holon_engine::ports::{AliveCommand, CommandKey, CommandProbe};
+
+impl World {
+    /// Probes the commands behind an agent's open effects.
+    pub(crate) fn probe_effects(&mut self, id: &AgentId) -> Verdict<Vec<Finding>> {
+        let run = self.call_in_hand(id)?;
+        let mut findings = Vec::new();
+        for record in self.read_effects(id)? {
+            let found = match &record.effect {
+                Effect::RunTool { .. } => {
+                    let Some(run) = run.as_ref().filter(|run| run.effect == record.id) else {
+                        continue;
+                    };
+                    let found = found_of_call(run, &self.probe_all(&commands_of_call(run)));
+                    if let Found::Alive {
+                        as_task: Some(task),
+                    } = &found
+                    {
+                        let (Consequence::Result(result) | Consequence::Task { result, .. }) =
+                            task.as_ref();
+                        self.bench.offer(&run.call.id, result);
+                    }
+                    found
+                }
+                Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
+                    let Some(task) = self.task(id, task_id)? else {
+                        continue;
+                    };
+                    let keys = keys_of(&task, &key_of(&home_of(id), &task));
+                    found_of(&self.probe_all(&keys))
+                }
+                Effect::PrepareHome
+                | Effect::RemoveHome
+                | Effect::CallModel { .. }
+                | Effect::FinishPatch { .. }
+                | Effect::Deliver { .. } => continue,
+            };
+            findings.push(Finding {
+                effect: record.effect,
+                found,
+            });
+        }
+        Ok(findings)
+    }
+
+    fn probe_all(&self, keys: &[CommandKey]) -> Vec<CommandProbe> {
+        let probe = |key: &CommandKey| match self.bench.commands.get(key).map(|one| one.state) {
+            Some(State::Runs) => CommandProbe::Alive(AliveCommand {
+                started_at: self.now,
+                output_path: None,
+                stderr_path: None,
+            }),
+            Some(State::Over { .. }) => CommandProbe::Ended,
+            Some(State::NotStarted | State::Lost | State::Barred) | None => CommandProbe::Nothing,
+        };
+        keys.iter().map(probe).collect()
+    }
+}
