@@ -373,6 +373,8 @@ pub enum Input {
         /// Which.
         message: String,
     },
+    /// The host's models or credentials have changed, so a suspended turn asks again.
+    ModelsChanged,
     /// Decide on: the queue may hold more.
     Continue,
 }

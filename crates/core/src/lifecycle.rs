@@ -174,6 +174,16 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     }
 }
 
+/// The host's models or credentials have changed: a suspended turn asks again.
+pub(crate) fn models_changed(draft: &mut Draft<'_>) -> Reply {
+    let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
+    if may_run && turn::end_wait(draft, SuspensionEnd::ModelChange) {
+        Reply::Done
+    } else {
+        Reply::Unchanged
+    }
+}
+
 pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
         Lifecycle::Stopped => Ok(Reply::Unchanged),

@@ -25,6 +25,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::ClockSetBack { .. }
         | Input::Start => {}
         Input::RoundFailed { .. } => needs.attempts = has_attempts(agent),
+        Input::ModelsChanged => {}
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {
             for intent in answer.intents.iter().flatten() {

@@ -133,6 +133,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         }
         Input::TakeUp => Ok(recovery::take_up(draft)),
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
+        Input::ModelsChanged => Ok(lifecycle::models_changed(draft)),
         Input::Continue => Ok(Reply::Unchanged),
     }
 }

@@ -82,8 +82,9 @@ pub const PARKS_PER_ROUND: u32 = 3;
 /// The least a model is allowed to write, however full its window seems, or a quarter of a smaller window: the estimate
 /// of what is in it is rough, and an answer that is cut off helps nobody. A provider that has no room says so.
 pub const MIN_OUTPUT_TOKENS: u32 = 4_096;
-/// Resumptions after an unclean exit without one new log entry; at this many the message is set aside
-/// with a failure brief and the queue goes on.
+/// Resumptions after an unclean exit without one new log entry that found the same of the call in hand. At this many, a
+/// message of which nothing was found, or whose command was over each time, is set aside with a failure brief and the
+/// queue goes on; a command that was alive each time goes on as a task.
 pub const RESUMES_WITHOUT_PROGRESS: u32 = 3;
 /// Earlier messages a prompt shows.
 pub const RECENT_MESSAGES: usize = 12;

@@ -166,6 +166,19 @@ impl SuspensionReason {
     }
 }
 
+/// Whether a model has said anything in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speech {
+    /// Not a word so far.
+    #[default]
+    Silent,
+    /// It ended the turn without a word and was asked again.
+    AskedAgain,
+    /// It has said something.
+    Spoken,
+}
+
 /// How long the round in hand has been waited for, and what the operator was told about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Patience {
@@ -306,10 +319,7 @@ pub struct OpenTurn {
     pub closed_to_joining: bool,
     /// Whether the model has said anything in this turn.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
-    pub has_spoken: bool,
-    /// Whether an empty answer was asked for again already.
-    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
-    pub empty_answer_retried: bool,
+    pub speech: Speech,
     /// Resumptions.
     #[serde(default)]
     pub resume: ResumeMark,

@@ -10,6 +10,7 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, IdentityView, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::model::{ModelChoice, ModelRef};
+use holon_domain::turn::Phase;
 use holon_store::Readers;
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
@@ -43,6 +44,27 @@ impl Acts {
 
     pub(crate) const fn readers(&self) -> &Readers {
         &self.readers
+    }
+
+    /// Has every suspended turn ask its models again, because the host's models or credentials have changed.
+    pub(crate) async fn ask_again(&self) {
+        let listed = match self.readers.read(|reader| reader.agents()).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                tracing::warn!(%error, "suspended turns could not be looked for; each asks again at its own time");
+                return;
+            }
+        };
+        let is_suspended = |agent: &AgentRecord| {
+            let turn = agent.open_turn.as_ref();
+            turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. }))
+        };
+        for agent in listed.into_iter().filter_map(|listed| listed.record.ok()) {
+            if is_suspended(&agent) {
+                let agent_id = &agent.identity.agent_id;
+                drop(self.shell.settle(agent_id, Input::ModelsChanged).await);
+            }
+        }
     }
 
     /// Makes an agent; the same again is harmless.

@@ -105,9 +105,12 @@ impl Host {
         self.acts.clone()
     }
 
-    /// Other models for turns that begin from now on.
+    /// Other models for turns that begin from now on. Turns that are suspended ask them at once.
     pub fn set_models(&self, models: ModelChain) {
-        self.acts.shell().kernel.facts().set_models(models);
+        let shell = self.acts.shell();
+        shell.kernel.facts().set_models(models);
+        let acts = self.acts.clone();
+        shell.spawn(async move { acts.ask_again().await });
     }
 
     /// How many commits changed something since the start.

@@ -268,7 +268,7 @@ async fn gather(
         Standing::GoesOn => Ok(None),
         // Only a start by somebody else would bring the answer; the message stays in the queue for it.
         Standing::Open(queue) => match admission::judge_lifecycle(&agent) {
-            Ok(()) => Ok(Waiting::of(admitted, agent, queue).map(Answer::Waiting)),
+            Ok(()) => Ok(Waiting::of(admitted, agent, &queue).map(Answer::Waiting)),
             Err(rejection) => Err(rejection.into()),
         },
     }

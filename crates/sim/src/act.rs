@@ -362,6 +362,7 @@ fn is_stale(known: &Known, input: &Input) -> bool {
         | Input::Recover { .. }
         | Input::TakeUp
         | Input::GiveUp { .. }
+        | Input::ModelsChanged
         | Input::Continue => false,
     }
 }
@@ -389,6 +390,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Recover { .. } => "recover",
         Input::TakeUp => "take up",
         Input::GiveUp { .. } => "give up",
+        Input::ModelsChanged => "models changed",
         Input::Continue => "continue",
     }
 }

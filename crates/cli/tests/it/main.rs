@@ -27,6 +27,7 @@ mod model;
 mod models;
 mod models_faults;
 mod models_secrets;
+mod outage;
 mod patches;
 mod processes;
 mod real_server;

@@ -263,7 +263,7 @@ fn a_model_no_table_knows_works_with_tools_and_its_limits_are_learned_for_good()
 }
 
 #[test]
-fn a_used_up_allowance_parks_the_turn_until_its_renewal_and_status_says_so() {
+fn a_used_up_allowance_suspends_the_turn_until_its_renewal_and_status_says_so() {
     together(&Protocol::ALL, |protocol| {
         let world = world();
         let spent = Fault::Quota {
@@ -275,7 +275,7 @@ fn a_used_up_allowance_parks_the_turn_until_its_renewal_and_status_says_so() {
         let served = world.serve(&[]);
         assert_eq!(world.run(&["prompt", "hi"]).code, Some(0));
         provider.wait_for_requests(1);
-        wait_for_status(&world, "parked until the allowance of fake/one is renewed");
+        wait_for_status(&world, "the allowance of fake/one is used up");
         assert_eq!(world.run(&["agent", "stop"]).code, Some(0));
         assert_eq!(served.terminate().0, Some(0));
         provider.finish();

@@ -31,7 +31,7 @@ pub(super) fn acknowledge(
         turn.model_ref(),
         trimmed(&failed.failure.message),
     );
-    write(draft, turn, told, BriefKind::Ack, words, None);
+    write(draft, turn, told, BriefKind::Ack, &words, None);
 }
 
 /// Tells the operator that the turn cannot go on without them, once until they act.
@@ -51,7 +51,7 @@ pub(super) fn request_action(
         trimmed(&failed.failure.message),
         action.next_step
     );
-    write(draft, turn, told, BriefKind::Failure, words, Some(action));
+    write(draft, turn, told, BriefKind::Failure, &words, Some(action));
 }
 
 fn action_for(turn: &OpenTurn, reason: SuspensionReason) -> ActionRequired {
@@ -116,7 +116,7 @@ fn write(
     turn: &OpenTurn,
     acknowledges: Vec<MessageId>,
     kind: BriefKind,
-    words: String,
+    words: &str,
     action_required: Option<ActionRequired>,
 ) {
     let seq = draft.next_brief();
@@ -124,7 +124,7 @@ fn write(
         id: BriefId::mint(draft.entropy),
         kind,
         created_at: draft.now,
-        text: BriefText::Words(words.clone()),
+        text: BriefText::Words(words.to_owned()),
         workspace_id: turn.workspace.workspace_id.clone(),
         related_message_id: Some(turn.message_id.clone()),
         settles: Vec::new(),
@@ -139,7 +139,7 @@ fn write(
         turn_index: turn.turn_index,
         settles: Vec::new(),
         acknowledges,
-        text_preview: text::preview(&words, limits::EVENT_PREVIEW_BYTES),
+        text_preview: text::preview(words, limits::EVENT_PREVIEW_BYTES),
         action_required: row.action_required.as_ref().map(|action| action.code),
     }));
     draft.fact(Fact::BriefWritten { seq, row });

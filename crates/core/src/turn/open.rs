@@ -9,7 +9,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
-use holon_domain::turn::{OpenTurn, Owed, Patience, Phase, ResumeMark};
+use holon_domain::turn::{OpenTurn, Owed, Patience, Phase, ResumeMark, Speech};
 use holon_domain::{RunId, limits};
 
 /// Opens the turn of a message that was just taken from the queue.
@@ -78,8 +78,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         parks: 0,
         patience: Patience::default(),
         closed_to_joining: false,
-        has_spoken: false,
-        empty_answer_retried: false,
+        speech: Speech::default(),
         resume: ResumeMark::default(),
         phase: Phase::CallingModel { effect },
     });

@@ -23,7 +23,7 @@ use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::model::StopReason;
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Owed, Patience};
+use holon_domain::turn::{OpenTurn, Owed, Patience, Speech};
 use holon_domain::{limits, text};
 use std::sync::Arc;
 
@@ -72,7 +72,9 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
         0
     };
     let has_calls = round.calls().next().is_some();
-    turn.has_spoken |= !round.words().is_empty();
+    if !round.words().is_empty() {
+        turn.speech = Speech::Spoken;
+    }
     // What asks for another round meets the bound; a rest ends the turn by itself.
     if bound_reached && (cut_off || has_calls && !rests(round)) {
         let rounds = rounds_so_far(draft, &turn);
@@ -96,7 +98,8 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
         return next_round(draft, turn);
     }
     // A tick, an event or a result may be finished in silence; an operator is owed words.
-    if stop != StopReason::Refusal && !turn.has_spoken && !turn.owes.is_empty() {
+    let is_owed_words = turn.speech != Speech::Spoken && !turn.owes.is_empty();
+    if stop != StopReason::Refusal && is_owed_words {
         return answer_was_empty(draft, turn, bound_reached);
     }
     end::end(draft, &turn, Ending::finished(round));
@@ -104,10 +107,10 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
 
 /// The model has ended the turn without a word. It is asked once more, and then the turn fails.
 fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, bound_reached: bool) {
-    if bound_reached || turn.empty_answer_retried {
+    if bound_reached || turn.speech == Speech::AskedAgain {
         return end::end(draft, &turn, Ending::empty_answer(&turn));
     }
-    turn.empty_answer_retried = true;
+    turn.speech = Speech::AskedAgain;
     draft.log(
         turn.turn_index,
         LogEntry::ContinuationPrompt {

@@ -129,7 +129,8 @@ pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
         Phase::Suspended { .. } => true,
         Phase::BackingOff { cause, .. } => match cause {
             PauseCause::Network | PauseCause::Quota => true,
-            PauseCause::Retry => false,
+            // While somebody waits on the line these pauses are short, and are kept for the provider's sake.
+            PauseCause::Retry => !turn.attended,
         },
         Phase::CallingModel { .. } | Phase::RunningTool { .. } | Phase::Sending { .. } => false,
     };
@@ -139,12 +140,18 @@ pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
     if let Some(due) = turn.phase.due() {
         draft.clear_due(due);
     }
-    // A turn that had given up waiting begins to wait anew.
-    if matches!(turn.phase, Phase::Suspended { pause: None, .. }) {
-        (turn.patience.waited_ms, turn.patience.renewal_waited_ms) = (0, 0);
+    match turn.phase {
+        Phase::Suspended { pause, .. } => {
+            // A turn that had given up waiting begins to wait anew.
+            if pause.is_none() {
+                (turn.patience.waited_ms, turn.patience.renewal_waited_ms) = (0, 0);
+            }
+            turn.patience.action_requested = false;
+            go_on(draft, turn, by);
+        }
+        _ if by == SuspensionEnd::ModelChange => ask_from_first(draft, turn),
+        _ => ask(draft, turn),
     }
-    turn.patience.action_requested = false;
-    go_on(draft, turn, by);
     true
 }
 

@@ -10,7 +10,6 @@ use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{ActionCode, BriefKind, BriefRow};
 use holon_domain::closure::WaitingReason;
 use holon_domain::event::{Event, SuspensionEnd};
-use holon_domain::limits;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind};
 use holon_domain::queue::QueueStatus;
@@ -250,6 +249,23 @@ fn what_will_not_pass_suspends_at_once_and_any_act_of_an_operator_asks_again() {
 }
 
 #[test]
+fn an_operators_word_ends_a_pause_between_two_tries_and_uses_that_try_up() {
+    let mut world = asked();
+    fail(&mut world, ModelFailureKind::ServerError);
+    for _ in 0..2 {
+        assert!(world.stamp().is_none(), "it pauses");
+        world.send(make::admit(make::prompt(Priority::Interject)));
+        fail(&mut world, ModelFailureKind::ServerError);
+    }
+    assert_eq!(
+        turn(&world).model_ref(),
+        "b/1",
+        "three tries, then the next model"
+    );
+    assert_eq!(ends(&world), [], "it was not suspended");
+}
+
+#[test]
 fn a_suspended_turn_survives_a_crash_and_counts_no_resumption() {
     let mut world = asked();
     fail_chain(&mut world, ModelFailureKind::ServerError);
@@ -357,5 +373,4 @@ fn a_result_and_an_event_wait_for_their_model_and_are_answered_after_the_outage(
     for status in [QueueStatus::Queued, QueueStatus::Held, QueueStatus::Aborted] {
         assert!(world.in_status(status).is_empty(), "{status:?}");
     }
-    assert!(limits::PROVIDER_PATIENCE_MS > 2 * HOUR_MS);
 }

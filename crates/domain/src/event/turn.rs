@@ -75,7 +75,7 @@ pub enum SuspensionEnd {
     OperatorMessage,
     /// The agent was started although it was not stopped.
     Start,
-    /// The agent was given another model.
+    /// The agent was given another model, or the host's models or credentials changed.
     ModelChange,
 }
 

@@ -78,13 +78,13 @@ impl Waiting {
     pub(super) fn of(
         admitted: &Admitted,
         agent: AgentRecord,
-        queue: QueueView,
+        queue: &QueueView,
     ) -> Option<Box<Self>> {
         let turn = agent.open_turn.as_ref()?;
         if !matches!(turn.phase, Phase::Suspended { .. }) {
             return None;
         }
-        let assessment = assess(holon_core::assess::Standing::new(&agent, &queue));
+        let assessment = assess(holon_core::assess::Standing::new(&agent, queue));
         let admitted = admitted.clone();
         Some(Box::new(Self {
             admitted,

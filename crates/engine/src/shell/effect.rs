@@ -104,6 +104,7 @@ pub(super) const fn of(input: &Input) -> Option<EffectId> {
         | Input::Recover { .. }
         | Input::TakeUp
         | Input::GiveUp { .. }
+        | Input::ModelsChanged
         | Input::Continue => None,
     }
 }

@@ -396,6 +396,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::Recover { .. }
         | Input::TakeUp
         | Input::GiveUp { .. }
+        | Input::ModelsChanged
         | Input::Continue => OUTCOME_BYTES,
     }
 }

@@ -6,7 +6,7 @@ use holon_domain::agent::AgentStatus;
 use holon_domain::brief::BriefKind;
 use holon_domain::closure::WaitingReason;
 use holon_domain::limits;
-use holon_domain::model::ModelFailureKind;
+use holon_domain::model::{ModelChain, ModelFailureKind, ModelRef};
 use holon_domain::run::RunStatus;
 use holon_domain::summary::AgentSummary;
 use holon_engine::Host;
@@ -57,6 +57,18 @@ async fn an_operators_word_ends_the_suspension_and_one_answer_settles_both() {
     house.model.next().await.answer(says("yes"));
     let told = briefs(&host, "main", 1).await;
     assert_eq!(told[0].settles.len(), 2);
+}
+
+#[tokio::test]
+async fn new_models_of_the_host_are_asked_at_once() {
+    let house = House::new();
+    let host = suspended(&house).await;
+    let other = ModelRef::parse("other/model").expect("a model");
+    host.set_models(ModelChain::only(other.clone()));
+    let asked = house.model.next().await;
+    assert_eq!(asked.request.model, other);
+    asked.answer(says("here"));
+    assert_eq!(briefs(&host, "main", 1).await[0].text, "here");
 }
 
 #[tokio::test]

@@ -325,7 +325,6 @@ async fn a_command_that_outlives_three_hosts_goes_on_as_a_task_and_is_told_once(
     let told = results(&asked.request).join("");
     assert!(told.contains("as task"), "{told}");
     asked.answer(says("it goes on"));
-    // Its turn is over: a host that died before would ask again.
     briefs(&host, "main", 1).await;
     make.watched().await;
     // Two more hosts die, and nothing is stopped because of it.
