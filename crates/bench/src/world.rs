@@ -24,8 +24,8 @@ impl Clock for WallClock {
     fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
-    async fn sleep_until(&self, at: Timestamp) {
-        tokio::time::sleep(Duration::from_millis(at.millis_since(self.now()))).await;
+    async fn sleep_until(&self, elapsed: Duration) {
+        tokio::time::sleep(elapsed.saturating_sub(self.elapsed())).await;
     }
 }
 

@@ -54,7 +54,8 @@ impl Provenance {
 /// Why no agent would admit it.
 pub fn judge(ingress: &Ingress) -> Result<(), Rejection> {
     provenance::check(ingress)?;
-    check_shape(ingress)
+    check_shape(ingress)?;
+    check_names(ingress)
 }
 
 /// Refuses work for an agent that is stopped or going.
@@ -127,13 +128,33 @@ fn check_model(draft: &Draft<'_>) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn check_room(draft: &Draft<'_>) -> Result<(), Rejection> {
-    if draft.queue.pending >= limits::QUEUE_ENTRIES {
-        return Err(Rejection::QueueFull {
-            agent_id: draft.agent.identity.agent_id.clone(),
-        });
+/// Refuses a message for which the queue has no room. The last of the room is an operator's alone.
+fn check_room(draft: &Draft<'_>, authority: AuthorityClass) -> Result<(), Rejection> {
+    let agent_id = || draft.agent.identity.agent_id.clone();
+    let pending = draft.queue.pending;
+    match authority {
+        AuthorityClass::OperatorInstruction if pending >= limits::QUEUE_ENTRIES => {
+            Err(Rejection::QueueFull {
+                agent_id: agent_id(),
+            })
+        }
+        AuthorityClass::OperatorInstruction => Ok(()),
+        AuthorityClass::RuntimeInstruction
+        | AuthorityClass::IntegrationSignal
+        | AuthorityClass::ExternalEvidence => {
+            if has_room_for_others(draft) {
+                return Ok(());
+            }
+            Err(Rejection::QueueFullForOthers {
+                agent_id: agent_id(),
+            })
+        }
     }
-    Ok(())
+}
+
+/// Whether the queue has room for another message that is not an operator's.
+pub(crate) fn has_room_for_others(draft: &Draft<'_>) -> bool {
+    draft.queue.pending < limits::QUEUE_ENTRIES_OTHERS
 }
 
 /// Puts a message of another agent into the queue, if it may enter: the caller names its provenance.
@@ -145,7 +166,7 @@ pub(crate) fn admit_as(
     judge_lifecycle(&draft.agent)?;
     judge(&ingress)?;
     check_model(draft)?;
-    check_room(draft)?;
+    check_room(draft, provenance.authority)?;
     Ok(enqueue(draft, ingress, provenance))
 }
 
@@ -224,6 +245,27 @@ fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
         });
     }
     Ok(())
+}
+
+/// Refuses ids and names that are too long to be any: they are copied into rows, events and prompts.
+fn check_names(ingress: &Ingress) -> Result<(), Rejection> {
+    let links = [
+        ("correlation_id", ingress.correlation_id.as_deref()),
+        ("causation_id", ingress.causation_id.as_deref()),
+    ];
+    let links = links
+        .into_iter()
+        .filter_map(|(what, text)| Some((what, text?, limits::MESSAGE_LINK_BYTES)));
+    let names = ingress.origin.names();
+    let names = names.map(|(what, text)| (what, text, limits::ORIGIN_NAME_BYTES));
+    match links.chain(names).find(|(_, text, max)| text.len() > *max) {
+        None => Ok(()),
+        Some((what, text, max)) => Err(Rejection::NameTooLong {
+            what,
+            bytes: text.len(),
+            max,
+        }),
+    }
 }
 
 fn attachment_bytes(attachment: &BriefAttachment) -> usize {

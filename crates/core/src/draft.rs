@@ -16,7 +16,7 @@ use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::{Due, DueId};
+use holon_domain::timer::{Due, DueId, DueTime, Pause};
 use holon_domain::turn::LogSeq;
 use holon_domain::{AgentId, Entropy, RunId, TaskId, Timestamp};
 use std::cell::RefCell;
@@ -311,9 +311,19 @@ impl<'a> Draft<'a> {
         self.facts.push(Fact::EffectClosed { id });
     }
 
+    /// Begins a pause that lasts from now until `at`.
     pub(crate) fn set_due(&mut self, at: Timestamp, due: Due) -> DueId {
+        let pause = Pause {
+            set_at: self.now,
+            length_ms: at.millis_since(self.now),
+        };
+        self.set_pause(pause, due)
+    }
+
+    pub(crate) fn set_pause(&mut self, pause: Pause, due: Due) -> DueId {
         let id = self.next_effect();
-        self.facts.push(Fact::DueSet { id, at, due });
+        let time = DueTime::Pause(pause);
+        self.facts.push(Fact::DueSet { id, time, due });
         id
     }
 

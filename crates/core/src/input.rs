@@ -16,7 +16,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskReport;
-use holon_domain::timer::{Due, DueId};
+use holon_domain::timer::{Due, DueId, Pause};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::turn::LogSeq;
 use holon_domain::workspace::WorkspaceEntry;
@@ -53,6 +53,17 @@ pub struct AgentView {
     pub agent: AgentRecord,
     /// What was loaded beside it. Reading a part that was not makes the decision ask for it.
     pub loaded: Loaded,
+}
+
+/// A pause of an agent as its row in the due-queue has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningPause {
+    /// The number of its entry.
+    pub id: DueId,
+    /// When it was set, and for how long.
+    pub pause: Pause,
+    /// What happens when it is over.
+    pub due: Due,
 }
 
 /// A round with its calls.
@@ -335,6 +346,13 @@ pub enum Input {
         planned_at: Timestamp,
         /// What for.
         due: Due,
+    },
+    /// The wall clock was set back while pauses of the agent ran. None of them may get longer by it.
+    ClockSetBack {
+        /// How far, as far as it is known; 0 after a restart, when nobody saw the step.
+        by_ms: u64,
+        /// The pauses that ran when the step was noticed.
+        pauses: Vec<RunningPause>,
     },
     /// It may run again.
     Start,

@@ -12,6 +12,7 @@
 pub mod admission;
 pub mod assess;
 pub mod attempt;
+mod clock;
 pub mod continuation;
 mod delivery;
 mod detached;

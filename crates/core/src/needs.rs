@@ -22,6 +22,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::HomeRemoved { .. }
         | Input::PatchFinished { .. }
         | Input::DueCame { .. }
+        | Input::ClockSetBack { .. }
         | Input::Start => {}
         Input::RoundFailed { .. } => needs.attempts = has_attempts(agent),
         Input::CallerLeft { .. } | Input::ModelsChanged => {}

@@ -6,6 +6,7 @@
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::failure::FailureCause;
+use holon_domain::limits;
 use holon_domain::refusal::RefusalText;
 
 /// Why an input was refused. A refused input changes nothing.
@@ -31,9 +32,21 @@ pub enum Rejection {
         /// The agent that goes.
         agent_id: AgentId,
     },
-    /// As many messages wait as `limits::QUEUE_ENTRIES` allows.
-    #[error("the queue of agent {agent_id} is full")]
+    /// As many messages wait as `limits::QUEUE_ENTRIES` allows, so that not even an operator's is admitted.
+    #[error(
+        "the queue of agent {agent_id} is full: it holds {} messages",
+        limits::QUEUE_ENTRIES
+    )]
     QueueFull {
+        /// The agent whose queue it is.
+        agent_id: AgentId,
+    },
+    /// As many messages wait as `limits::QUEUE_ENTRIES_OTHERS` allows, and this one is not an operator's.
+    #[error(
+        "the queue of agent {agent_id} holds {} messages, and the rest of its room is kept for operators",
+        limits::QUEUE_ENTRIES_OTHERS
+    )]
+    QueueFullForOthers {
         /// The agent whose queue it is.
         agent_id: AgentId,
     },
@@ -58,6 +71,16 @@ pub enum Rejection {
         /// The part: message body, message metadata, request body.
         what: &'static str,
         /// Its size, as far as it was read.
+        bytes: usize,
+        /// The most it may have.
+        max: usize,
+    },
+    /// An id or a name beside the body is over its size limit.
+    #[error("the {what} has {bytes} bytes and the limit is {max}")]
+    NameTooLong {
+        /// The field: `correlation_id`, `causation_id`, or one of the origin.
+        what: &'static str,
+        /// Its size.
         bytes: usize,
         /// The most it may have.
         max: usize,
@@ -99,8 +122,13 @@ const DELETING: RefusalText = RefusalText::without_hint(
 );
 const QUEUE_FULL: RefusalText = RefusalText::with_hint(
     "queue_full",
-    "the agent's queue is at its limit",
+    "the agent's queue is at its limit for everyone",
     "wait until the agent has worked some of it off, then try again",
+);
+const QUEUE_FULL_FOR_OTHERS: RefusalText = RefusalText::with_hint(
+    "queue_full_for_others",
+    "the agent's queue is at its limit for messages that are not an operator's; the rest of its room is kept for operators",
+    "wait until the agent has worked some of it off, then try again; operators send to /control/agents/{id}/prompt",
 );
 const NO_MODEL: RefusalText = RefusalText::with_hint(
     "no_model",
@@ -126,6 +154,11 @@ const TOO_LARGE: RefusalText = RefusalText::with_hint(
     "too_large",
     "the request body, the message body or its metadata is over its size limit",
     "put large content into a file the agent can read and send its path",
+);
+const NAME_TOO_LONG: RefusalText = RefusalText::with_hint(
+    "name_too_long",
+    "`correlation_id`, `causation_id` or a string of the origin is over its size limit",
+    "send a short id, and put what is longer into the body or the metadata",
 );
 const NO_ROUNDS: RefusalText = RefusalText::without_hint(
     "invalid_max_turns",
@@ -186,11 +219,13 @@ impl Rejection {
             Self::NoHome { .. } => NO_HOME,
             Self::Deleting { .. } => DELETING,
             Self::QueueFull { .. } => QUEUE_FULL,
+            Self::QueueFullForOthers { .. } => QUEUE_FULL_FOR_OTHERS,
             Self::NoModel => NO_MODEL,
             Self::ModelUnavailable { .. } => MODEL_UNAVAILABLE,
             Self::NoSuchTask => NO_SUCH_TASK,
             Self::EmptyBody => EMPTY_BODY,
             Self::TooLarge { .. } => TOO_LARGE,
+            Self::NameTooLong { .. } => NAME_TOO_LONG,
             Self::NoRounds => NO_ROUNDS,
             Self::KindOriginMismatch => KIND_ORIGIN_MISMATCH,
             Self::KindNotPublic => KIND_NOT_PUBLIC,
@@ -223,12 +258,14 @@ impl Rejection {
             Self::Stopped { agent_id }
             | Self::NoHome { agent_id, .. }
             | Self::Deleting { agent_id }
-            | Self::QueueFull { agent_id } => Some(agent_id),
+            | Self::QueueFull { agent_id }
+            | Self::QueueFullForOthers { agent_id } => Some(agent_id),
             Self::NoModel
             | Self::ModelUnavailable { .. }
             | Self::NoSuchTask
             | Self::EmptyBody
             | Self::TooLarge { .. }
+            | Self::NameTooLong { .. }
             | Self::NoRounds
             | Self::KindOriginMismatch
             | Self::KindNotPublic
@@ -256,6 +293,9 @@ impl Rejection {
             Self::QueueFull {
                 agent_id: agent_id(),
             },
+            Self::QueueFullForOthers {
+                agent_id: agent_id(),
+            },
             Self::NoModel,
             Self::ModelUnavailable {
                 reason: "provider \"elsewhere\" is not known here".to_owned(),
@@ -264,6 +304,11 @@ impl Rejection {
             Self::EmptyBody,
             Self::TooLarge {
                 what: "message body",
+                bytes: 2,
+                max: 1,
+            },
+            Self::NameTooLong {
+                what: "correlation_id",
                 bytes: 2,
                 max: 1,
             },

@@ -8,7 +8,8 @@ use crate::draft::Draft;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, delivery, detached, home, invariant, lifecycle, recovery, rest, schedule, task, turn,
+    admission, clock, delivery, detached, home, invariant, lifecycle, recovery, rest, schedule,
+    task, turn,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::SuspensionEnd;
@@ -118,6 +119,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             planned_at,
             due,
         } => Ok(due_came(draft, *id, *planned_at, due)),
+        Input::ClockSetBack { by_ms, pauses } => Ok(clock::set_back(draft, *by_ms, pauses)),
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Delete => Ok(lifecycle::delete(draft)),

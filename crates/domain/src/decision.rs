@@ -10,7 +10,7 @@ use crate::provider::LearnedLimits;
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::task::TaskRecord;
 use crate::time::Timestamp;
-use crate::timer::{Due, DueId};
+use crate::timer::{Due, DueId, DueTime};
 use crate::turn::LogSeq;
 
 /// Position of a brief; dense, first is 1.
@@ -82,13 +82,13 @@ pub enum Fact {
         /// Which.
         id: EffectId,
     },
-    /// Something is to happen at a time.
+    /// Something is to happen after a pause or at a time.
     DueSet {
-        /// Which.
+        /// Number of the entry, never used before.
         id: DueId,
-        /// When.
-        at: Timestamp,
-        /// What.
+        /// The pause or the slot.
+        time: DueTime,
+        /// What is to happen then.
         due: Due,
     },
     /// It has happened, or no longer will.

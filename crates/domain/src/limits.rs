@@ -5,9 +5,19 @@
 pub const MESSAGE_BODY_BYTES: usize = 1 << 20;
 /// Largest JSON metadata of one message, in bytes. Larger is refused.
 pub const MESSAGE_METADATA_BYTES: usize = 16 << 10;
-/// Most entries in one agent's queue. At the limit ingress is refused with 429 until the queue drains;
-/// what was admitted stays.
-pub const QUEUE_ENTRIES: u64 = 100_000;
+/// Largest `correlation_id` or `causation_id` of a message, in bytes. Larger is refused. Both are copied into the
+/// message's row and its events; a trace id with its state has less than half of this.
+pub const MESSAGE_LINK_BYTES: usize = 512;
+/// Largest string of a message's origin (channel, sender, source, actor, ...), in bytes. Larger is refused. They are
+/// names, and every event and prompt about the message repeats them.
+pub const ORIGIN_NAME_BYTES: usize = 512;
+/// Most entries in one agent's queue. At the limit all ingress is refused with 429 (`queue_full`) until the queue
+/// drains; what was admitted stays.
+pub const QUEUE_ENTRIES: u64 = 110_000;
+/// Most entries in one agent's queue at which messages that are not an operator's are still admitted; then they are
+/// refused with 429 (`queue_full_for_others`). The room above it is kept for operators, so that outsiders who fill a
+/// queue cannot lock out the person who can stop them.
+pub const QUEUE_ENTRIES_OTHERS: u64 = 100_000;
 /// Most queued prompts and results of tasks one model request takes in; the rest wait for the next.
 pub const JOINING_PER_ROUND: usize = 256;
 /// Most bytes of their bodies one model request takes in. The first is taken in whatever its size, so that none waits
@@ -23,6 +33,12 @@ pub const UNPACED_TURNS: u32 = 8;
 pub const PACE_BASE_MS: u64 = 1_000;
 /// Longest pause of a paced turn: thirty an hour.
 pub const PACE_MAX_MS: u64 = 120_000;
+/// How far the wall clock may fall behind the monotonic one between two looks before that counts as a step back. Clocks
+/// that are corrected slowly stay far below it.
+pub const CLOCK_STEP_MS: u64 = 250;
+/// Due entries that fire within one second. After a step forward of the clock, or a long time down, more are overdue;
+/// they come second by second, so that they do not all ask their providers at once.
+pub const DUE_PER_SECOND: usize = 256;
 /// Answers cut off by the output limit, in a row, that a turn recovers from.
 pub const OUTPUT_LIMIT_RECOVERIES: u32 = 2;
 /// Most tool calls one round may ask for; calls beyond it get a tool error each.

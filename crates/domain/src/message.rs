@@ -132,6 +132,36 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Every string of the origin with the name of its field, for limits on their sizes.
+    pub fn names(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let (first, second) = match self {
+            Self::Operator { actor_id } => (None, Some(("actor_id", actor_id.as_deref()))),
+            Self::Channel {
+                channel_id,
+                sender_id,
+            } => (
+                Some(("channel_id", channel_id.as_str())),
+                Some(("sender_id", sender_id.as_deref())),
+            ),
+            Self::Webhook { source, event_type } => (
+                Some(("source", source.as_str())),
+                Some(("event_type", event_type.as_deref())),
+            ),
+            Self::Callback {
+                descriptor_id,
+                source,
+            } => (
+                Some(("descriptor_id", descriptor_id.as_str())),
+                Some(("source", source.as_deref())),
+            ),
+            Self::Timer { timer_id } => (Some(("timer_id", timer_id.as_str())), None),
+            Self::System { subsystem } => (Some(("subsystem", subsystem.as_str())), None),
+            Self::Task { task_id } => (Some(("task_id", task_id.as_str())), None),
+        };
+        let second = second.and_then(|(field, text)| text.map(|text| (field, text)));
+        first.into_iter().chain(second)
+    }
+
     /// What it is worth when its ingress says nothing more; admission may only lower it.
     #[must_use]
     pub const fn ceiling(&self) -> AuthorityClass {

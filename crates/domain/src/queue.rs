@@ -1,5 +1,6 @@
 //! A message's place in the queue: its states and the order inside a band.
 
+use crate::limits;
 use crate::message::MessageEnvelope;
 use crate::needs::Part;
 use serde::{Deserialize, Serialize};
@@ -72,11 +73,16 @@ pub struct QueueView {
     pub interjections: u64,
     /// The entry that is next by band, then by position; none when nothing is queued.
     pub head: Part<Option<QueueEntry>>,
-    /// How many of the interjections are an operator's, who is owed an outcome.
+    /// How many of the interjections are an operator's, who is owed an outcome. Counted up to
+    /// [`QueueView::OPERATORS_COUNTED`].
     pub operators: Part<u64>,
 }
 
 impl QueueView {
+    /// One more than a round can take out of the queue, so that a decision always knows whether an operator still
+    /// waits after it.
+    pub const OPERATORS_COUNTED: usize = limits::JOINING_PER_ROUND + 1;
+
     /// A queue of which only the lengths are known. An empty one has no head and no operators.
     #[must_use]
     pub const fn of_length(pending: u64, interjections: u64) -> Self {

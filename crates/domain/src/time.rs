@@ -27,6 +27,12 @@ impl Timestamp {
         Self(self.0.saturating_add_unsigned(millis))
     }
 
+    /// This instant moved back; saturates at the beginning of time.
+    #[must_use]
+    pub const fn minus_millis(self, millis: u64) -> Self {
+        Self(self.0.saturating_sub_unsigned(millis))
+    }
+
     /// Whole milliseconds from `earlier` to this instant, zero when the clock went backwards.
     #[must_use]
     pub const fn millis_since(self, earlier: Self) -> u64 {

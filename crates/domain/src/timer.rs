@@ -1,6 +1,7 @@
 //! Timers and the host's due-queue: what is to happen when.
 
 use crate::id::{AgentId, TimerId};
+use crate::limits;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,68 @@ pub enum Due {
     PaceOver,
     /// The pause before another attempt to remove the home of an agent that goes is over.
     RemovalRetry,
+}
+
+impl Due {
+    /// The longest pause of this kind, for entries of earlier builds, which did not store their lengths.
+    #[must_use]
+    pub const fn longest_ms(&self) -> u64 {
+        match self {
+            Self::RestOver { .. } => limits::SLEEP_MAX_MS,
+            Self::BackoffOver { .. } => limits::RENEWAL_PATIENCE_MS,
+            Self::PaceOver => limits::PACE_MAX_MS,
+            Self::RemovalRetry => limits::REMOVAL_PAUSE_MAX_MS,
+        }
+    }
+}
+
+/// A wait of a certain length. It is stored with the time it was set at and not with the time it ends at, because a
+/// wall clock that is set back must not make it longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// What the wall clock said when it was set. After a step of that clock, where it would have been set on the clock
+    /// as it is now.
+    pub set_at: Timestamp,
+    /// How long it is.
+    pub length_ms: u64,
+}
+
+impl Pause {
+    /// When it is over, as long as the wall clock makes no step.
+    #[must_use]
+    pub const fn over_at(self) -> Timestamp {
+        self.set_at.plus_millis(self.length_ms)
+    }
+
+    /// The same pause on a wall clock that was set back by this much and says `now`; none if it stays as it is.
+    ///
+    /// How far the clock was set back is not known after a restart (`by_ms` is 0). Then the pause begins anew if it
+    /// seems to be set in the future, so it takes at most its full length once more.
+    #[must_use]
+    pub fn after_step_back(self, by_ms: u64, now: Timestamp) -> Option<Self> {
+        let set_at = self.set_at.minus_millis(by_ms).min(now);
+        (set_at != self.set_at).then_some(Self { set_at, ..self })
+    }
+}
+
+/// When a due entry comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DueTime {
+    /// After a length of time, whatever the wall clock does meanwhile.
+    Pause(Pause),
+    /// At a time on the wall, whenever that is.
+    Slot(Timestamp),
+}
+
+impl DueTime {
+    /// The time on the wall it is planned for.
+    #[must_use]
+    pub const fn at(self) -> Timestamp {
+        match self {
+            Self::Pause(pause) => pause.over_at(),
+            Self::Slot(at) => at,
+        }
+    }
 }
 
 /// Where a timer stands.
@@ -66,4 +129,41 @@ pub struct TimerRecord {
     pub last_fired_at: Option<Timestamp>,
     /// How often it fired.
     pub fire_count: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: u64 = 3_600_000;
+
+    fn at(hours: i64) -> Timestamp {
+        Timestamp::from_millis(hours * 3_600_000)
+    }
+
+    #[test]
+    fn a_pause_on_a_clock_that_was_set_back_is_as_long_as_before() {
+        // Set at 10 for four hours; an hour later the clock is set back. By how much, what it says, when it is over.
+        for (back, now, over) in [(2, 9, 12), (1, 10, 13), (100, -89, -86), (0, 11, 14)] {
+            let pause = Pause {
+                set_at: at(10),
+                length_ms: 4 * HOUR,
+            };
+            let anew = pause.after_step_back(back * HOUR, at(now)).unwrap_or(pause);
+            assert_eq!(anew.over_at(), at(over), "back by {back}");
+            assert_eq!(anew.over_at().millis_since(at(now)), 3 * HOUR);
+        }
+    }
+
+    #[test]
+    fn a_pause_set_in_the_future_begins_anew_when_the_step_is_not_known() {
+        let pause = Pause {
+            set_at: at(10),
+            length_ms: 4 * HOUR,
+        };
+        let anew = pause.after_step_back(0, at(3)).expect("begins anew");
+        assert_eq!(anew.over_at(), at(7));
+        assert_eq!(pause.after_step_back(0, at(10)), None);
+        assert_eq!(anew.after_step_back(0, at(3)), None, "once");
+    }
 }

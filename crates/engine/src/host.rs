@@ -8,7 +8,7 @@ use crate::kernel::Kernel;
 use crate::ports::Ports;
 use crate::reads::Reads;
 use crate::request::CreateAgent;
-use crate::shell::Shell;
+use crate::shell::{ClockWatch, Shell};
 use holon_core::HostFacts;
 use holon_domain::AgentId;
 use holon_domain::model::ModelChain;
@@ -62,8 +62,10 @@ impl Host {
             (epoch, shell.stalled.clone()),
             shell.store.subscribe(),
         );
+        let watch = ClockWatch::begin(shell.ports.clock.as_ref());
+        shell.check_clock_at_boot().await?;
         shell.recover(&last_exit).await?;
-        shell.spawn(shell.clone().run_due_loop());
+        shell.spawn(shell.clone().run_due_loop(watch));
         shell.spawn(shell.clone().run_retention_loop());
         if !last_exit.was_clean() {
             shell.spawn(shell.clone().check_after_crash(readers.clone()));

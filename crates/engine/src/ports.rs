@@ -256,10 +256,11 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
 pub trait Clock: Send + Sync + std::fmt::Debug {
     /// The wall clock.
     fn now(&self) -> Timestamp;
-    /// Time since some fixed moment, by a clock that never jumps; for durations.
+    /// Time since some fixed moment of this process, by a clock that never jumps: for durations, and to notice steps of
+    /// the wall clock.
     fn elapsed(&self) -> Duration;
-    /// Returns once the wall clock has reached `at`, also when it jumped.
-    async fn sleep_until(&self, at: Timestamp);
+    /// Returns once [`Clock::elapsed`] has reached `elapsed`, whatever the wall clock does meanwhile.
+    async fn sleep_until(&self, elapsed: Duration);
 }
 
 /// Hands out randomness, a fresh source for each commit.

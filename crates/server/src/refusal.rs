@@ -109,12 +109,15 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         Rejection::Stopped { .. } | Rejection::NoHome { .. } | Rejection::Deleting { .. } => {
             StatusCode::CONFLICT
         }
-        Rejection::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
+            StatusCode::TOO_MANY_REQUESTS
+        }
         Rejection::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
         Rejection::NoSuchTask => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
         | Rejection::EmptyBody
+        | Rejection::NameTooLong { .. }
         | Rejection::NoRounds
         | Rejection::KindOriginMismatch => StatusCode::BAD_REQUEST,
         Rejection::KindNotPublic
@@ -127,7 +130,8 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
 /// After how many seconds the same request is worth another try, where it is.
 const fn retry_after(error: &Error) -> Option<u16> {
     match error {
-        Error::Rejected(Rejection::QueueFull { .. }) | Error::ShuttingDown => Some(5),
+        Error::Rejected(Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. })
+        | Error::ShuttingDown => Some(5),
         Error::Overloaded => Some(1),
         Error::Rejected(_)
         | Error::AgentNotFound { .. }

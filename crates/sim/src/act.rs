@@ -3,7 +3,6 @@
 use crate::flight::Flight;
 use crate::known::Known;
 use crate::plan::Fault;
-use crate::rng::Rng;
 use crate::store::{now, refused_by_store};
 use crate::violation::{Verdict, ensure};
 use crate::world::{Sent, World};
@@ -90,12 +89,7 @@ impl World {
             }
             Act::Restart if self.plan.has(Fault::Restart) => self.restart(),
             Act::Trim if self.plan.has(Fault::Retention) => self.trim(),
-            Act::ClockJump if self.plan.has(Fault::ClockJump) => {
-                let hours = self.dice.below(72);
-                let back = Rng::percent(&mut self.dice, 50);
-                self.jump(hours, back);
-                Ok(())
-            }
+            Act::ClockJump if self.plan.has(Fault::ClockJump) => self.jump(),
             Act::Continue => self.go_on(),
             Act::Remove => self.remove_rows(),
             Act::Lose if self.plan.has(Fault::Lost) => {
@@ -134,14 +128,6 @@ impl World {
             left -= weight;
         }
         Act::Perform
-    }
-
-    fn jump(&mut self, hours: u64, back: bool) {
-        self.trace
-            .note(|| format!("the clock jumps {hours} h, back: {back}"));
-        let millis = i64::try_from(hours * 3_600_000).unwrap_or(0);
-        let now = self.now.as_millis() + if back { -millis } else { millis };
-        self.now = holon_domain::Timestamp::from_millis(now);
     }
 
     /// The shim of some command dies without a word.
@@ -198,13 +184,13 @@ impl World {
         let DueRow {
             agent_id,
             id,
-            at,
+            time,
             due,
         } = row;
         self.trace.note(|| format!("{agent_id} due {id} {due:?}"));
         let input = Input::DueCame {
             id,
-            planned_at: at,
+            planned_at: time.at(),
             due,
         };
         if self.trouble(Fault::Stale, 10) {
@@ -363,6 +349,9 @@ fn is_stale(known: &Known, input: &Input) -> bool {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
         Input::DueCame { id, .. } => !open.due.contains(id),
+        Input::ClockSetBack { pauses, .. } => {
+            !pauses.iter().any(|pause| open.due.contains(&pause.id))
+        }
         Input::Admit(_)
         | Input::Configure { .. }
         | Input::Received(_)
@@ -395,6 +384,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Defer { .. } => "defer",
         Input::TaskEnded { .. } => "task ended",
         Input::DueCame { .. } => "due came",
+        Input::ClockSetBack { .. } => "clock set back",
         Input::Start => "start",
         Input::Stop => "stop",
         Input::Delete => "delete",

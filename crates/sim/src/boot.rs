@@ -49,6 +49,12 @@ impl World {
     /// What a host does before it admits anything. Dying in here begins it again.
     pub(crate) fn boot(&mut self, clean_exit: bool) -> Verdict<()> {
         self.model.count_restart(&self.bench);
+        let crashes = self.crashes;
+        self.check_clock_at_boot()?;
+        // A death in there has booted already.
+        if self.crashes != crashes {
+            return Ok(());
+        }
         let mut after: Option<AgentId> = None;
         loop {
             let length = self.page();

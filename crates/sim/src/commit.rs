@@ -22,8 +22,12 @@ impl World {
             self.die()?;
             return Ok(Sent::Died);
         }
-        let panics = !matches!(input, Input::Recover { .. } | Input::GiveUp { .. })
-            && self.trouble(Fault::Panic, 3);
+        // A defect there costs the rule that is checked after it.
+        let is_spared = matches!(
+            input,
+            Input::Recover { .. } | Input::GiveUp { .. } | Input::ClockSetBack { .. }
+        );
+        let panics = !is_spared && self.trouble(Fault::Panic, 3);
         let fault = ReceiverFault::new(self.draw_receiver_fault());
         let written = self.handle(id, input, panics, fault.clone())?;
         let handled = match written {

@@ -9,6 +9,7 @@ mod boot;
 mod calls;
 mod cast;
 mod check;
+mod clock;
 mod command;
 mod commands;
 mod commit;

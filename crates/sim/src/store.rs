@@ -4,7 +4,7 @@ use crate::violation::{Verdict, Violation, ensure, stored, violation};
 use crate::world::World;
 use holon_domain::effect::EffectRecord;
 use holon_domain::{AgentId, Timestamp};
-use holon_store::{DueRow, Error, Ledger, Reader, Store, WriteError};
+use holon_store::{DueRow, DueScope, Error, Ledger, Reader, Store, WriteError};
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -55,7 +55,12 @@ impl World {
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
             let length = self.page();
-            let page = stored(now(self.store.due(self.now, after, length))?)?;
+            let page = stored(now(self.store.due(
+                &DueScope::All,
+                self.now,
+                after,
+                length,
+            ))?)?;
             for (id, error) in &page.unreadable {
                 self.note_unreadable(id, error)?;
             }
@@ -73,7 +78,7 @@ impl World {
             }
         }
         rows.retain(|row: &DueRow| !aside.contains(&row.agent_id));
-        let all = self.read(|reader| reader.due(self.now, None, usize::MAX))?;
+        let all = self.read(|reader| reader.due(&DueScope::All, self.now, None, usize::MAX))?;
         ensure(
             rows == all.rows,
             "pages of due entries hold each entry once",
@@ -85,9 +90,9 @@ impl World {
     /// When the next entry comes due of an agent that is not aside.
     pub(crate) fn next_due(&mut self) -> Verdict<Option<Timestamp>> {
         loop {
-            let page = stored(now(self.store.due(END_OF_TIME, None, 1))?)?;
+            let page = stored(now(self.store.due(&DueScope::All, END_OF_TIME, None, 1))?)?;
             let Some((id, error)) = page.unreadable.first() else {
-                return Ok(page.rows.first().map(|row| row.at));
+                return Ok(page.rows.first().map(|row| row.time.at()));
             };
             self.note_unreadable(id, error)?;
         }

@@ -33,7 +33,7 @@ pub(crate) const BY_ID: &str = concat!(
 );
 pub(crate) const ID_OF: &str = "SELECT agent_id FROM agents WHERE agent_no = ?1";
 pub(crate) const TALLY: &str = "SELECT attention, pending, interjections, oldest_event, newest_event, event_bytes, \
-     event_chunks, settings IS NOT NULL FROM agents WHERE agent_no = ?1";
+     event_chunks, settings IS NOT NULL, interjections_listed IS NOT NULL FROM agents WHERE agent_no = ?1";
 /// The text of a row that an earlier build wrote and this one has not split yet.
 pub(crate) const UNSPLIT: &str =
     "SELECT record FROM agents WHERE agent_no = ?1 AND settings IS NULL";
@@ -51,10 +51,10 @@ pub(crate) const FREE_NO: &str = "SELECT 1 + max(coalesce((SELECT max(agent_no) 
      coalesce((SELECT max(agent_no) FROM briefs), 0), coalesce((SELECT max(agent_no) FROM events), 0), \
      coalesce((SELECT max(agent_no) FROM effects), 0), coalesce((SELECT max(agent_no) FROM due), 0), \
      coalesce((SELECT max(agent_no) FROM tasks), 0), coalesce((SELECT max(agent_no) FROM attempts), 0), \
-     coalesce((SELECT max(agent_no) FROM blob_refs), 0))";
+     coalesce((SELECT max(agent_no) FROM blob_refs), 0), coalesce((SELECT max(agent_no) FROM interjections), 0))";
 const INSERT: &str = "INSERT INTO agents (agent_no, agent_id, visible, attention, pending, interjections, oldest_event, \
      newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, newest_effect, \
-     newest_turn) VALUES (?11, ?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+     newest_turn, interjections_listed) VALUES (?11, ?1, ?2, ?3, 0, 0, 1, 0, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)";
 pub(crate) const ATTENTION: &str = "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
 /// For boot: the table holds open effects and nothing else, so it is walked from there.
 const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
@@ -81,6 +81,9 @@ pub(crate) struct Tally {
     pub(crate) event_chunks: u64,
     /// Whether the settings stand in their own column. Rows of earlier builds are split at their first write.
     pub(crate) is_split: bool,
+    /// Whether the table `interjections` lists the agent's messages. Those of earlier builds are listed at their first
+    /// write.
+    pub(crate) interjections_listed: bool,
 }
 
 /// Reads an agent by name.
@@ -190,6 +193,7 @@ pub(crate) fn tally(conn: &Connection, no: AgentNo) -> Result<Tally, Error> {
             event_bytes: row.get(5)?,
             event_chunks: row.get(6)?,
             is_split: row.get(7)?,
+            interjections_listed: row.get(8)?,
         })
     })?;
     found.ok_or_else(|| Error::contradiction(format!("there is no agent {no}")))

@@ -34,6 +34,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT n FROM attempts WHERE agent_no = ?1 ORDER BY n LIMIT ?2)",
     ),
     (
+        "interjections",
+        "DELETE FROM interjections WHERE agent_no = ?1 AND (priority, seq) IN \
+         (SELECT priority, seq FROM interjections WHERE agent_no = ?1 ORDER BY priority, seq LIMIT ?2)",
+    ),
+    (
         "tasks",
         "DELETE FROM tasks WHERE task_no IN \
          (SELECT task_no FROM tasks WHERE agent_no = ?1 ORDER BY task_no LIMIT ?2)",

@@ -6,9 +6,10 @@ use crate::agents::parse_id;
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::timer::{Due, DueId};
+use holon_domain::timer::{Due, DueId, DueTime, Pause};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, Row, params};
+use std::collections::BTreeSet;
 
 const OPEN: &str =
     "INSERT INTO effects (agent_no, id, generation, opened_at, effect) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -17,10 +18,12 @@ pub(crate) const ONE: &str = "SELECT effect FROM effects WHERE agent_no = ?1 AND
 pub(crate) const IDS: &str = "SELECT id FROM effects WHERE agent_no = ?1 ORDER BY id";
 pub(crate) const OF_AGENT: &str = "SELECT id, generation, opened_at, effect FROM effects \
      WHERE agent_no = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-const SET: &str = "INSERT INTO due (at, agent_no, id, due) VALUES (?1, ?2, ?3, ?4)";
+const SET: &str =
+    "INSERT INTO due (at, agent_no, id, due, set_at, length_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 pub(crate) const CLEAR: &str = "DELETE FROM due WHERE agent_no = ?1 AND id = ?2";
-pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no FROM due d \
-     JOIN agents a ON a.agent_no = d.agent_no WHERE a.aside IS NULL AND d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
+pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no, d.set_at, d.length_ms FROM due d \
+     JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
+     AND a.aside IS NULL AND (?6 OR instr(?7, char(10) || a.agent_id || char(10)) > 0) \
      ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
 pub(crate) const NEXT_DUE: &str = "SELECT min(at) FROM due";
 
@@ -31,10 +34,19 @@ pub struct DueRow {
     pub agent_id: AgentId,
     /// Its number.
     pub id: DueId,
-    /// The planned time.
-    pub at: Timestamp,
+    /// The pause or the slot.
+    pub time: DueTime,
     /// What is to happen.
     pub due: Due,
+}
+
+/// Whose entries of the due-queue are looked for. The others are left out before a page is cut, so they hide nobody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DueScope {
+    /// Every agent's.
+    All,
+    /// Those of these agents.
+    Only(BTreeSet<AgentId>),
 }
 
 /// Where a page of the due-queue goes on: behind the last entry of the page before.
@@ -43,6 +55,18 @@ pub struct DueCursor {
     at: i64,
     agent_no: i64,
     id: i64,
+}
+
+impl DueCursor {
+    /// Where the entries begin that are planned for later than `at`.
+    #[must_use]
+    pub const fn later_than(at: Timestamp) -> Self {
+        Self {
+            at: at.as_millis(),
+            agent_no: i64::MAX,
+            id: i64::MAX,
+        }
+    }
 }
 
 /// A page of the due-queue, earliest first.
@@ -120,11 +144,23 @@ pub(crate) fn set_due(
     conn: &Connection,
     no: AgentNo,
     id: DueId,
-    at: Timestamp,
+    time: DueTime,
     due: &Due,
 ) -> Result<(), Error> {
     let text = serde_json::to_string(due)?;
-    run(conn, SET, params![at.as_millis(), no.0, id, text])?;
+    let (set_at, length_ms) = match time {
+        DueTime::Pause(pause) => (pause.set_at, Some(limit(pause.length_ms))),
+        DueTime::Slot(at) => (at, None),
+    };
+    let values = params![
+        time.at().as_millis(),
+        no.0,
+        id,
+        text,
+        set_at.as_millis(),
+        length_ms
+    ];
+    run(conn, SET, values)?;
     Ok(())
 }
 
@@ -141,6 +177,7 @@ pub(crate) fn clear_due(conn: &Connection, no: AgentNo, id: DueId) -> Result<(),
 /// What is due by `until`, earliest first. An entry that cannot be read does not hide the others.
 pub(crate) fn due(
     conn: &Connection,
+    scope: &DueScope,
     until: Timestamp,
     after: Option<DueCursor>,
     count: usize,
@@ -149,14 +186,31 @@ pub(crate) fn due(
         (cursor.at, cursor.agent_no, cursor.id)
     });
     let mut page = DuePage::default();
-    let values = params![until.as_millis(), at, agent_no, id, limit(count)];
+    // A name holds no line break, so the names stand on lines of their own.
+    let names = match scope {
+        DueScope::All => None,
+        DueScope::Only(names) => Some(
+            names
+                .iter()
+                .fold("\n".to_owned(), |names, name| names + name.as_str() + "\n"),
+        ),
+    };
+    let values = params![
+        until.as_millis(),
+        at,
+        agent_no,
+        id,
+        limit(count),
+        names.is_none(),
+        names
+    ];
     let read = all(conn, DUE, values, |row| {
         let name: String = row.get(0)?;
         match (parse_id(&name), read_due(row, &name)) {
-            (Ok(agent_id), Ok((id, at, due))) => page.rows.push(DueRow {
+            (Ok(agent_id), Ok((id, time, due))) => page.rows.push(DueRow {
                 agent_id,
                 id,
-                at,
+                time,
                 due,
             }),
             (Ok(agent_id), Err(error)) => page.unreadable.push((agent_id, error)),
@@ -173,10 +227,25 @@ pub(crate) fn due(
     Ok(page)
 }
 
-fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, Timestamp, Due), Error> {
+fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, Due), Error> {
     let id: i64 = row.get(1)?;
-    let due = json(row, 3, "due", format!("{name}/{id}"))?;
-    Ok((row.get(1)?, Timestamp::from_millis(row.get(2)?), due))
+    let due: Due = json(row, 3, "due", format!("{name}/{id}"))?;
+    let at = Timestamp::from_millis(row.get(2)?);
+    let set_at: Option<i64> = row.get(5)?;
+    let length_ms: Option<u64> = row.get(6)?;
+    let time = match (set_at, length_ms) {
+        (Some(set_at), Some(length_ms)) => DueTime::Pause(Pause {
+            set_at: Timestamp::from_millis(set_at),
+            length_ms,
+        }),
+        (Some(_), None) => DueTime::Slot(at),
+        // An earlier build set it: a pause of unknown length, no longer than the longest of its kind.
+        (None, _) => DueTime::Pause(Pause {
+            set_at: at.minus_millis(due.longest_ms()),
+            length_ms: due.longest_ms(),
+        }),
+    };
+    Ok((row.get(1)?, time, due))
 }
 
 /// When the next entry is due.
@@ -184,3 +253,6 @@ pub(crate) fn next_due(conn: &Connection) -> Result<Option<Timestamp>, Error> {
     let at: Option<Option<i64>> = first(conn, NEXT_DUE, [], |row| Ok(row.get(0)?))?;
     Ok(at.flatten().map(Timestamp::from_millis))
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,8 +25,17 @@ pub(crate) const ROW_OF: &str = "SELECT last_seq FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 ORDER BY last_seq LIMIT 1";
 pub(crate) const EXISTS: &str = "SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq = ?2";
 
+/// The rows of all agents stand in the order of their commits.
+pub(crate) const NEWEST_AT: &str = "SELECT at FROM events ORDER BY row_no DESC LIMIT 1";
+
 /// What a row takes beside its text, roughly; retention accounts with it.
 pub(crate) const ROW_BYTES: u64 = 40;
+
+/// The time of the last commit that recorded an event, for any agent.
+pub(crate) fn newest_at(conn: &Connection) -> Result<Option<Timestamp>, Error> {
+    let read = |row: &Row<'_>| Ok(Timestamp::from_millis(row.get(0)?));
+    first(conn, NEWEST_AT, [], read)
+}
 
 /// The events of one decision in the making: they become one row.
 #[derive(Debug, Default)]

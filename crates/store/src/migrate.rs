@@ -13,6 +13,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_tasks.sql"),
     include_str!("migrations/0004_agents_split.sql"),
     include_str!("migrations/0005_attempts.sql"),
+    include_str!("migrations/0006_interjections.sql"),
+    include_str!("migrations/0007_pauses.sql"),
 ];
 
 /// The newest version this build knows.

@@ -2,8 +2,8 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, delete, effects, events, generations, log, mark,
-    model_limits, queue, retention, tasks, transcript,
+    agents, aside, attempts, blobs, briefs, delete, effects, events, generations, interjections,
+    log, mark, model_limits, queue, retention, tasks, transcript,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
@@ -23,7 +23,11 @@ const HOT: &[(&str, Option<&str>)] = &[
     (attempts::OF_AGENT, None),
     (queue::HEAD, Some("messages_queue")),
     (queue::ONE, None),
-    (queue::INTERJECTIONS, Some("messages_queue")),
+    (interjections::REMOVE, None),
+    (interjections::LISTED, None),
+    (interjections::UNLISTED, Some("messages_queue")),
+    (interjections::LIST, Some("messages_queue")),
+    (interjections::NOTE, None),
     (queue::OPERATORS, Some("messages_queue")),
     (queue::STANDING, None),
     (queue::MOVE, None),

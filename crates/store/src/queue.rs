@@ -4,7 +4,8 @@
 
 use crate::agents::Tally;
 use crate::error::Error;
-use crate::row::{AgentNo, first, json, run};
+use crate::interjections;
+use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::decision::BriefSeq;
 use holon_domain::needs::{Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
@@ -16,14 +17,12 @@ pub(crate) const HEAD: &str = "SELECT seq, status, max_rounds, envelope FROM mes
      WHERE agent_no = ?1 AND status = 0 ORDER BY priority, seq LIMIT 1";
 pub(crate) const ONE: &str =
     "SELECT seq, status, max_rounds, envelope FROM messages WHERE agent_no = ?1 AND seq = ?2";
-/// What may interject stands in any band, the results of tasks beside operators' words, and the queue's own index finds
-/// it; said as a range and sorted like that index, or the planner walks the agent's whole history by position instead.
-pub(crate) const INTERJECTIONS: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
-     WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq";
-/// Only an operator may interject by priority, and stands in the first band.
-pub(crate) const OPERATORS: &str = "SELECT count(*) FROM messages WHERE agent_no = ?1 AND status = 0 AND priority = 0 AND interject = 1";
+/// Only an operator may interject by priority, and nothing else stands in the first band, so the count ends at its bound
+/// however long the queue is.
+pub(crate) const OPERATORS: &str = "SELECT seq FROM messages \
+     WHERE agent_no = ?1 AND status = 0 AND priority = 0 AND interject = 1 LIMIT ?2";
 pub(crate) const STANDING: &str =
-    "SELECT status, interject FROM messages WHERE agent_no = ?1 AND seq = ?2";
+    "SELECT status, interject, priority FROM messages WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const MOVE: &str = "UPDATE messages SET status = ?3 WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const SETTLE: &str =
     "UPDATE messages SET outcome = ?3 WHERE agent_no = ?1 AND seq = ?2 AND outcome IS NULL";
@@ -48,7 +47,7 @@ fn status_of(code: i64) -> Option<QueueStatus> {
         .find(|status| status_code(*status) == code)
 }
 
-fn read_entry(row: &Row<'_>) -> Result<QueueEntry, Error> {
+pub(crate) fn read_entry(row: &Row<'_>) -> Result<QueueEntry, Error> {
     let seq: MessageSeq = row.get(0)?;
     Ok(QueueEntry {
         seq,
@@ -88,7 +87,10 @@ pub(crate) fn admit(
     run(conn, INSERT, values)?;
     if entry.status == QueueStatus::Queued {
         tally.pending += 1;
-        tally.interjections += u64::from(interject);
+        if interject {
+            tally.interjections += 1;
+            interjections::add(conn, no, entry.envelope.priority.rank(), entry.seq)?;
+        }
     }
     Ok(())
 }
@@ -103,23 +105,28 @@ pub(crate) fn shift(
     tally: &mut Tally,
 ) -> Result<(), Error> {
     let found = first(conn, STANDING, params![no.0, seq], |row| {
-        Ok((read_status(row, 0, seq)?, row.get::<_, bool>(1)?))
+        Ok((read_status(row, 0, seq)?, (row.get(1)?, row.get(2)?)))
     })?;
-    let Some((_, interject)) = found.filter(|(status, _)| *status == from) else {
+    let Some((_, (interject, priority))) = found.filter(|(status, _)| *status == from) else {
         let found = found.map(|(status, _)| status);
         return Err(Error::contradiction(format!(
             "message {seq} moves from {from:?}, but it is {found:?}"
         )));
     };
     run(conn, MOVE, params![no.0, seq, status_code(to)])?;
-    let interject = u64::from(interject);
     if from == QueueStatus::Queued {
         tally.pending = tally.pending.saturating_sub(1);
-        tally.interjections = tally.interjections.saturating_sub(interject);
+        if interject {
+            tally.interjections = tally.interjections.saturating_sub(1);
+            interjections::remove(conn, no, priority, seq)?;
+        }
     }
     if to == QueueStatus::Queued {
         tally.pending += 1;
-        tally.interjections += interject;
+        if interject {
+            tally.interjections += 1;
+            interjections::add(conn, no, priority, seq)?;
+        }
     }
     Ok(())
 }
@@ -151,8 +158,9 @@ pub(crate) fn view(
         view.head = Part::Loaded(first(conn, HEAD, [no.0], read_entry)?);
     }
     if needs.operators && tally.interjections > 0 {
-        let count = first(conn, OPERATORS, [no.0], |row| Ok(row.get(0)?))?;
-        view.operators = Part::Loaded(count.unwrap_or(0));
+        let bound = limit(QueueView::OPERATORS_COUNTED);
+        let found = all(conn, OPERATORS, params![no.0, bound], |_| Ok(()))?;
+        view.operators = Part::Loaded(found.len() as u64);
     }
     Ok(view)
 }
@@ -164,26 +172,6 @@ pub(crate) fn message(
     seq: MessageSeq,
 ) -> Result<Option<QueueEntry>, Error> {
     first(conn, ONE, params![no.0, seq], read_entry)
-}
-
-/// Reads queued messages that may enter a running turn, in order, for as long as `take` wants more.
-pub(crate) fn each_interjection(
-    conn: &Connection,
-    no: AgentNo,
-    mut take: impl FnMut(QueueEntry) -> bool,
-) -> Result<(), Error> {
-    // Most often there is none, and a long queue need not be walked to find that out.
-    if crate::agents::tally(conn, no)?.interjections == 0 {
-        return Ok(());
-    }
-    let mut statement = conn.prepare_cached(INTERJECTIONS)?;
-    let mut rows = statement.query(params![no.0])?;
-    while let Some(row) = rows.next()? {
-        if !take(read_entry(row)?) {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// The brief that settled a message.

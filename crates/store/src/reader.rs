@@ -1,11 +1,12 @@
 //! `Reader`: every question the rest of the house may ask the tables. Reading changes nothing and activates nobody.
 
 use crate::agents::ListedAgent;
-use crate::effects::{DueCursor, DuePage};
+use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, effects, events, log, model_limits, queue, tasks, transcript,
+    agents, aside, blobs, briefs, effects, events, interjections, log, model_limits, queue, tasks,
+    transcript,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
@@ -138,7 +139,7 @@ impl<'a> Reader<'a> {
     /// When the database fails or a row cannot be read.
     pub fn joining(&self, no: AgentNo, held: &[MessageSeq]) -> Result<Vec<QueueEntry>, Error> {
         let mut joining = Joining::default();
-        queue::each_interjection(self.conn, no, |entry| joining.take(entry))?;
+        interjections::each(self.conn, no, |entry| joining.take(entry))?;
         for seq in held {
             if joining.is_full() {
                 break;
@@ -290,17 +291,18 @@ impl<'a> Reader<'a> {
         model_limits::of(self.conn, model_ref)
     }
 
-    /// A page of what is due by `until`, earliest first.
+    /// A page of what is due by `until` for the agents of a scope, earliest first.
     ///
     /// # Errors
     /// When the database fails.
     pub fn due(
         &self,
+        scope: &DueScope,
         until: Timestamp,
         after: Option<DueCursor>,
         limit: usize,
     ) -> Result<DuePage, Error> {
-        effects::due(self.conn, until, after, limit)
+        effects::due(self.conn, scope, until, after, limit)
     }
 
     /// A page of the agents boot must look at, by name.
@@ -329,6 +331,14 @@ impl<'a> Reader<'a> {
             Some(no) => effects::of_agent(self.conn, (no, agent_id), after, limit),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// What the wall clock said at the last commit that recorded an event, for any agent.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn newest_event_at(&self) -> Result<Option<Timestamp>, Error> {
+        events::newest_at(self.conn)
     }
 
     /// When the next entry of the due-queue is due.

@@ -18,7 +18,7 @@ use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::task::{
     CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskStatus, WaitPolicy,
 };
-use holon_domain::timer::Due;
+use holon_domain::timer::{Due, DueTime};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, BriefId, CallId, MessageId, TaskId, Timestamp, WorkspaceId};
 
@@ -265,7 +265,7 @@ impl Scribe {
         let id = self.record.counters.effects;
         self.fact(Fact::DueSet {
             id,
-            at,
+            time: DueTime::Slot(at),
             due: Due::RestOver { reason: None },
         })
     }

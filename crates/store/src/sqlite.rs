@@ -2,7 +2,7 @@
 
 use crate::db::Db;
 use crate::delete::Removal;
-use crate::effects::{DueCursor, DuePage};
+use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::readers::Readers;
 use crate::store::{Job, Store};
@@ -43,12 +43,19 @@ impl Store for SqliteStore {
 
     async fn due(
         &self,
+        scope: &DueScope,
         until: Timestamp,
         after: Option<DueCursor>,
         limit: usize,
     ) -> Result<DuePage, Error> {
-        let page = move |reader: &crate::Reader<'_>| reader.due(until, after, limit);
+        let scope = scope.clone();
+        let page = move |reader: &crate::Reader<'_>| reader.due(&scope, until, after, limit);
         self.readers.read(page).await
+    }
+
+    async fn newest_event_at(&self) -> Result<Option<Timestamp>, Error> {
+        let newest = |reader: &crate::Reader<'_>| reader.newest_event_at();
+        self.readers.read(newest).await
     }
 
     async fn agents_to_recover(

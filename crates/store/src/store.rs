@@ -5,7 +5,7 @@
 
 use crate::db::Db;
 use crate::delete::Removal;
-use crate::effects::{DueCursor, DuePage};
+use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::ledger::Ledger;
 use crate::reader::Reader;
@@ -30,13 +30,17 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// a batch. See [`commit`] for a job with a value.
     async fn commit(&self, bytes: usize, job: Job) -> Result<(), WriteError>;
 
-    /// A page of what is due by `until`, earliest first.
+    /// A page of what is due by `until` for the agents of a scope, earliest first.
     async fn due(
         &self,
+        scope: &DueScope,
         until: Timestamp,
         after: Option<DueCursor>,
         limit: usize,
     ) -> Result<DuePage, Error>;
+
+    /// What the wall clock said at the last commit that recorded an event, for any agent.
+    async fn newest_event_at(&self) -> Result<Option<Timestamp>, Error>;
 
     /// A page of the agents boot must look at, by name.
     async fn agents_to_recover(
@@ -160,11 +164,16 @@ impl Store for Inline {
 
     async fn due(
         &self,
+        scope: &DueScope,
         until: Timestamp,
         after: Option<DueCursor>,
         limit: usize,
     ) -> Result<DuePage, Error> {
-        self.read(|reader| reader.due(until, after, limit))
+        self.read(|reader| reader.due(scope, until, after, limit))
+    }
+
+    async fn newest_event_at(&self) -> Result<Option<Timestamp>, Error> {
+        self.read(|reader| reader.newest_event_at())
     }
 
     async fn agents_to_recover(

@@ -10,8 +10,8 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{
-    aside, attempts, blobs, briefs, delete, effects, events, generations, log, model_limits, queue,
-    retention, tasks,
+    aside, attempts, blobs, briefs, delete, effects, events, generations, interjections, log,
+    model_limits, queue, retention, tasks,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -107,6 +107,9 @@ impl<'a> Tx<'a> {
         if !before.is_split {
             agents::split(self.conn, no)?;
         }
+        if !before.interjections_listed {
+            interjections::list(self.conn, no)?;
+        }
         let mut after = before;
         let mut events = events::Batch::default();
         for fact in &decision.facts {
@@ -162,7 +165,7 @@ impl<'a> Tx<'a> {
                 effect,
             } => effects::open(conn, no, *id, *generation, *at, effect),
             Fact::EffectClosed { id } => effects::close(conn, no, *id),
-            Fact::DueSet { id, at, due } => effects::set_due(conn, no, *id, *at, due),
+            Fact::DueSet { id, time, due } => effects::set_due(conn, no, *id, *time, due),
             Fact::DueCleared { id } => effects::clear_due(conn, no, *id),
             Fact::AttemptKept { n, record } => attempts::keep(conn, no, *n, record),
             Fact::AttemptsCleared => attempts::clear(conn, no),

@@ -166,7 +166,7 @@ impl TestEngine {
     }
 
     /// Moves the clock on.
-    pub fn advance(&self, millis: i64) {
+    pub fn advance(&self, millis: u64) {
         self.clock.advance(millis);
     }
 }

@@ -176,7 +176,7 @@ fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError
             format!("one turn may queue at most {max} follow-ups"),
             "fold the remaining work into one of them",
         )
-    } else if draft.queue.pending >= limits::QUEUE_ENTRIES {
+    } else if !admission::has_room_for_others(draft) {
         (
             "the queue is full".to_owned(),
             "do the work in this turn, or end the turn so that the queue drains",

@@ -294,17 +294,122 @@ fn a_prompt_without_words_is_refused_and_an_event_without_words_is_not() {
 }
 
 #[test]
-fn a_full_queue_refuses_and_keeps_what_it_holds() {
+fn ids_and_names_over_their_limit_are_refused_wherever_they_stand() {
+    let long = |max: usize| Some("x".repeat(max + 1));
+    let (link, name) = (limits::MESSAGE_LINK_BYTES, limits::ORIGIN_NAME_BYTES);
+    let links = [
+        ("correlation_id", long(link), None),
+        ("causation_id", None, long(link)),
+    ];
+    for (what, correlation_id, causation_id) in links {
+        let ingress = Ingress {
+            correlation_id,
+            causation_id,
+            ..make::prompt(Priority::Normal)
+        };
+        let (bytes, max) = (link + 1, link);
+        let refused = Rejection::NameTooLong { what, bytes, max };
+        assert_eq!(verdict(ingress), Err(refused));
+    }
+    for (kind, origin) in long_origins(name + 1) {
+        let ingress = Ingress {
+            kind,
+            origin: origin.clone(),
+            admission_context: AdmissionContext::RuntimeOwned,
+            ..make::prompt(Priority::Normal)
+        };
+        let refused = verdict(ingress);
+        assert!(
+            matches!(refused, Err(Rejection::NameTooLong { bytes, .. }) if bytes == name + 1),
+            "{refused:?}"
+        );
+    }
+    let at_the_limit = Ingress {
+        correlation_id: Some("x".repeat(link)),
+        causation_id: Some("x".repeat(link)),
+        ..make::prompt(Priority::Normal)
+    };
+    assert!(verdict(at_the_limit).is_ok());
+    for (kind, origin) in long_origins(name) {
+        let ingress = Ingress {
+            kind,
+            origin,
+            admission_context: AdmissionContext::RuntimeOwned,
+            ..make::prompt(Priority::Normal)
+        };
+        assert!(verdict(ingress).is_ok());
+    }
+}
+
+/// Every origin once for each of its strings, with that string of the given length.
+fn long_origins(bytes: usize) -> Vec<(MessageKind, Origin)> {
+    let (long, short) = ("x".repeat(bytes), "c".to_owned());
+    let origin = |channel_id: &String, sender_id: &String| Origin::Channel {
+        channel_id: channel_id.clone(),
+        sender_id: Some(sender_id.clone()),
+    };
+    let webhook = |source: &String, event_type: &String| Origin::Webhook {
+        source: source.clone(),
+        event_type: Some(event_type.clone()),
+    };
+    let callback = |descriptor_id: &String, source: &String| Origin::Callback {
+        descriptor_id: descriptor_id.clone(),
+        source: Some(source.clone()),
+    };
+    let actor = Origin::Operator {
+        actor_id: Some(long.clone()),
+    };
+    let timer_id = TimerId::from_stored(long.clone());
+    let task_id = TaskId::from_stored(long.clone());
+    let subsystem = long.clone();
+    vec![
+        (MessageKind::OperatorPrompt, actor),
+        (MessageKind::ChannelEvent, origin(&long, &short)),
+        (MessageKind::ChannelEvent, origin(&short, &long)),
+        (MessageKind::WebhookEvent, webhook(&long, &short)),
+        (MessageKind::WebhookEvent, webhook(&short, &long)),
+        (MessageKind::CallbackEvent, callback(&long, &short)),
+        (MessageKind::CallbackEvent, callback(&short, &long)),
+        (MessageKind::TimerTick, Origin::Timer { timer_id }),
+        (MessageKind::TaskStatus, Origin::Task { task_id }),
+        (MessageKind::SystemTick, Origin::System { subsystem }),
+    ]
+}
+
+/// What a message comes to when this many wait already.
+fn verdict_behind(pending: u64, ingress: Ingress) -> Result<Reply, Rejection> {
     let world = states::booting();
-    let prompt = make::admit(make::prompt(Priority::Interject));
-    let refused = world.decide_on(&prompt, &mut crate::world::Dice::new(), &|loaded| {
-        loaded.queue.pending = limits::QUEUE_ENTRIES;
+    let sent = make::admit(ingress);
+    let decided = world.decide_on(&sent, &mut crate::world::Dice::new(), &|loaded| {
+        loaded.queue.pending = pending;
     });
-    let agent_id = world.agent.identity.agent_id.clone();
+    decided.map(|step| step.reply)
+}
+
+#[test]
+fn a_full_queue_refuses_and_keeps_what_it_holds() {
+    let agent_id = states::booting().agent.identity.agent_id.clone();
+    let prompt = make::prompt(Priority::Interject);
     assert_eq!(
-        refused.map(|step| step.reply),
+        verdict_behind(limits::QUEUE_ENTRIES, prompt.clone()),
         Err(Rejection::QueueFull { agent_id })
     );
+    assert!(verdict_behind(limits::QUEUE_ENTRIES - 1, prompt).is_ok());
+}
+
+#[test]
+fn a_queue_that_outsiders_filled_keeps_room_for_operators() {
+    let agent_id = states::booting().agent.identity.agent_id.clone();
+    let full = limits::QUEUE_ENTRIES_OTHERS;
+    let event = || make::channel_event("news", Priority::Background);
+    let refused = Err(Rejection::QueueFullForOthers { agent_id });
+    assert!(verdict_behind(full - 1, event()).is_ok());
+    assert_eq!(verdict_behind(full, event()), refused);
+    // Also above the whole bound the caller is told which bound is its own.
+    assert_eq!(verdict_behind(limits::QUEUE_ENTRIES, event()), refused);
+    for priority in Priority::ALL {
+        assert!(verdict_behind(full, make::prompt(priority)).is_ok());
+    }
 }
 
 #[test]

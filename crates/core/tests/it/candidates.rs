@@ -207,9 +207,9 @@ fn a_used_up_allowance_of_the_last_model_suspends_the_turn_visibly_until_it_is_r
 fn a_suspended_turn_survives_a_restart() {
     let mut world = without_fallbacks(unattended());
     fail(&mut world, used_up(HOUR_MS));
-    let before: Vec<Timestamp> = world.due.values().map(|(at, _)| *at).collect();
+    let before: Vec<Timestamp> = world.due.values().map(|(time, _)| time.at()).collect();
     world.recover(false);
-    let after: Vec<Timestamp> = world.due.values().map(|(at, _)| *at).collect();
+    let after: Vec<Timestamp> = world.due.values().map(|(time, _)| time.at()).collect();
     assert_eq!(before, after);
 }
 

@@ -134,8 +134,8 @@ fn a_home_that_cannot_be_removed_is_tried_again_after_growing_pauses_without_an_
         assert_eq!(world.violations(), []);
         let shown = assess(Standing::new(&world.agent, &world.queue())).posture;
         assert!(shown.reason.contains("tried again: busy"), "{shown:?}");
-        let (&id, (at, due)) = world.due.first_key_value().expect("a pause");
-        let (at, due) = (*at, due.clone());
+        let (&id, (time, due)) = world.due.first_key_value().expect("a pause");
+        let (at, due) = (time.at(), due.clone());
         assert_eq!(shown.wakes_at, Some(at));
         pauses.push(at.millis_since(world.now));
         world.now = at;

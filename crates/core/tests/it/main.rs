@@ -10,6 +10,7 @@ mod assessment;
 mod bounds;
 mod calls;
 mod candidates;
+mod clock;
 mod commands;
 mod continuation;
 mod delivery;

@@ -164,8 +164,8 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
             format!("+effect {id} {}", effect_text(effect, world))
         }
         Fact::EffectClosed { id } => format!("-effect {id}"),
-        Fact::DueSet { id, at, due } => {
-            format!("+due {id} {} {}", due_text(due), from_now(*at, now))
+        Fact::DueSet { id, time, due } => {
+            format!("+due {id} {} {}", due_text(due), from_now(time.at(), now))
         }
         Fact::DueCleared { id } => format!("-due {id}"),
         Fact::TaskWritten(task) => task_text(task, world),

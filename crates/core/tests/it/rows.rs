@@ -73,8 +73,8 @@ impl World {
                 let was_open = self.effects.remove(id).is_some();
                 assert!(was_open, "effect {id} was open when it was closed");
             }
-            Fact::DueSet { id, at, due } => {
-                let before = self.due.insert(*id, (*at, due.clone()));
+            Fact::DueSet { id, time, due } => {
+                let before = self.due.insert(*id, (*time, due.clone()));
                 assert!(before.is_none(), "due entry {id} is set once");
             }
             Fact::DueCleared { id } => {

@@ -25,7 +25,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::Due;
+use holon_domain::timer::{Due, DueTime};
 use holon_domain::turn::{CallPlace, TerminalReason};
 use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +68,7 @@ pub(crate) struct World {
     pub(crate) agent: AgentRecord,
     pub(crate) messages: BTreeMap<u64, Kept>,
     pub(crate) effects: BTreeMap<u64, EffectRecord>,
-    pub(crate) due: BTreeMap<u64, (Timestamp, Due)>,
+    pub(crate) due: BTreeMap<u64, (DueTime, Due)>,
     pub(crate) log: Vec<(u64, LogEntry)>,
     pub(crate) events: Vec<Event>,
     pub(crate) briefs: Vec<BriefRow>,
@@ -132,6 +132,7 @@ impl World {
                 queued
                     .iter()
                     .filter(|entry| entry.envelope.operator_interjects())
+                    .take(QueueView::OPERATORS_COUNTED)
                     .count() as u64,
             ),
         }
@@ -337,10 +338,10 @@ impl World {
 
     /// The input of the due entry that comes first.
     pub(crate) fn first_due(&self) -> Option<Input> {
-        let (id, (at, due)) = self.due.iter().min_by_key(|(_, (at, _))| *at)?;
+        let (id, (time, due)) = self.due.iter().min_by_key(|(_, (time, _))| time.at())?;
         Some(Input::DueCame {
             id: *id,
-            planned_at: *at,
+            planned_at: time.at(),
             due: due.clone(),
         })
     }

@@ -48,8 +48,9 @@ impl Work {
                     self.effects.remove(&key);
                     self.closed.push(key);
                 }
-                Fact::DueSet { at, .. } => {
-                    self.due = Some(self.due.map_or(*at, |due| due.min(*at)))
+                Fact::DueSet { time, .. } => {
+                    let at = time.at();
+                    self.due = Some(self.due.map_or(at, |due| due.min(at)));
                 }
                 Fact::MessageAdmitted(_)
                 | Fact::MessageMoved { .. }

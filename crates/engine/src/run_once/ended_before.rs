@@ -9,6 +9,7 @@ use crate::ports::CommandKey;
 use holon_domain::{AgentId, TaskId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// How long a run waits to learn which tasks run, and for the ends of those that nobody can prove to.
@@ -19,7 +20,7 @@ const WAIT_MS: u64 = 5_000;
 pub(super) async fn take_up(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
     let shell = acts.shell();
     let clock = &shell.ports.clock;
-    let late = clock.sleep_until(clock.now().plus_millis(WAIT_MS));
+    let late = clock.sleep_until(clock.elapsed() + Duration::from_millis(WAIT_MS));
     tokio::select! {
         on_record = ends_on_record(acts, agent_id) => on_record,
         () = late => Ok(()),

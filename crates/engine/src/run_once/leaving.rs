@@ -11,6 +11,7 @@ use crate::shell::Sender;
 use holon_core::Input;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::{TaskRecord, TaskStatus};
+use std::time::Duration;
 
 /// What the end of a command that was killed may take to be on record.
 const AFTER_A_KILL_MS: u64 = 2_000;
@@ -40,7 +41,7 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
     }
     let bound = TASK_STOP_GRACE_MS + AFTER_A_KILL_MS;
     let clock = &shell.ports.clock;
-    let late = clock.sleep_until(clock.now().plus_millis(bound));
+    let late = clock.sleep_until(clock.elapsed() + Duration::from_millis(bound));
     tokio::pin!(late);
     while look(acts, over).await.is_ok_and(|all_over| !all_over) {
         tokio::select! {

@@ -1,28 +1,63 @@
 //! The due loop: one for the whole host. It sleeps until the earliest entry of the due-queue, hands what has come to
-//! the kernel, and sleeps again. A jump of the clock costs at most one clamp of lateness.
+//! the kernel, a bounded number each second, and sleeps again. It sleeps by the clock that never jumps, so a step of the
+//! wall clock is noticed when the next entry should come, at the latest after one clamp.
 
-use super::Shell;
+use super::{ClockWatch, Shell};
 use crate::error::Error;
 use holon_core::Input;
-use holon_domain::Timestamp;
-use holon_store::DueRow;
+use holon_domain::{Timestamp, limits};
+use holon_store::{DueCursor, DueRow};
+use std::time::Duration;
 
 /// Longest sleep, so that a clock that jumped forward is noticed.
 const CLAMP_MS: u64 = 60_000;
-/// Entries handed over at once.
-const HANDFUL: usize = 256;
+/// Entries read at once.
+pub(super) const HANDFUL: usize = 256;
 /// Pause after a failed read.
-const RETRY_MS: u64 = 1_000;
+pub(super) const RETRY_MS: u64 = 1_000;
+/// Time in which at most [`limits::DUE_PER_SECOND`] entries are handed over.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Counts entries that were handed over since the last second without any.
+#[derive(Debug, Default)]
+struct Rate {
+    fired: usize,
+    last: Duration,
+}
+
+impl Rate {
+    /// How many entries may come now; none while the last second had its full number.
+    fn room(&mut self, elapsed: Duration) -> usize {
+        if elapsed.saturating_sub(self.last) >= SECOND {
+            self.fired = 0;
+        }
+        limits::DUE_PER_SECOND.saturating_sub(self.fired)
+    }
+
+    fn note(&mut self, fired: usize, elapsed: Duration) {
+        if fired > 0 {
+            self.fired += fired;
+            self.last = elapsed;
+        }
+    }
+}
+
+/// A page of the due-queue, as the loop sees it.
+struct Handful {
+    /// Entries whose time has come.
+    come: Vec<DueRow>,
+    /// When the first of the others comes, if it is on this page.
+    next: Option<Timestamp>,
+    /// Where the page behind this one begins, if more may have come.
+    behind: Option<DueCursor>,
+}
 
 impl Shell {
-    pub(crate) async fn run_due_loop(self) {
+    pub(crate) async fn run_due_loop(self, mut watch: ClockWatch) {
+        let mut rate = Rate::default();
         while !self.draining.is_cancelled() {
-            match self.hand_over_due().await {
-                Ok(Some(next)) => self.sleep_towards(next).await,
-                Ok(None) => {
-                    self.sleep_towards(self.ports.clock.now().plus_millis(CLAMP_MS))
-                        .await
-                }
+            match self.hand_over_due(&mut watch, &mut rate).await {
+                Ok(next) => self.sleep_towards(next, &watch).await,
                 Err(error) => {
                     tracing::warn!(%error, "the due-queue could not be read");
                     self.pause(RETRY_MS).await;
@@ -32,65 +67,78 @@ impl Shell {
     }
 
     /// Hands everything that has come to the kernel; returns when the next entry will.
-    async fn hand_over_due(&self) -> Result<Option<Timestamp>, holon_store::Error> {
-        let mut before = Vec::new();
-        loop {
-            let (come, next) = self.look_ahead().await?;
-            if come.is_empty() {
+    async fn hand_over_due(
+        &self,
+        watch: &mut ClockWatch,
+        rate: &mut Rate,
+    ) -> Result<Option<Timestamp>, holon_store::Error> {
+        let (mut before, mut after) = (Vec::new(), None);
+        while !self.draining.is_cancelled() {
+            self.mind_clock(watch).await;
+            let room = rate.room(self.ports.clock.elapsed());
+            if room == 0 {
+                self.pause(RETRY_MS).await;
+                continue;
+            }
+            let Handful { come, next, behind } = self.look_ahead(watch.wall, after, room).await?;
+            if come.is_empty() && after.is_none() {
                 return Ok(next);
             }
             // What was handed over is gone, unless it could not be written; then there is no hurry.
-            if come == before {
+            if after.is_none() && come == before {
                 self.pause(RETRY_MS).await;
             }
-            before.clone_from(&come);
+            if after.is_none() {
+                before.clone_from(&come);
+            }
+            rate.note(come.len(), self.ports.clock.elapsed());
             let pending = come.into_iter().map(|row| self.hand_over(row));
             futures_join(pending).await;
-            if self.draining.is_cancelled() {
-                return Ok(None);
-            }
+            // Entries that stay must not hide the ones behind them, so the whole queue is gone through before its
+            // beginning is looked at again.
+            after = behind;
         }
+        Ok(None)
     }
 
-    /// What has come, and when the next entry of anyone this host works for will. Read in pages; of a store that
-    /// several hosts share, the entries of others are passed over.
-    async fn look_ahead(&self) -> Result<(Vec<DueRow>, Option<Timestamp>), holon_store::Error> {
-        let now = self.ports.clock.now();
+    /// At most `room` entries behind `after` that have come, and when the next one will.
+    async fn look_ahead(
+        &self,
+        now: Timestamp,
+        after: Option<DueCursor>,
+        room: usize,
+    ) -> Result<Handful, holon_store::Error> {
         let horizon = now.plus_millis(CLAMP_MS);
-        let (mut rows, mut after) = (Vec::new(), None);
-        loop {
-            let seen = self.take_backs.all();
-            let page = self.store.due(horizon, after, HANDFUL).await?;
-            for (agent_id, error) in page.unreadable {
-                let error = Error::of_agent(&agent_id, error);
-                let seen = seen.get(&agent_id).copied().unwrap_or(0);
-                self.note_unreadable(&error, seen).await;
-            }
-            let mine = |row: &DueRow| self.covers(&row.agent_id);
-            rows.extend(page.rows.into_iter().filter(mine));
-            let later = rows.last().is_some_and(|row: &DueRow| row.at > now);
-            if later || rows.len() >= HANDFUL || page.next.is_none() {
-                break;
-            }
-            after = page.next;
+        let scope = self.due_scope();
+        let seen = self.take_backs.all();
+        let page = self.store.due(&scope, horizon, after, room).await?;
+        for (agent_id, error) in page.unreadable {
+            let error = Error::of_agent(&agent_id, error);
+            let seen = seen.get(&agent_id).copied().unwrap_or(0);
+            self.note_unreadable(&error, seen).await;
         }
-        let next = rows.iter().map(|row| row.at).find(|at| *at > now);
-        rows.retain(|row| row.at <= now);
-        Ok((rows, next))
+        let mut come = page.rows;
+        let next = come.iter().map(|row| row.time.at()).find(|at| *at > now);
+        come.retain(|row| row.time.at() <= now);
+        Ok(Handful {
+            come,
+            behind: page.next.filter(|_| next.is_none()),
+            next,
+        })
     }
 
     async fn hand_over(&self, row: DueRow) {
         let DueRow {
             agent_id,
             id,
-            at,
+            time,
             due,
         } = row;
         self.settle(
             &agent_id,
             Input::DueCame {
                 id,
-                planned_at: at,
+                planned_at: time.at(),
                 due,
             },
         )
@@ -102,10 +150,11 @@ impl Shell {
         self.due_set.notify_one();
     }
 
-    async fn sleep_towards(&self, at: Timestamp) {
-        let latest = self.ports.clock.now().plus_millis(CLAMP_MS);
+    /// Sleeps until an entry comes, is set, or the clocks are to be looked at again.
+    async fn sleep_towards(&self, next: Option<Timestamp>, watch: &ClockWatch) {
+        let until = watch.elapsed_at(next, CLAMP_MS);
         tokio::select! {
-            () = self.ports.clock.sleep_until(at.min(latest)) => {}
+            () = self.ports.clock.sleep_until(until) => {}
             () = self.due_set.notified() => {}
             () = self.draining.cancelled() => {}
         }

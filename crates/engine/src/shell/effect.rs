@@ -95,6 +95,7 @@ pub(super) const fn of(input: &Input) -> Option<EffectId> {
         Input::Admit(_)
         | Input::Configure { .. }
         | Input::DueCame { .. }
+        | Input::ClockSetBack { .. }
         | Input::Received(_)
         | Input::Defer { .. }
         | Input::Start

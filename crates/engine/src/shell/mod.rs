@@ -4,6 +4,7 @@
 //! An effect whose outcome cannot be written yet is kept and tried again; a stale outcome is dropped by the kernel.
 
 mod aside;
+mod clock;
 mod command;
 mod due;
 mod effect;
@@ -18,6 +19,7 @@ mod tool;
 mod upkeep;
 
 use self::aside::TakeBacks;
+pub(crate) use self::clock::ClockWatch;
 use self::patch::PatchLocks;
 use self::probe::PROBES_AT_ONCE;
 use crate::conduct::Conduct;
@@ -36,6 +38,7 @@ use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_store::{Ledger, Store, WriteError, commit};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -327,7 +330,7 @@ impl Shell {
     }
 
     pub(crate) async fn pause(&self, millis: u64) {
-        let until = self.ports.clock.now().plus_millis(millis);
+        let until = self.ports.clock.elapsed() + Duration::from_millis(millis);
         tokio::select! {
             () = self.ports.clock.sleep_until(until) => {}
             () = self.halted.cancelled() => {}
@@ -386,6 +389,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
         | Input::DueCame { .. }
+        | Input::ClockSetBack { .. }
         | Input::Start
         | Input::Stop
         | Input::Delete

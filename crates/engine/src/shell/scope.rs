@@ -3,6 +3,7 @@
 use super::Shell;
 use crate::conduct::Scope;
 use holon_domain::AgentId;
+use holon_store::DueScope;
 use std::sync::PoisonError;
 
 impl Shell {
@@ -19,6 +20,17 @@ impl Shell {
                     .contains(agent_id)
             }
         }
+    }
+
+    /// The same as a filter of the due-queue.
+    pub(super) fn due_scope(&self) -> DueScope {
+        let named = match &self.conduct.scope {
+            Scope::All => return DueScope::All,
+            Scope::Run(named) => named,
+        };
+        let temporary = self.temporary.lock();
+        let temporary = temporary.unwrap_or_else(PoisonError::into_inner);
+        DueScope::Only(temporary.iter().chain(named).cloned().collect())
     }
 
     /// Notes that an agent is temporary. Only a process with a narrow scope has to know.

@@ -15,6 +15,7 @@ use holon_domain::task::{TaskRecord, TaskReport};
 use holon_domain::{AgentId, TaskId, limits};
 use holon_store::fault;
 use holon_tools::{task_input, task_output};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
@@ -246,7 +247,7 @@ impl Shell {
         wait_ms: u64,
     ) -> (TaskRecord, bool) {
         let mut news = self.store.subscribe();
-        let until = self.ports.clock.now().plus_millis(wait_ms);
+        let until = self.ports.clock.elapsed() + Duration::from_millis(wait_ms);
         let (mut row, mut waits) = (task.clone(), true);
         let late = self.ports.clock.sleep_until(until);
         tokio::pin!(late);

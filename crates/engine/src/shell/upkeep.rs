@@ -215,7 +215,8 @@ impl Shell {
     pub(crate) async fn run_retention_loop(self) {
         while !self.draining.is_cancelled() {
             self.trim_events().await;
-            let until = self.ports.clock.now().plus_millis(RETENTION_PAUSE_MS);
+            let pause = Duration::from_millis(RETENTION_PAUSE_MS);
+            let until = self.ports.clock.elapsed() + pause;
             tokio::select! {
                 () = self.ports.clock.sleep_until(until) => {}
                 () = self.draining.cancelled() => {}

@@ -87,7 +87,7 @@ impl House {
     /// Changes rows behind the host's back.
     pub(crate) fn damage(&self, sql: &str) {
         let changed = holon_testkit::damage::sql(&self.db_path(), sql);
-        assert_eq!(changed, 1, "{sql}");
+        assert!(changed > 0, "{sql}");
     }
 
     /// A host on this house's database.

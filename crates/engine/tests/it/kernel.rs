@@ -1,5 +1,6 @@
 //! The kernel alone, on a store in memory: what one commit loads, writes and sends.
 
 mod desk;
+mod queue_cost;
 mod sends;
 mod views;

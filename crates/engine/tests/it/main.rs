@@ -8,8 +8,10 @@
 
 mod aside;
 mod aside_acts;
+mod clock;
 mod commands;
 mod commits;
+mod due;
 mod ended_before;
 mod feed;
 mod forgetting;

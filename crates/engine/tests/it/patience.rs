@@ -42,9 +42,7 @@ async fn a_suspended_turn_outlives_its_host_and_asks_again_by_itself() {
     let house = house.after_crash();
     let host = house.start().await;
     assert!(sleeps(&status(&host, "main").await));
-    house
-        .clock
-        .advance(limits::SUSPENSION_PAUSE_MAX_MS.cast_signed());
+    house.clock.advance(limits::SUSPENSION_PAUSE_MAX_MS);
     house.model.next().await.answer(says("here at last"));
     let told = briefs(&host, "main", 1).await;
     assert_eq!(told[0].kind, BriefKind::Result);
@@ -88,9 +86,7 @@ async fn a_run_behind_a_suspended_turn_is_told_that_it_waits_and_is_answered_lat
             .clock
             .slept_towards(limits::ATTENDED_PATIENCE_MS)
             .await;
-        house
-            .clock
-            .advance(limits::ATTENDED_PATIENCE_MS.cast_signed());
+        house.clock.advance(limits::ATTENDED_PATIENCE_MS);
         offline(&house).await;
     });
     let response = outcome.await.expect("an answer");
@@ -110,9 +106,7 @@ async fn a_run_behind_a_suspended_turn_is_told_that_it_waits_and_is_answered_lat
         status.scheduling_posture.wakes_at > Some(now)
     })
     .await;
-    house
-        .clock
-        .advance(limits::SUSPENSION_PAUSE_MAX_MS.cast_signed());
+    house.clock.advance(limits::SUSPENSION_PAUSE_MAX_MS);
     house.model.next().await.answer(says("hello"));
     house.model.next().await.answer(says("four"));
     until(&host, "main", |status| status.agent.turn_index == 2).await;

@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 27] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
     (
         "agent_stopped",
         409,
@@ -43,6 +43,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 27] = [
         Some("wait until the agent has worked some of it off, then try again"),
     ),
     (
+        "queue_full_for_others",
+        429,
+        Some("5"),
+        Some(
+            "wait until the agent has worked some of it off, then try again; operators send to /control/agents/{id}/prompt",
+        ),
+    ),
+    (
         "no_model",
         422,
         None,
@@ -58,6 +66,12 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 27] = [
         413,
         None,
         Some("put large content into a file the agent can read and send its path"),
+    ),
+    (
+        "name_too_long",
+        400,
+        None,
+        Some("send a short id, and put what is longer into the body or the metadata"),
     ),
     ("invalid_max_turns", 400, None, None),
     (

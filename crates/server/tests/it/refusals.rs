@@ -99,6 +99,24 @@ async fn a_prompt_that_cannot_be_worked_on_is_refused_by_code() {
 }
 
 #[tokio::test]
+async fn ids_and_names_of_megabytes_reach_neither_row_nor_event() {
+    let world = World::start().await;
+    let before = world.engine.commits().await;
+    let long = "x".repeat(3 << 20);
+    for field in [
+        json!({"text": "x", "correlation_id": long}),
+        json!({"text": "x", "causation_id": long}),
+        json!({"text": "x", "origin": {"kind": "channel", "channel_id": long}}),
+        json!({"text": "x", "origin": {"kind": "webhook", "source": "ci", "event_type": long}}),
+    ] {
+        let reply = enqueue(&world, &field.to_string()).await;
+        assert_eq!(reply.refusal(), (400, "name_too_long".into()));
+        assert!(reply.json()["hint"].is_string(), "{reply:?}");
+    }
+    assert_eq!(world.engine.commits().await, before);
+}
+
+#[tokio::test]
 async fn a_stopped_agent_refuses_with_its_name_and_the_next_step() {
     let world = World::start().await;
     let stop = r#"{"action":"stop"}"#;

@@ -45,6 +45,7 @@ fn the_rules_are_put_to_the_test() {
     let wanted = [
         "crash",
         "crash_in_recovery",
+        "paused_clock_set_back",
         "commit:several_agents",
         "commit_unknown:several_agents",
         "restart",

@@ -10,7 +10,7 @@ use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueStatus::{Dequeued, Dropped, Processed, Queued};
-use holon_store::{Db, Error, Ledger, Removal, WriteError};
+use holon_store::{Db, DueScope, Error, Ledger, Removal, WriteError};
 
 /// A change that makes a decision not fit.
 type Spoil<'a> = &'a dyn Fn(&mut Scribe);
@@ -168,7 +168,7 @@ fn due_entries_come_in_the_order_of_their_time_and_go_when_cleared() {
     assert_eq!(db.reader().next_due(), Ok(Some(at(10))));
     let due = |db: &mut Db, now, limit| -> Vec<u64> {
         db.reader()
-            .due(now, None, limit)
+            .due(&DueScope::All, now, None, limit)
             .expect("reads")
             .rows
             .into_iter()

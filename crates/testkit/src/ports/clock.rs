@@ -4,26 +4,35 @@ use async_trait::async_trait;
 use holon_domain::Timestamp;
 use holon_engine::ports::Clock;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// Where every such clock starts, in milliseconds since the epoch.
+/// Where every such wall clock starts, in milliseconds since the epoch.
 const START_MS: i64 = 1_800_000_000_000;
 
-/// Wall clock and monotonic clock in one; both move only by [`ManualClock::advance`].
+#[derive(Debug)]
+struct Times {
+    wall: i64,
+    elapsed: Duration,
+}
+
+/// A wall clock and a monotonic clock that move only when the test says so, always both at once.
 #[derive(Debug)]
 pub struct ManualClock {
-    now: AtomicI64,
+    times: Mutex<Times>,
     moved: Notify,
-    /// Every time that was ever slept towards.
-    awaited: watch::Sender<BTreeSet<i64>>,
+    /// The end of every sleep that ever began, by the monotonic clock.
+    awaited: watch::Sender<BTreeSet<Duration>>,
 }
 
 impl Default for ManualClock {
     fn default() -> Self {
         Self {
-            now: AtomicI64::new(START_MS),
+            times: Mutex::new(Times {
+                wall: START_MS,
+                elapsed: Duration::ZERO,
+            }),
             moved: Notify::new(),
             awaited: watch::Sender::default(),
         }
@@ -31,41 +40,53 @@ impl Default for ManualClock {
 }
 
 impl ManualClock {
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns once a sleep until this many milliseconds from now has begun, so that a test can move the clock past it
     /// without racing with it.
     pub async fn slept_towards(&self, millis: u64) {
-        let at = self.now().plus_millis(millis).as_millis();
+        let end = self.elapsed() + Duration::from_millis(millis);
         let mut awaited = self.awaited.subscribe();
         awaited
-            .wait_for(|times| times.contains(&at))
+            .wait_for(|times| times.contains(&end))
             .await
             .expect("the clock keeps a sender of its own");
     }
 
-    /// Moves the clock, back if negative, and ends every sleep whose time has come.
-    pub fn advance(&self, millis: i64) {
-        self.now.fetch_add(millis, Ordering::SeqCst);
+    /// Lets time pass on both clocks and ends every sleep whose time has come.
+    pub fn advance(&self, millis: u64) {
+        let mut times = self.times();
+        times.wall = times.wall.saturating_add_unsigned(millis);
+        times.elapsed += Duration::from_millis(millis);
+        drop(times);
         self.moved.notify_waiters();
+    }
+
+    /// Sets the wall clock, forward or back. No time passes by it.
+    pub fn step(&self, millis: i64) {
+        self.times().wall += millis;
     }
 }
 
 #[async_trait]
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.now.load(Ordering::SeqCst))
+        Timestamp::from_millis(self.times().wall)
     }
 
     fn elapsed(&self) -> Duration {
-        Duration::from_millis(self.now.load(Ordering::SeqCst).unsigned_abs())
+        self.times().elapsed
     }
 
-    async fn sleep_until(&self, at: Timestamp) {
+    async fn sleep_until(&self, elapsed: Duration) {
         self.awaited.send_modify(|times| {
-            times.insert(at.as_millis());
+            times.insert(elapsed);
         });
         loop {
             let moved = self.moved.notified();
-            if self.now() >= at {
+            if self.elapsed() >= elapsed {
                 return;
             }
             moved.await;

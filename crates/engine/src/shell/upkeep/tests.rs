@@ -237,7 +237,7 @@ impl Clock for Quiet {
     fn elapsed(&self) -> Duration {
         Duration::ZERO
     }
-    async fn sleep_until(&self, _at: Timestamp) {
+    async fn sleep_until(&self, _elapsed: Duration) {
         std::future::pending().await
     }
 }

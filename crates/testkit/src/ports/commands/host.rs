@@ -11,6 +11,7 @@ use holon_engine::ports::{
     InputRefused, KeptOutput, WhenLate,
 };
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The port of one host to the commands.
@@ -176,7 +177,7 @@ impl FakeCommands {
         match on_stop {
             Some(OnStop::Ends) => self.kill(name, 15),
             Some(OnStop::OutlivesItsGrace) => {
-                let killed_at = self.clock.now().plus_millis(grace_ms);
+                let killed_at = self.clock.elapsed() + Duration::from_millis(grace_ms);
                 tokio::select! {
                     _ = self.over(name) => {}
                     () = self.clock.sleep_until(killed_at) => self.kill(name, 9),
@@ -246,6 +247,10 @@ impl CommandHost for FakeCommandHost {
             let _waiting = Waiting::new(commands, name, |command| &mut command.callers);
             let began = commands.look(|state| state.commands.get(name).map(|found| found.began));
             let began = began.expect("it was begun");
+            let elapsed = commands.clock.elapsed();
+            let ran_ms = commands.clock.now().millis_since(began);
+            let left_ms = order.command.yield_time_ms.saturating_sub(ran_ms);
+            let late_at = elapsed + Duration::from_millis(left_ms);
             tokio::select! {
                 biased;
                 over = commands.over(name) => run_of(over),
@@ -259,7 +264,7 @@ impl CommandHost for FakeCommandHost {
                         run_of(command.state.clone())
                     })
                 }
-                () = commands.clock.sleep_until(began.plus_millis(order.command.yield_time_ms)) => {
+                () = commands.clock.sleep_until(late_at) => {
                     commands.late(&order)
                 }
             }

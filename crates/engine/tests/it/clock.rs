@@ -1,0 +1,146 @@
+//! Steps of the wall clock under a running host and between two hosts: no pause gets longer, and nothing storms.
+
+use crate::house::{House, briefs, create, prompt, until, until_event};
+use holon_domain::limits::{DUE_PER_SECOND, UNPACED_TURNS};
+use holon_domain::model::ModelFailureKind;
+use holon_domain::summary::AgentSummary;
+use holon_engine::Host;
+use holon_testkit::ports::{calls, failure, says};
+use serde_json::json;
+
+const HOUR: u64 = 3_600_000;
+const YEAR: i64 = 365 * 24 * 3_600_000;
+
+fn waits(status: &AgentSummary) -> bool {
+    status.agent.sleeping_until.is_some() || status.scheduling_posture.wakes_at.is_some()
+}
+
+/// Lets an agent rest for this long.
+async fn rest(house: &House, host: &Host, name: &str, duration_ms: u64) {
+    prompt(host, name, "rest").await;
+    let rest = calls(&[("Sleep", json!({ "duration_ms": duration_ms }))]);
+    house.model.next().await.answer(rest);
+    until(host, name, waits).await;
+}
+
+/// Lets main pause before it tries again. Answers the longest that pause may be.
+async fn back_off(house: &House, host: &Host) -> u64 {
+    prompt(host, "main", "hello").await;
+    let gone = Err(failure(ModelFailureKind::ServerError));
+    house.model.next().await.answer(gone);
+    until_event(host, "main", "provider_retry_scheduled").await;
+    1_250
+}
+
+/// Lets main go on by itself until it is paced. Answers how long that pause is.
+async fn pace(house: &House, host: &Host) -> u64 {
+    prompt(host, "main", "go on and on").await;
+    let on = || calls(&[("Enqueue", json!({ "text": "and on" }))]);
+    for _ in 0..=UNPACED_TURNS {
+        house.model.next().await.answer(on());
+        house.model.next().await.answer(says("done"));
+    }
+    until(host, "main", waits).await;
+    1_000
+}
+
+#[tokio::test]
+async fn a_rest_ends_in_its_time_when_the_clock_is_set_back_a_year_in_the_middle() {
+    let house = House::new();
+    let host = house.with_main().await;
+    rest(&house, &host, "main", 2 * HOUR).await;
+    house.clock.advance(HOUR);
+    assert!(house.model.is_quiet().await);
+    house.clock.step(-YEAR);
+    house.clock.advance(HOUR - 1);
+    assert!(house.model.is_quiet().await, "not before its time");
+    house.clock.advance(1);
+    house.model.next().await.answer(says("awake"));
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_pause_before_another_try_is_no_longer_when_the_clock_is_set_back() {
+    for back in [-1_000, -7_200_000, -YEAR] {
+        let house = House::new();
+        let host = house.with_main().await;
+        let longest = back_off(&house, &host).await;
+        house.clock.advance(500);
+        house.clock.step(back);
+        house.clock.advance(longest - 500);
+        house.model.next().await.answer(says("at last"));
+        briefs(&host, "main", 1).await;
+        house.is_sound("main").await;
+    }
+}
+
+#[tokio::test]
+async fn a_paced_turn_waits_no_longer_when_the_clock_is_set_back() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let longest = pace(&house, &host).await;
+    house.clock.step(-YEAR);
+    house.clock.advance(longest);
+    house.model.next().await.answer(says("done"));
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_clock_set_forward_ends_every_kind_of_pause_once() {
+    let house = House::new();
+    let host = house.with_main().await;
+    create(&host, "rests").await;
+    rest(&house, &host, "rests", 2 * HOUR).await;
+    back_off(&house, &host).await;
+    house.clock.step(YEAR);
+    house.clock.advance(60_000);
+    for _ in 0..2 {
+        house.model.next().await.answer(says("here"));
+    }
+    briefs(&host, "main", 1).await;
+    house.clock.step(-YEAR);
+    house.clock.advance(2 * HOUR);
+    assert!(house.model.is_quiet().await, "each came once");
+    house.is_sound("main").await;
+    house.is_sound("rests").await;
+}
+
+#[tokio::test]
+async fn after_a_restart_with_a_clock_set_back_a_rest_takes_at_most_its_length_once_more() {
+    let house = House::new();
+    let host = house.with_main().await;
+    rest(&house, &host, "main", 2 * HOUR).await;
+    house.clock.advance(HOUR);
+    host.shut_down().await.expect("goes down");
+    house.clock.step(-YEAR);
+    let host = house.start().await;
+    assert!(house.model.is_quiet().await);
+    house.clock.advance(2 * HOUR);
+    house.model.next().await.answer(says("awake"));
+    briefs(&host, "main", 1).await;
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn no_more_than_a_bounded_number_of_overdue_entries_comes_in_one_second() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let agents = DUE_PER_SECOND + 20;
+    for number in 0..agents {
+        let name = format!("agent-{number}");
+        create(&host, &name).await;
+        rest(&house, &host, &name, HOUR).await;
+    }
+    house.clock.step(YEAR);
+    house.clock.advance(60_000);
+    // Its limit of them wakes; the rest stays until a second has passed.
+    for _ in 0..DUE_PER_SECOND {
+        house.model.next().await.answer(says("awake"));
+    }
+    assert!(house.model.is_quiet().await, "the others wait a second");
+    house.clock.slept_towards(1_000).await;
+    house.clock.advance(1_000);
+    for _ in DUE_PER_SECOND..agents {
+        house.model.next().await.answer(says("awake"));
+    }
+}

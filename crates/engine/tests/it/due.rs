@@ -1,0 +1,38 @@
+//! The due loop over the shell: entries that stay hide nobody, and what is due comes in bounded handfuls.
+
+use crate::house::{House, prompt, until};
+use holon_domain::summary::AgentSummary;
+use holon_testkit::ports::{calls, says};
+use serde_json::json;
+
+fn rests(status: &AgentSummary) -> bool {
+    status.agent.sleeping_until.is_some()
+}
+
+/// Due entries no state waits for, as a defect could leave them: they stay in the queue for good.
+const STUCK: &str = "INSERT INTO due (at, agent_no, id, due) \
+     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) \
+     SELECT 0, (SELECT agent_no FROM agents WHERE agent_id = 'main'), 1000000 + i, '{\"kind\":\"pace_over\"}' FROM n";
+
+#[tokio::test]
+async fn entries_that_stay_in_the_queue_hide_nobody_behind_them() {
+    let house = House::new();
+    let host = house.with_main().await;
+    house.damage(STUCK);
+    prompt(&host, "main", "rest").await;
+    let rest = calls(&[("Sleep", json!({ "duration_ms": 60_000 }))]);
+    house.model.next().await.answer(rest);
+    until(&host, "main", rests).await;
+    // Time passes in small steps until the rest is over and the model is asked.
+    let woken = house.model.next();
+    let time = async {
+        loop {
+            house.clock.advance(500);
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        asked = woken => asked.answer(says("awake")),
+        () = time => {}
+    }
+}

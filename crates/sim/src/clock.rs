@@ -1,0 +1,125 @@
+//! Steps of the wall clock, what the host does about them, and the rule they must keep: no pause is longer than it was
+//! set for, or twice that over a reboot.
+
+use crate::rng::Rng;
+use crate::violation::{Verdict, ensure};
+use crate::world::World;
+use holon_core::Input;
+use holon_core::input::RunningPause;
+use holon_domain::timer::{Due, DueTime, Pause};
+use holon_domain::{AgentId, Timestamp};
+use holon_store::{DueCursor, DueRow, DueScope};
+use std::collections::BTreeMap;
+
+/// An agent has at most one pause of each kind.
+type PauseKey = (AgentId, &'static str);
+
+const fn kind_of(due: &Due) -> &'static str {
+    match due {
+        Due::RestOver { .. } => "rest",
+        Due::BackoffOver { .. } => "backoff",
+        Due::PaceOver => "pace",
+        Due::RemovalRetry => "removal",
+    }
+}
+
+impl World {
+    /// The wall clock jumps, by hours or by a year.
+    pub(crate) fn jump(&mut self) -> Verdict<()> {
+        let hours = if self.dice.percent(20) {
+            365 * 24
+        } else {
+            self.dice.below(72)
+        };
+        let back = Rng::percent(&mut self.dice, 50);
+        self.trace
+            .note(|| format!("the clock jumps {hours} h, back: {back}"));
+        let millis = hours * 3_600_000;
+        if !back {
+            self.now = self.now.plus_millis(millis);
+            return Ok(());
+        }
+        let left = self.left_of_pauses()?;
+        self.now = self.now.minus_millis(millis);
+        let crashes = self.crashes;
+        self.plan_pauses_anew(millis)?;
+        // The next process has not seen the step; what it owes is checked at its boot.
+        if self.crashes != crashes {
+            return Ok(());
+        }
+        if !left.is_empty() {
+            self.model.coverage.count("paused_clock_set_back");
+        }
+        for (key, left_now) in self.left_of_pauses()? {
+            let Some(before) = left.get(&key) else {
+                continue;
+            };
+            ensure(
+                left_now <= *before,
+                "no pause is longer than it was set for",
+                || format!("{key:?}: {left_now} ms left instead of {before}"),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What a host does at boot: pauses that seem to be set in the future begin anew.
+    pub(crate) fn check_clock_at_boot(&mut self) -> Verdict<()> {
+        let crashes = self.crashes;
+        self.plan_pauses_anew(0)?;
+        if self.crashes != crashes {
+            return Ok(());
+        }
+        for row in self.pauses()? {
+            let (pause, left) = (row.1, row.1.over_at().millis_since(self.now));
+            ensure(
+                left <= pause.length_ms,
+                "over a reboot a pause takes at most its length once more",
+                || format!("{:?}: {left} ms left", row.0),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// As the shell does it, but each agent's pauses are told one by one.
+    fn plan_pauses_anew(&mut self, by_ms: u64) -> Verdict<()> {
+        let crashes = self.crashes;
+        for (row, pause) in self.pauses()? {
+            if pause.after_step_back(by_ms, self.now).is_none() {
+                continue;
+            }
+            let (id, due) = (row.id, row.due);
+            let pauses = vec![RunningPause { id, pause, due }];
+            self.settle(&row.agent_id, Input::ClockSetBack { by_ms, pauses })?;
+            if self.crashes != crashes {
+                return Ok(());
+            }
+        }
+        // What was read before the step is read again.
+        self.due.clear();
+        Ok(())
+    }
+
+    /// Every pause that is not over by the clock as it is now.
+    fn pauses(&mut self) -> Verdict<Vec<(DueRow, Pause)>> {
+        let end = Timestamp::from_millis(i64::MAX);
+        let after = Some(DueCursor::later_than(self.now));
+        let page = self.read(|reader| reader.due(&DueScope::All, end, after, usize::MAX))?;
+        for (id, error) in &page.unreadable {
+            self.note_unreadable(id, error)?;
+        }
+        let pauses = page.rows.into_iter().filter_map(|row| match row.time {
+            DueTime::Pause(pause) => Some((row, pause)),
+            DueTime::Slot(_) => None,
+        });
+        Ok(pauses.collect())
+    }
+
+    fn left_of_pauses(&mut self) -> Verdict<BTreeMap<PauseKey, u64>> {
+        let left = self.pauses()?.into_iter().map(|(row, pause)| {
+            let left = pause.over_at().millis_since(self.now);
+            ((row.agent_id, kind_of(&row.due)), left)
+        });
+        Ok(left.collect())
+    }
+}

@@ -1,0 +1,84 @@
+//! The interjections table: the queued messages that may enter a running turn, in the order they are taken.
+//!
+//! Invariant: it lists a message exactly while it is queued and may interject, for every agent whose row says that it
+//! is listed. Agents of earlier builds are listed at their first write; until then their queue is walked.
+
+use crate::agents;
+use crate::error::Error;
+use crate::queue::read_entry;
+use crate::row::{AgentNo, run};
+use holon_domain::queue::{MessageSeq, QueueEntry};
+use rusqlite::{Connection, params};
+
+const ADD: &str = "INSERT INTO interjections (agent_no, priority, seq) VALUES (?1, ?2, ?3)";
+pub(crate) const REMOVE: &str =
+    "DELETE FROM interjections WHERE agent_no = ?1 AND priority = ?2 AND seq = ?3";
+/// The list is walked and each message looked up; the other way round the agent's whole history would be read.
+pub(crate) const LISTED: &str = "SELECT m.seq, m.status, m.max_rounds, m.envelope FROM interjections i \
+     CROSS JOIN messages m ON m.agent_no = i.agent_no AND m.seq = i.seq \
+     WHERE i.agent_no = ?1 ORDER BY i.priority, i.seq";
+/// The same from the queue of an agent that is not listed yet. The range makes the planner use the queue's own index.
+pub(crate) const UNLISTED: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
+     WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1 ORDER BY priority, seq";
+pub(crate) const LIST: &str = "INSERT INTO interjections (agent_no, priority, seq) SELECT agent_no, priority, seq \
+     FROM messages WHERE agent_no = ?1 AND status = 0 AND priority < 4 AND interject = 1";
+pub(crate) const NOTE: &str = "UPDATE agents SET interjections_listed = 1 WHERE agent_no = ?1";
+
+/// Lists a message that is queued from now on.
+pub(crate) fn add(
+    conn: &Connection,
+    no: AgentNo,
+    priority: u8,
+    seq: MessageSeq,
+) -> Result<(), Error> {
+    run(conn, ADD, params![no.0, priority, seq])?;
+    Ok(())
+}
+
+/// Takes a message off the list that is not queued any more.
+pub(crate) fn remove(
+    conn: &Connection,
+    no: AgentNo,
+    priority: u8,
+    seq: MessageSeq,
+) -> Result<(), Error> {
+    run(conn, REMOVE, params![no.0, priority, seq])?;
+    Ok(())
+}
+
+/// Lists what is queued for an agent that an earlier build wrote. Walks its queue, once.
+pub(crate) fn list(conn: &Connection, no: AgentNo) -> Result<(), Error> {
+    if agents::tally(conn, no)?.interjections > 0 {
+        run(conn, LIST, [no.0])?;
+    }
+    run(conn, NOTE, [no.0])?;
+    Ok(())
+}
+
+/// Reads queued messages that may enter a running turn, in order, for as long as `take` wants more.
+pub(crate) fn each(
+    conn: &Connection,
+    no: AgentNo,
+    mut take: impl FnMut(QueueEntry) -> bool,
+) -> Result<(), Error> {
+    let tally = agents::tally(conn, no)?;
+    if tally.interjections == 0 {
+        return Ok(());
+    }
+    let sql = if tally.interjections_listed {
+        LISTED
+    } else {
+        UNLISTED
+    };
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([no.0])?;
+    while let Some(row) = rows.next()? {
+        if !take(read_entry(row)?) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
