@@ -24,7 +24,7 @@ pub enum QueueStatus {
     Interjected,
     /// Its turn failed or was aborted; it is not replayed.
     Aborted,
-    /// It was set aside unprocessed.
+    /// It was set aside unprocessed, because no model takes a request that holds it. No later request shows it.
     Dropped,
 }
 

@@ -195,9 +195,12 @@ pub struct Patience {
     /// The same for suspensions until a renewal that the provider named.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub renewal_waited_ms: u64,
-    /// Whether the operator was told that only they can end the suspension. Reset when they act.
-    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
-    pub action_requested: bool,
+    /// When the last try failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_at: Option<Timestamp>,
+    /// Why the operator was told that only they can end the suspension. Reset when they have mended something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_requested: Option<SuspensionReason>,
 }
 
 /// Why a turn pauses before it asks again.

@@ -17,7 +17,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::needs::Needs;
 use holon_domain::provider::LearnedLimits;
-use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
@@ -221,6 +221,10 @@ impl<'a> Reader<'a> {
             let Some(entry) = queue::message(self.conn, no, message_seq)? else {
                 continue;
             };
+            // What no model takes would have every later request refused.
+            if entry.status == QueueStatus::Dropped {
+                continue;
+            }
             let answer = match queue::outcome(self.conn, no, message_seq)? {
                 Some(brief) => briefs::words(self.conn, no, brief)?,
                 None => None,

@@ -168,6 +168,9 @@ fn destination(turn: &OpenTurn, ending: &Ending) -> QueueStatus {
         }
         (TerminalReason::ProviderFailed, _) if untold && !is_refused(ending) => QueueStatus::Held,
         (_, TerminalKind::Completed) => QueueStatus::Processed,
+        (_, TerminalKind::Aborted) if is_refused(ending) && turn.rounds == 0 => {
+            QueueStatus::Dropped
+        }
         (_, TerminalKind::Aborted) => QueueStatus::Aborted,
     }
 }

@@ -80,6 +80,7 @@ pub(crate) fn round_failed(draft: &mut Draft<'_>, stamp: Stamp, failed: &FailedR
     let since = &mut turn.patience.since;
     *since = since.or(Some(failed.timing.started_at));
     turn.resume = ResumeMark::default();
+    turn.patience.failed_at = Some(draft.now);
     match next {
         Next::Model(index) => fall_over(draft, turn, index, failure),
         Next::Pause(pause) => back_off(draft, turn, failed, pause),
@@ -154,6 +155,16 @@ fn chain_failed(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedRound<'_>)
     }
 }
 
+/// The failure that ends a refused turn. A model that was asked later may have failed for another reason.
+fn as_refusal(draft: &Draft<'_>, failure: &ModelFailure) -> ModelFailure {
+    let mut kinds = suspended::failure_kinds(draft).into_iter();
+    let refusal = kinds.find(|kind| kind.refuses_request());
+    ModelFailure {
+        kind: refusal.unwrap_or(failure.kind),
+        ..failure.clone()
+    }
+}
+
 /// Whether a request that was refused can be asked without the messages that had joined it.
 const fn may_drop_joined(turn: &OpenTurn, failed: &FailedRound<'_>) -> bool {
     !turn.closed_to_joining && !failed.joined.is_empty()
@@ -163,7 +174,7 @@ const fn may_drop_joined(turn: &OpenTurn, failed: &FailedRound<'_>) -> bool {
 /// own; without any the turn fails.
 fn refused(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedRound<'_>) {
     if !may_drop_joined(&turn, failed) {
-        return give_up(draft, &turn, failed.failure);
+        return give_up(draft, &turn, &as_refusal(draft, failed.failure));
     }
     turn.closed_to_joining = true;
     for entry in failed.joined {

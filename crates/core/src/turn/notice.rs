@@ -35,14 +35,14 @@ pub(super) fn acknowledge(
     write(draft, turn, told, BriefKind::Ack, &words, None);
 }
 
-/// Tells the operator that the turn cannot go on without them, once until they act. No outcome, so it is no failure.
+/// Tells the operator that the turn cannot go on without them, once until they mend something or the reason changes. No outcome, so it is no failure.
 pub(super) fn request_action(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
     told: &Decisive,
     reason: SuspensionReason,
 ) {
-    if std::mem::replace(&mut turn.patience.action_requested, true) {
+    if turn.patience.action_requested.replace(reason) == Some(reason) {
         return;
     }
     let action = action_for(draft, &told.model_ref, reason);

@@ -101,17 +101,7 @@ pub(super) fn suspend(
     reason: SuspensionReason,
     planned: Option<PlannedPause>,
 ) {
-    let pause = planned.map(|planned| {
-        let until = draft.now.plus_millis(planned.length_ms);
-        let turn_index = turn.turn_index;
-        let due = draft.set_due(until, Due::BackoffOver { turn_index });
-        Pause {
-            due,
-            until,
-            length_ms: planned.length_ms,
-            renewal: planned.renewal,
-        }
-    });
+    let pause = planned.map(|planned| begin_pause(draft, turn.turn_index, planned));
     let told = decisive(draft, &turn, failed, reason);
     let Patience {
         waited_ms,
@@ -139,6 +129,16 @@ pub(super) fn suspend(
         pause,
     };
     draft.agent.open_turn = Some(turn);
+}
+
+fn begin_pause(draft: &mut Draft<'_>, turn_index: u64, planned: PlannedPause) -> Pause {
+    let until = draft.now.plus_millis(planned.length_ms);
+    Pause {
+        due: draft.set_due(until, Due::BackoffOver { turn_index }),
+        until,
+        length_ms: planned.length_ms,
+        renewal: planned.renewal,
+    }
 }
 
 /// The pause of a turn is over: the next try of a model, or of the whole chain if the turn was suspended.
@@ -178,6 +178,10 @@ pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
     let Some(mut turn) = draft.agent.open_turn.take_if(waits) else {
         return false;
     };
+    if by == SuspensionEnd::OperatorMessage && has_just_failed(draft, &turn) {
+        wait_a_moment(draft, turn);
+        return true;
+    }
     if let Some(due) = turn.phase.due() {
         draft.clear_due(due);
     }
@@ -187,13 +191,44 @@ pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
             if pause.is_none() {
                 (turn.patience.waited_ms, turn.patience.renewal_waited_ms) = (0, 0);
             }
-            turn.patience.action_requested = false;
+            if by != SuspensionEnd::OperatorMessage {
+                turn.patience.action_requested = None;
+            }
             go_on(draft, turn, by);
         }
         _ if by == SuspensionEnd::ModelChange => ask_from_first(draft, turn),
         _ => ask(draft, turn),
     }
     true
+}
+
+/// Whether the models were asked a moment ago. Many prompts in a row must not ask once each.
+fn has_just_failed(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
+    let failed_at = turn.patience.failed_at;
+    failed_at.is_some_and(|at| draft.now.millis_since(at) < limits::BACKOFF_BASE_MS)
+}
+
+/// Shortens a suspension to a moment. The pause between two tries is kept, since it may be what the provider asked for.
+fn wait_a_moment(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    let length_ms = limits::BACKOFF_BASE_MS;
+    let until = draft.now.plus_millis(length_ms);
+    if let Phase::Suspended { pause, .. } = &mut turn.phase
+        && pause.is_none_or(|pause| pause.until > until)
+    {
+        if let Some(pause) = pause {
+            draft.clear_due(pause.due);
+        }
+        let turn_index = turn.turn_index;
+        *pause = Some(begin_pause(
+            draft,
+            turn_index,
+            PlannedPause {
+                length_ms,
+                renewal: false,
+            },
+        ));
+    }
+    draft.agent.open_turn = Some(turn);
 }
 
 /// A host that was started again may have another credential, so a turn that only an operator could help asks once more.

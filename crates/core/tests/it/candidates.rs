@@ -345,6 +345,7 @@ fn an_operators_message_ends_a_wait_at_once_and_an_outsiders_does_not() {
         fail(&mut world, failure);
         world.send(make::admit(make::channel_event("news", Priority::Normal)));
         assert!(world.stamp().is_none(), "still waits");
+        world.now = world.now.plus_millis(1_000);
         world.send(make::admit(make::prompt(Priority::Interject)));
         assert_eq!(asked(&world), "a/1");
         assert!(world.due.is_empty());

@@ -193,6 +193,7 @@ fn when_its_patience_is_over_the_turn_stays_and_one_brief_asks_for_action() {
         closure.waiting_reason,
         Some(WaitingReason::AwaitingOperatorInput)
     );
+    world.now = world.now.plus_millis(1_000);
     world.send(make::admit(make::prompt(Priority::Normal)));
     assert!(world.stamp().is_some(), "an operator's word asks again");
     fail_chain(&mut world, ModelFailureKind::ServerError);
@@ -204,6 +205,7 @@ fn only_pauses_that_ran_to_their_end_use_up_patience() {
     let mut world = asked();
     fail_chain(&mut world, ModelFailureKind::ServerError);
     for _ in 0..5 {
+        world.now = world.now.plus_millis(1_000);
         world.send(make::admit(make::prompt(Priority::Normal)));
         fail_chain(&mut world, ModelFailureKind::ServerError);
     }
@@ -239,6 +241,7 @@ fn what_will_not_pass_suspends_at_once_and_any_act_of_an_operator_asks_again() {
         assert_eq!(action.code, ActionCode::ProviderAuth);
         world.send(make::admit(make::channel_event("news", Priority::Normal)));
         assert!(is_suspended(&world), "an outsider does not end it");
+        world.now = world.now.plus_millis(1_000);
         world.send(act);
         assert!(world.stamp().is_some());
         assert_eq!(ends(&world), [by]);
@@ -254,6 +257,7 @@ fn an_operators_word_ends_a_pause_between_two_tries_and_uses_that_try_up() {
     fail(&mut world, ModelFailureKind::ServerError);
     for _ in 0..2 {
         assert!(world.stamp().is_none(), "it pauses");
+        world.now = world.now.plus_millis(1_000);
         world.send(make::admit(make::prompt(Priority::Interject)));
         fail(&mut world, ModelFailureKind::ServerError);
     }
@@ -461,4 +465,27 @@ fn what_failed_is_told_by_the_model_that_decides() {
         .and_then(|row| row.action_required.as_ref());
     let step = &action.expect("they have to act").next_step;
     assert!(step.starts_with("mend the credential for a/1"), "{step}");
+}
+
+#[test]
+fn many_prompts_in_a_row_ask_once_a_second_and_not_once_each() {
+    let mut world = states::suspended_for_operator();
+    for _ in 0..100 {
+        world.send(make::admit(make::prompt(Priority::Interject)));
+        assert!(world.stamp().is_none(), "it was asked a moment ago");
+    }
+    assert_eq!(world.due.len(), 1);
+    world.let_due_come();
+    fail(&mut world, ModelFailureKind::Auth);
+    assert!(is_suspended(&world));
+    assert_eq!(world.briefs.len(), 1, "the next step is the same");
+}
+
+#[test]
+fn a_message_that_no_model_takes_is_dropped_and_not_only_aborted() {
+    let mut world = asked();
+    fail(&mut world, ModelFailureKind::InvalidRequest);
+    fail(&mut world, ModelFailureKind::ModelUnavailable);
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+    assert_eq!(world.in_status(QueueStatus::Dropped).len(), 1);
 }

@@ -53,6 +53,7 @@ async fn a_suspended_turn_outlives_its_host_and_asks_again_by_itself() {
 async fn an_operators_word_ends_the_suspension_and_one_answer_settles_both() {
     let house = House::new();
     let host = suspended(&house).await;
+    house.clock.advance(1_000);
     interject(&host, "main", "are you there").await;
     house.model.next().await.answer(says("yes"));
     let told = briefs(&host, "main", 1).await;
@@ -75,6 +76,7 @@ async fn new_models_of_the_host_are_asked_at_once() {
 async fn a_run_behind_a_suspended_turn_is_told_that_it_waits_and_is_answered_later() {
     let house = House::new();
     let host = suspended(&house).await;
+    house.clock.advance(1_000);
     let named = RunRequest {
         agent_id: Some(agent("main")),
         ..request("and what is two and two")

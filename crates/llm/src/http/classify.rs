@@ -5,7 +5,7 @@
 
 use super::retry_after::{renewal_ms, stated, wait_ms};
 use super::said::Said;
-use super::words::{Size, size};
+use super::words::{Size, lacks_model, size};
 use holon_domain::limits::BACKOFF_MAX_MS;
 use holon_domain::model::ModelFailureKind as Kind;
 use holon_domain::provider::LearnedLimits;
@@ -91,13 +91,14 @@ pub(super) fn refusal(status: u16, headers: &HeaderMap, said: &Said) -> Verdict 
         403 if said.mentions(QUOTA) => quota(headers, said),
         403 if said.mentions(NO_MODEL) => Verdict::of(Kind::ModelUnavailable),
         403 => Verdict::of(Kind::Auth),
+        404 if said.mentions(NO_MODEL) || lacks_model(said) => Verdict::of(Kind::ModelUnavailable),
         407 => Verdict::of(Kind::Auth),
         408 => waiting(Kind::Timeout),
         // A conflict with another request, or too early for this one: both pass.
         409 | 425 => waiting(Kind::ServerError),
         429 => too_many(headers, said),
-        // Nothing at this address answers for the model, whatever the request holds.
-        400..=499 => Verdict::of(Kind::ModelUnavailable),
+        // What answers at this address is no such provider, whatever the request holds.
+        400..=499 => Verdict::of(Kind::UnsupportedTransport),
         500 => match size(said) {
             Some(size) => too_large(size),
             None => waiting(Kind::ServerError),

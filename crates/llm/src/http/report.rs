@@ -243,7 +243,7 @@ impl Asked<'_> {
                 "; choose another model (`holon config models list` shows those known here)"
                     .to_owned()
             }
-            Kind::InvalidRequest if status == StatusCode::NOT_FOUND => {
+            Kind::UnsupportedTransport if status == StatusCode::NOT_FOUND => {
                 format!(
                     "; nothing is served at {}, check the base URL of {id}",
                     self.place()

@@ -151,6 +151,49 @@ fn is_long_input(said: &Said) -> bool {
         )
 }
 
+/// What stands behind a model's name, or behind the word alone, when there is no such model.
+const GONE: &[&str] = &[
+    "does not exist",
+    "doesn't exist",
+    "not found",
+    "is not found",
+    "was not found",
+    "could not be found",
+    "is not available",
+    "is no longer available",
+    "is not supported",
+    "has been decommissioned",
+    "has been deprecated",
+    "has been retired",
+    "is deprecated",
+];
+
+/// Whether a sentence says that a model does not exist: the word, at most its name, and then one of the phrases. The
+/// word alone stands in many an address and many a server's name.
+pub(super) fn lacks_model(said: &Said) -> bool {
+    let gone = |rest: &str| GONE.iter().any(|phrase| rest.starts_with(phrase));
+    let mut rest = said.words();
+    while let Some((word, behind)) = next_word(rest) {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let named = word
+            .trim_start_matches(['`', '\'', '"'])
+            .starts_with("models/");
+        let behind_name = || next_word(behind).is_some_and(|(_, rest)| gone(rest));
+        if (named && gone(behind)) || (bare == "model" && (gone(behind) || behind_name())) {
+            return true;
+        }
+        rest = behind;
+    }
+    false
+}
+
+/// The next word and what stands behind it.
+fn next_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (!word.is_empty()).then_some((word, rest.trim_start()))
+}
+
 /// How a sentence about the window says that the answer's share of it is counted too.
 const OUTPUT_ASKED: &[&str] = &[
     "max_tokens",

@@ -10,6 +10,7 @@ use std::time::Duration;
 /// What comes of a fault in a protocol; none if the answer is good all the same.
 fn expected(fault: &Fault, protocol: Protocol) -> Option<Kind> {
     match fault {
+        Fault::Status { code: 418, .. } => Some(Kind::UnsupportedTransport),
         Fault::Status { .. } | Fault::OutputTooLong { .. } | Fault::UnknownPrevious => {
             Some(Kind::InvalidRequest)
         }

@@ -23,14 +23,14 @@ fn kind(status: u16, body: &str) -> Kind {
 fn each_status_without_words_has_its_class() {
     for status in 100..=599 {
         let expected = match status {
-            401 | 403 => Kind::Auth,
+            400 | 413 | 422 => Kind::InvalidRequest,
+            401 | 403 | 407 => Kind::Auth,
             402 => Kind::Quota,
             408 => Kind::Timeout,
             409 | 425 => Kind::ServerError,
             429 => Kind::RateLimited,
-            400..=499 => Kind::InvalidRequest,
-            500 | 502..=504 | 520..=530 => Kind::ServerError,
-            500..=599 => Kind::InvalidRequest,
+            400..=499 => Kind::UnsupportedTransport,
+            500..=599 => Kind::ServerError,
             _ => Kind::InvalidResponse,
         };
         assert_eq!(kind(status, ""), expected, "{status}");
@@ -135,7 +135,7 @@ const REFUSALS: &[(u16, &str, Kind)] = &[
         r#"{"error":{"message":"model \"x\" not found, try pulling it first"}}"#,
         Kind::ModelUnavailable,
     ),
-    (404, "404 page not found", Kind::InvalidRequest),
+    (404, "404 page not found", Kind::UnsupportedTransport),
     (
         404,
         r#"{"error":{"code":404,"message":"models/x-1 is not found for API version v1beta, or is not supported for generateContent.","status":"NOT_FOUND"}}"#,
@@ -159,7 +159,7 @@ const REFUSALS: &[(u16, &str, Kind)] = &[
     (
         404,
         "The requested URL /v1/models/chat/completions was not found on this server.",
-        Kind::InvalidRequest,
+        Kind::UnsupportedTransport,
     ),
     (
         404,
@@ -169,12 +169,12 @@ const REFUSALS: &[(u16, &str, Kind)] = &[
     (
         404,
         r#"{"type":"error","error":{"type":"not_found_error","message":"Not Found"}}"#,
-        Kind::InvalidRequest,
+        Kind::UnsupportedTransport,
     ),
     (
         404,
         r#"{"error":{"message":"Invalid URL (POST /v1/model/responses)","type":"invalid_request_error"}}"#,
-        Kind::InvalidRequest,
+        Kind::UnsupportedTransport,
     ),
     (
         400,
