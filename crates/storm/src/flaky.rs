@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// Requests of a thousand that fail on their own.
 const FAILURES_PER_MILLE: u64 = 100;
 /// Requests of a thousand at which an outage begins.
-const OUTAGES_PER_MILLE: u64 = 8;
+const OUTAGES_PER_MILLE: u64 = 20;
 /// Shortest and longest outage.
 const OUTAGE_MS: (u64, u64) = (300, 2_500);
 /// Outages that are shorter than the first pause between two tries may be of any sort.
@@ -148,8 +148,8 @@ impl Flaky {
             return None;
         }
         match rng.below(10) {
-            0..5 => Some(Failure::retried(&mut rng)),
-            5..8 => Some(Failure::suspending(&mut rng)),
+            0..4 => Some(Failure::retried(&mut rng)),
+            4..8 => Some(Failure::suspending(&mut rng)),
             _ if was_empty => None,
             _ => Some(Failure::Empty),
         }
