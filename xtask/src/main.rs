@@ -22,7 +22,7 @@ const USAGE: &str = "\
 cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, simulation, storm
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
 cargo xtask bench   what the runtime costs, as JSON; name rows to measure only those
-cargo xtask storm   --kills N [--seed S]: kill the real program at random moments and check what is left
+cargo xtask storm   --kills N [--seed S] [--steady]: kill the real program at random moments, with a flaky provider
 cargo xtask docs    write docs/reference afresh
 cargo xtask bans    write every clippy.toml afresh";
 

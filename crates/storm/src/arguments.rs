@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-const USAGE: &str = "usage: holon-storm PATH_OF_HOLON --kills N [--seed S] [--keep]";
+const USAGE: &str = "usage: holon-storm PATH_OF_HOLON --kills N [--seed S] [--steady] [--keep]";
 
 /// What a storm is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,13 +12,16 @@ pub(crate) struct Arguments {
     pub(crate) kills: u64,
     /// Drawn from the clock when it is not given.
     pub(crate) seed: u64,
+    /// Whether the provider answers every request. Otherwise about a tenth of them fail.
+    pub(crate) steady: bool,
     /// Whether the home stays also when no rule was broken.
     pub(crate) keep: bool,
 }
 
 impl Arguments {
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let (mut program, mut kills, mut seed, mut keep) = (None, None, None, false);
+        let (mut program, mut kills, mut seed) = (None, None, None);
+        let (mut steady, mut keep) = (false, false);
         let mut words = words;
         while let Some(word) = words.next() {
             let mut number = || {
@@ -32,6 +35,7 @@ impl Arguments {
             match word.as_str() {
                 "--kills" => kills = Some(number()?),
                 "--seed" => seed = Some(number()?),
+                "--steady" => steady = true,
                 "--keep" => keep = true,
                 _ if word.starts_with('-') => {
                     return Err(format!("unknown option {word}; {USAGE}"));
@@ -43,6 +47,7 @@ impl Arguments {
             program: program.ok_or(USAGE)?,
             kills: kills.ok_or(USAGE)?,
             seed: seed.unwrap_or_else(seed_of_now),
+            steady,
             keep,
         })
     }
@@ -67,6 +72,7 @@ mod tests {
             program: PathBuf::from("p"),
             kills: 3,
             seed: 9,
+            steady: false,
             keep: false,
         };
         assert_eq!(
@@ -74,10 +80,11 @@ mod tests {
             Ok(expected.clone())
         );
         let kept = Arguments {
+            steady: true,
             keep: true,
             ..expected
         };
-        let words = ["--keep", "--seed", "9", "--kills", "3", "p"];
+        let words = ["--keep", "--seed", "9", "--steady", "--kills", "3", "p"];
         assert_eq!(parse(&words), Ok(kept));
     }
 

@@ -1,10 +1,12 @@
 //! The rules a storm must leave unbroken, checked over what was read. Pure: rows and files in, sentences out.
 
 mod outcome;
+mod provider;
 mod sequence;
 mod token;
 
-use crate::record::{Acknowledged, CompletedRun};
+use crate::provider::Failed;
+use crate::record::{Acknowledged, CompletedRun, FailedRun};
 use crate::rest::Told;
 use crate::rows::Rows;
 use std::collections::BTreeMap;
@@ -15,6 +17,9 @@ pub(crate) struct Evidence {
     pub(crate) rows: Rows,
     pub(crate) acknowledged: Vec<Acknowledged>,
     pub(crate) runs: Vec<CompletedRun>,
+    pub(crate) failed_runs: Vec<FailedRun>,
+    /// How the provider failed.
+    pub(crate) failed: Failed,
     /// Lines of the file that commands append to.
     pub(crate) marks: Vec<String>,
     /// What patches left, by workspace.
@@ -36,6 +41,7 @@ pub(crate) struct Patched {
 /// Every broken rule, one sentence each.
 pub(crate) fn violations(evidence: &Evidence) -> Vec<String> {
     let mut found = outcome::check(evidence);
+    found.extend(provider::check(evidence));
     found.extend(token::check(evidence));
     found.extend(sequence::check(&evidence.rows, &evidence.told));
     found.extend(results(&evidence.rows));

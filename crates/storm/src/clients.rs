@@ -3,7 +3,7 @@
 use crate::Fallible;
 use crate::job;
 use crate::plan::{Plan, Stream};
-use crate::record::{Acknowledged, Book, CompletedRun};
+use crate::record::{Acknowledged, Book, CompletedRun, FailedRun};
 use crate::world::World;
 use holon_api::{ControlAction, CreateAgentRequest, PromptRequest, RunRequest};
 use holon_client::{Client, Error};
@@ -210,7 +210,13 @@ impl Worker {
                     text: ran.final_text,
                 });
             }
-            Ok(_) => book.runs_failed += 1,
+            Ok(ran) => book.runs_failed.push(FailedRun {
+                job,
+                status: format!("{:?}", ran.final_status),
+                kind: ran
+                    .failure_artifact
+                    .map_or_else(String::new, |failure| failure.kind),
+            }),
             Err(error) => note(&mut book.unexpected, "run", &error),
         });
     }

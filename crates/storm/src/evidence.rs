@@ -4,6 +4,7 @@ use crate::Fallible;
 use crate::check::{Evidence, Patched};
 use crate::job::{LEDGER, PATCHED};
 use crate::process;
+use crate::provider::Failed;
 use crate::record::Records;
 use crate::rest::Told;
 use crate::rows;
@@ -23,6 +24,7 @@ pub(crate) async fn collect(
     world: &World,
     records: &Records,
     told: Vec<Told>,
+    failed: Failed,
 ) -> Fallible<Evidence> {
     let processes = left_over(world).await;
     let marks = std::fs::read_to_string(world.marks())?;
@@ -30,6 +32,8 @@ pub(crate) async fn collect(
         rows: rows::read(&world.database())?,
         acknowledged: records.acknowledged.clone(),
         runs: records.runs_completed.clone(),
+        failed_runs: records.runs_failed.clone(),
+        failed,
         marks: marks.lines().map(str::to_owned).collect(),
         workspaces: workspaces(&world.workspaces())?,
         told,

@@ -1,8 +1,9 @@
 //! `cargo xtask storm`: kills the real program at random moments, over and over on one home, and checks what is left.
 //!
-//! Clients send prompts, stop and start agents and ask for temporary runs all the while. When the last kill is done the
-//! host works off what is left, goes down in order, and a reader that shares no code with the product looks at the
-//! database, the marks that commands left and the process table. A broken rule is one line, and the exit code is 1.
+//! Clients send prompts, stop and start agents and ask for temporary runs all the while, and the provider fails often.
+//! When the last kill is done the provider is well again, the host works off what is left and goes down in order, and a
+//! reader that shares no code with the product looks at the database, the marks that commands left and the process
+//! table. A broken rule is one line, and the exit code is 1.
 #![allow(
     clippy::print_stdout,
     reason = "the figures and the findings go to stdout"
@@ -12,6 +13,7 @@ mod arguments;
 mod check;
 mod clients;
 mod evidence;
+mod flaky;
 mod host;
 mod job;
 mod model;
@@ -77,7 +79,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let began = Instant::now();
     let plan = Plan::new(arguments.seed);
     let world = World::make(root, &arguments.program)?;
-    let models = Models::start(plan, world.marks());
+    let models = Models::start(plan, world.marks(), arguments.steady);
     world.configure(&models.base_url())?;
     let host = Host::start(&world, None).await?;
     let host = host.ok_or("a host that nobody kills comes up")?;
@@ -104,7 +106,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let told = rest::gather(&client, &agents).await?;
     let status = host.terminate().await?;
     let records = crew.book.copy();
-    let evidence = evidence::collect(&crew.world, &records, told).await?;
+    let evidence = evidence::collect(&crew.world, &records, told, models.failed()).await?;
     let report = Report {
         damage: &storm.damage,
         records: &records,

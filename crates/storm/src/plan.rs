@@ -28,6 +28,7 @@ pub(crate) enum Stream {
     Client = 3,
     Model = 4,
     Shim = 5,
+    Failure = 6,
 }
 
 /// When a kill happens, counted from the start of the host or from its first answer.

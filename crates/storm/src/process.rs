@@ -1,7 +1,8 @@
 //! The processes of one storm, looked up in the system's own tables: what may be killed, and what is left at the end.
 //!
-//! Nothing is signalled by its number alone. A shim is the process that holds the lock in a command's directory below
-//! the storm's own home, and it is signalled through a handle that was taken before the lock was looked at again.
+//! Nothing is signalled by its number alone. A shim is a process that was started as one and holds the lock in a
+//! command's directory below the storm's own home; the host holds that lock for a moment when it gives a command up. A
+//! shim is signalled through a handle that was taken before the lock was looked at again.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{
@@ -55,6 +56,13 @@ fn lock_holder(dir: &Path) -> Option<Pid> {
     fcntl_getlk(&lock, &Flock::from(FlockType::WriteLock))
         .ok()??
         .pid
+        .filter(|pid| is_shim(*pid))
+}
+
+/// Whether a process was started as a shim.
+fn is_shim(pid: Pid) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).nth(1) == Some(b"__shim")
 }
 
 fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {

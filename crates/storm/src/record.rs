@@ -20,6 +20,16 @@ pub(crate) struct CompletedRun {
     pub(crate) text: String,
 }
 
+/// A temporary run that was answered, but not as completed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FailedRun {
+    pub(crate) job: u64,
+    /// How it stood when it was answered.
+    pub(crate) status: String,
+    /// The kind of its failure, or nothing.
+    pub(crate) kind: String,
+}
+
 /// Everything that was told to any client.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Records {
@@ -31,8 +41,7 @@ pub(crate) struct Records {
     pub(crate) runs_completed: Vec<CompletedRun>,
     /// The client hung up before there was an answer.
     pub(crate) runs_left: u64,
-    /// Answered, but not as completed.
-    pub(crate) runs_failed: u64,
+    pub(crate) runs_failed: Vec<FailedRun>,
     pub(crate) stops: u64,
     pub(crate) starts: u64,
     /// Answers that no crash explains.

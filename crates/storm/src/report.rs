@@ -77,9 +77,10 @@ impl Report<'_> {
                 "runs        sent {}, completed {}, failed {}, left by their client {}",
                 records.runs_sent,
                 records.runs_completed.len(),
-                records.runs_failed,
+                records.runs_failed.len(),
                 records.runs_left
             ),
+            self.provider(),
             format!(
                 "agents      stopped {} times, started {} times",
                 records.stops, records.starts
@@ -96,6 +97,29 @@ impl Report<'_> {
                 self.until_rest.as_secs_f64()
             ),
         ]
+    }
+
+    /// How the provider failed, and what the host made of it for agents that are not temporary.
+    fn provider(&self) -> String {
+        let failed = &self.evidence.failed;
+        let kinds = failed
+            .kinds
+            .iter()
+            .map(|(kind, count)| format!("{kind} {count}"));
+        let kinds: Vec<String> = kinds.collect();
+        let events = |kind: &str| {
+            let events = self.evidence.rows.pauses.iter();
+            events.filter(|event| event.kind == kind).count()
+        };
+        format!(
+            "provider    failed {} of {} requests ({}) in {} outages and between them; retries {}, suspensions {}",
+            failed.kinds.values().sum::<u64>(),
+            failed.requests,
+            kinds.join(", "),
+            failed.outages,
+            events("provider_retry_scheduled"),
+            events("turn_suspended")
+        )
     }
 
     fn marks(&self, half: &str) -> usize {

@@ -1,6 +1,10 @@
 //! The rows of a home's database, read by plain SQL and plain JSON: no code of the product stands between the file and
 //! the checker.
 
+mod pause;
+
+pub(crate) use pause::PauseEvent;
+
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
 use std::path::Path;
@@ -19,6 +23,8 @@ pub(crate) struct Rows {
     pub(crate) briefs: Vec<BriefRow>,
     pub(crate) log: Vec<LogRow>,
     pub(crate) events: Vec<EventsRow>,
+    /// Events about the pauses of turns, in order for each agent.
+    pub(crate) pauses: Vec<PauseEvent>,
     pub(crate) effects: Vec<EffectRow>,
     pub(crate) tasks: Vec<TaskRow>,
 }
@@ -146,6 +152,7 @@ pub(crate) fn read(path: &Path) -> Result<Rows> {
             "SELECT agent_no, last_seq, data FROM events ORDER BY agent_no, last_seq",
             events,
         )?,
+        pauses: all(&tx, pause::QUERY, pause::read)?.concat(),
         effects: all(
             &tx,
             "SELECT agent_no, id, effect FROM effects ORDER BY agent_no, id",

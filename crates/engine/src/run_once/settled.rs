@@ -181,9 +181,6 @@ impl Over {
         };
         let tasks = self.tasks();
         let mut tally = Tally::of(self.entries.into_iter().map(|(_, entry)| entry), scope);
-        if self.course == Course::CutOff {
-            tally.failure = Some((cut_off(tally.rounds), Some(TerminalReason::MaxRounds)));
-        }
         let Settled {
             queue,
             brief,
@@ -191,6 +188,10 @@ impl Over {
             ..
         } = self.settled;
         let brief = newest.filter(|_| whole).unwrap_or(brief);
+        tally.failure = failure_of(&brief, tally.failure);
+        if self.course == Course::CutOff {
+            tally.failure = Some((cut_off(tally.rounds), Some(TerminalReason::MaxRounds)));
+        }
         respond(&self.admitted, &self.agent, &queue, (brief, tasks), tally)
     }
 
@@ -229,6 +230,18 @@ fn cut_off(rounds: u64) -> FailureArtifact {
     FailureArtifact::new(FailureCategory::Runtime, "max_turns_exceeded", &summary)
 }
 
+/// The failure that a brief speaks of: the last one in the log, because both are written in one commit. Turns that
+/// began later say nothing about it, and a brief that is no failure comes after all failures.
+fn failure_of(brief: &BriefRecord, last: Option<Failure>) -> Option<Failure> {
+    match brief.kind {
+        BriefKind::Failure => last,
+        BriefKind::Result | BriefKind::Ack => None,
+    }
+}
+
+/// How a turn failed, for people and as a decision reads it.
+type Failure = (FailureArtifact, Option<TerminalReason>);
+
 /// Which turns count.
 #[derive(Debug, Clone, Copy)]
 enum Scope {
@@ -248,8 +261,8 @@ struct Tally {
     batched: u64,
     changed: Vec<String>,
     words: Option<String>,
-    /// How its last turn failed, for people and as a decision reads it.
-    failure: Option<(FailureArtifact, Option<TerminalReason>)>,
+    /// The last failure of one of its turns.
+    failure: Option<Failure>,
     timeline: AttemptTimeline,
 }
 
@@ -260,8 +273,6 @@ impl Tally {
         for entry in entries {
             match entry {
                 LogEntry::IncomingMessage { message_seq: seq } => {
-                    // The last turn says how the run came out.
-                    tally.failure = None;
                     in_turn = match scope {
                         Scope::Message(of_run) => seq == of_run,
                         Scope::All => true,
@@ -406,4 +417,28 @@ fn batched(call: &ToolCall) -> u64 {
     }
     let items = call.input.get("items").and_then(Value::as_array);
     items.map_or(0, |items| items.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_reported_although_the_next_turn_has_begun() {
+        let failure = LogEntry::RuntimeFailure {
+            message_id: serde_json::from_value(json!("msg_1")).unwrap(),
+            text: "x".to_owned(),
+            failure_artifact: FailureArtifact::new(FailureCategory::Transport, "server_error", "x"),
+            reason: Some(TerminalReason::ProviderFailed),
+            usage: None,
+            timeline: None,
+        };
+        let begins = |message_seq| LogEntry::IncomingMessage { message_seq };
+        for scope in [Scope::All, Scope::Message(1)] {
+            let entries = [begins(1), failure.clone(), begins(2)];
+            let tally = Tally::of(entries.into_iter(), scope);
+            let reported = tally.failure.map(|(artifact, _)| artifact.kind);
+            assert_eq!(reported.as_deref(), Some("server_error"), "{scope:?}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rows::{
-    AgentRow, BriefRow, Counters, EffectRow, EventsRow, LogRow, MessageRow, TaskRow,
+    AgentRow, BriefRow, Counters, EffectRow, EventsRow, LogRow, MessageRow, PauseEvent, TaskRow,
 };
 use serde_json::{Value, json};
 
@@ -47,6 +47,10 @@ fn sound() -> Evidence {
                 .map(|(seq, entry)| log_row(seq, entry))
                 .collect(),
             events: vec![events(1, 1), events(3, 2)],
+            pauses: vec![
+                pause(1, "turn_suspended"),
+                pause(1, "turn_suspension_ended"),
+            ],
             effects: Vec::new(),
             tasks: vec![task("T=t1.3; x", true)],
         },
@@ -59,6 +63,15 @@ fn sound() -> Evidence {
             job: 2,
             text: "Done. ran:t2.4: patched:t2.5:".to_owned(),
         }],
+        failed_runs: vec![FailedRun {
+            job: 3,
+            status: "Failed".to_owned(),
+            kind: "quota".to_owned(),
+        }],
+        failed: Failed {
+            jobs: [(3, "server_error"), (3, "quota")].into(),
+            ..Failed::default()
+        },
         marks: words("t1.1.b t1.1.e t1.3.b t1.3.i t1.3.e t2.4.b t2.4.e"),
         workspaces: [("a", "t1.2"), ("run-2", "t2.5")]
             .map(|(name, token)| {
@@ -128,6 +141,14 @@ fn events(last_seq: i64, count: i64) -> EventsRow {
     }
 }
 
+fn pause(turn: u64, kind: &str) -> PauseEvent {
+    PauseEvent {
+        agent: 1,
+        turn,
+        kind: kind.to_owned(),
+    }
+}
+
 fn task(cmd: &str, ended: bool) -> TaskRow {
     TaskRow {
         agent: 1,
@@ -182,6 +203,50 @@ fn a_prompt_without_an_outcome_with_two_or_lost_is_found() {
                 e.rows.agents[0].counters.messages = 3;
             }),
             "a: m1 was admitted twice; a: m1 has no outcome",
+        ),
+    ];
+    for (found, expected) in cases {
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_turn_that_its_provider_ended_or_that_stays_suspended_is_found() {
+    let fails = |reason: &str| {
+        let entry = json!({ "entry": "runtime_failure", "reason": reason, "text": "x" });
+        found(|e| {
+            e.rows.log.push(log_row(6, entry));
+            e.rows.agents[0].counters.log = 6;
+        })
+    };
+    assert_eq!(fails("agent_stopped"), "");
+    assert_eq!(
+        fails("provider_failed"),
+        "a: a turn was given up (provider_failed): \"x\""
+    );
+    let suspended = found(|e| e.rows.pauses.push(pause(1, "turn_suspended")));
+    assert_eq!(suspended, "a: turn 1 was suspended and never went on");
+    let stopped = found(|e| {
+        e.rows.pauses.push(pause(1, "turn_suspended"));
+        e.rows.pauses.push(pause(1, "turn_terminal"));
+    });
+    assert_eq!(stopped, "");
+}
+
+#[test]
+fn a_run_that_failed_otherwise_than_its_provider_did_is_found() {
+    let cases = [
+        (
+            found(|e| e.failed_runs[0].kind = "connection".to_owned()),
+            "the run of job 3 was answered as Failed (\"connection\"), and no request of it failed so",
+        ),
+        (
+            found(|e| e.failed_runs[0].job = 4),
+            "the run of job 4 was answered as Failed (\"quota\"), and no request of it failed so",
+        ),
+        (
+            found(|e| e.failed_runs[0].status = "Waiting".to_owned()),
+            "the run of job 3 was answered as Waiting (\"quota\"), and no request of it failed so",
         ),
     ];
     for (found, expected) in cases {
