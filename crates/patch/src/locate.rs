@@ -209,8 +209,9 @@ impl<'a> Finder<'a> {
                 "the new lines are already at line {}; if this was applied before, nothing is left to do",
                 start + 1
             ),
-            None => "copy the old lines exactly from the lines shown, with their indentation"
-                .to_owned(),
+            None => {
+                "copy the old lines exactly from the lines shown, with their indentation".to_owned()
+            }
         };
         let error = Error::new(ErrorKind::ContextNotFound, insight.message, hint);
         Ok(error.at(hunk.line).near(insight.lines))

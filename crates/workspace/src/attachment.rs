@@ -53,38 +53,42 @@ impl Attachment {
         Self { record }
     }
 
-    /// Opens `root`, if it is still the directory the agent was attached to. If nothing is on record for this path, the
-    /// agent was attached to `seen`, or to what is there now if nobody looked at the time.
+    /// Opens `root`, if it is still the directory the agent was attached to: `seen`, if the path was named since the
+    /// record was made, otherwise the one on record. If neither is known, the agent is attached to what is there now.
     ///
     /// # Errors
     /// [`TreeError::Replaced`] when it is another directory, or when the root or the record cannot be used.
     pub fn open(&self, root: &Path, seen: Option<AttachedRoot>) -> Result<Tree, TreeError> {
-        if let Some(attached) = self.load().filter(|attached| attached.root == root) {
-            return attached.open();
-        }
-        let attached = match seen.filter(|seen| seen.root == root) {
-            Some(seen) => seen,
-            None => AttachedRoot::look(root)?,
+        let recorded = self.load().filter(|attached| attached.root == root);
+        let attached = match (seen.filter(|seen| seen.root == root), &recorded) {
+            (Some(seen), _) => seen,
+            (None, Some(recorded)) => recorded.clone(),
+            (None, None) => AttachedRoot::look(root)?,
         };
         // It is noted first: a directory that is not the one that was seen must not be accepted the next time.
-        self.save(&attached).map_err(|error| TreeError::Io {
-            action: "note the execution root in",
-            path: self.record.display().to_string(),
-            source: io::Error::other(error),
-        })?;
+        if recorded.as_ref() != Some(&attached) {
+            self.save(&attached).map_err(|error| TreeError::Io {
+                action: "note the execution root in",
+                path: self.record.display().to_string(),
+                source: io::Error::other(error),
+            })?;
+        }
         attached.open()
     }
 
-    /// Attaches the agent to whatever directory is now at the path on record, or at that of `seen` if there is no
-    /// record. For the start of an agent.
+    /// Attaches the agent to whatever directory is now at the path that was named last, for the start of an agent. One
+    /// that has no record yet is new, and is attached to what was seen when its workspace was named.
     ///
     /// # Errors
     /// When the record cannot be written or removed.
     pub fn renew(&self, seen: Option<AttachedRoot>) -> Result<(), Error> {
-        let Some(attached) = self.load() else {
-            return seen.map_or(Ok(()), |seen| self.save(&seen));
+        let (attached, seen) = match (self.load(), seen) {
+            (None, None) => return Ok(()),
+            (None, Some(seen)) => return self.save(&seen),
+            (Some(recorded), seen) => (recorded, seen),
         };
-        match AttachedRoot::look(&attached.root) {
+        let root = seen.map_or_else(|| attached.root.clone(), |seen| seen.root);
+        match AttachedRoot::look(&root) {
             Ok(now) if now == attached => Ok(()),
             Ok(now) => self.save(&now),
             // Nothing to be attached to: the next use looks again.

@@ -190,7 +190,11 @@ fn a_removed_line_of_two_dashes_ends_no_hunk() {
         let old = format!("a\nb\n{dashes}\nc\nd\n");
         for rest in ["-c\n d\n", "-c\nd\n", " c\n"] {
             let hunk = format!("@@ -1,2 +1 @@\n a\n-b\n-{dashes}\n{rest}");
-            let left = if rest == " c\n" { "a\nc\nd\n" } else { "a\nd\n" };
+            let left = if rest == " c\n" {
+                "a\nc\nd\n"
+            } else {
+                "a\nd\n"
+            };
             assert_eq!(modified(&hunk, &old), left, "{hunk}");
         }
         let hunk = format!("@@ -1,2 +1 @@\n a\n-b\n-{dashes}\n");
@@ -201,7 +205,11 @@ fn a_removed_line_of_two_dashes_ends_no_hunk() {
 #[test]
 fn the_signature_of_a_mailed_patch_is_no_line_of_it() {
     let hunk = "@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
-    for signature in ["-- \n2.43.0\n\n", "-- \n2.39.2 (Apple Git-143)\n", "\n-- \n2.43.0.windows.1"] {
+    for signature in [
+        "-- \n2.43.0\n\n",
+        "-- \n2.39.2 (Apple Git-143)\n",
+        "\n-- \n2.43.0.windows.1",
+    ] {
         let patch = format!("{hunk}{signature}");
         assert_eq!(modified(&patch, "a\nb\n"), "a\nc\n", "{signature}");
         assert!(remarks(&patch, "a\nb\n").is_empty(), "{signature}");

@@ -56,8 +56,14 @@ mod tests {
         };
         let known = identity(1, 2, Some(3));
         assert!(known.is(&identity(9, 2, Some(3))), "booted again");
-        assert!(!known.is(&identity(1, 2, Some(4))), "the number was used again");
-        assert!(!known.is(&identity(1, 9, Some(3))), "made in the same moment");
+        assert!(
+            !known.is(&identity(1, 2, Some(4))),
+            "the number was used again"
+        );
+        assert!(
+            !known.is(&identity(1, 9, Some(3))),
+            "made in the same moment"
+        );
         assert!(known.is(&identity(1, 2, None)));
         assert!(!known.is(&identity(9, 2, None)));
     }

@@ -204,11 +204,12 @@ impl Journal {
         let Some(place) = committing.and_then(|place| u64::try_from(place).ok()) else {
             return Ok(());
         };
-        let overwritten = open(&self.dir, &self.name, OFlags::WRONLY, Mode::empty()).and_then(|fd| {
-            let file = File::from(fd);
-            disk.overwrite(&file, place, UNDOING)?;
-            disk.sync(&file)
-        });
+        let overwritten =
+            open(&self.dir, &self.name, OFlags::WRONLY, Mode::empty()).and_then(|fd| {
+                let file = File::from(fd);
+                disk.overwrite(&file, place, UNDOING)?;
+                disk.sync(&file)
+            });
         // A file system that writes nothing in place may still have room for another line.
         overwritten.or_else(|_| self.enter(disk, &Phase::Undoing))
     }

@@ -108,8 +108,7 @@ impl Tree {
         })?;
         let path = canonical.path();
         let opened = File::open(path).and_then(|dir| Ok((RootIdentity::of(&dir)?, dir)));
-        let (identity, dir) =
-            opened.map_err(|error| at("open", &shown())(disk::number(&error)))?;
+        let (identity, dir) = opened.map_err(|error| at("open", &shown())(disk::number(&error)))?;
         let dir = OwnedFd::from(dir);
         match open_dir(&dir, ".") {
             Ok(_) => {}

@@ -1,9 +1,9 @@
 //! What one call is to change, as the journal keeps it, and the directories it is done in.
 
-use super::{Left, RootIdentity};
 use super::disk::open_dir;
 use super::file::{Image, Seen, see};
 use super::path::join;
+use super::{Left, RootIdentity};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

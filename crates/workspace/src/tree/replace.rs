@@ -18,7 +18,10 @@ pub(super) fn replace(
     journal: &Path,
 ) -> Result<(), TreeError> {
     let journal = Journal::at(journal)?;
-    if journal.load()?.is_some_and(|record| !record.phase.is_over()) {
+    if journal
+        .load()?
+        .is_some_and(|record| !record.phase.is_over())
+    {
         return Err(journal.unsettled());
     }
     let mut draft = Draft::check(tree, wanted)?;
@@ -67,7 +70,9 @@ fn take_back(
         .map(|record| record.map(|record| record.phase));
     if !matches!(
         says,
-        Ok(Some(Phase::Committing | Phase::Undoing | Phase::Undone { .. }))
+        Ok(Some(
+            Phase::Committing | Phase::Undoing | Phase::Undone { .. }
+        ))
     ) {
         return unsettled(cause, plan.left());
     }

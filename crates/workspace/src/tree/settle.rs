@@ -46,7 +46,10 @@ pub fn take_back(journal: &Path) -> Result<Settled, TreeError> {
     let Some(place) = Journal::find(journal)? else {
         return Ok(Settled::Nothing);
     };
-    if place.load()?.is_some_and(|record| record.phase == Phase::Committing) {
+    if place
+        .load()?
+        .is_some_and(|record| record.phase == Phase::Committing)
+    {
         place.turn_back(disk)?;
     }
     settle_with(disk, journal)
@@ -60,7 +63,10 @@ pub fn forget(journal: &Path) -> Result<(), TreeError> {
     let Some(journal) = Journal::find(journal)? else {
         return Ok(());
     };
-    if journal.load()?.is_some_and(|record| !record.phase.is_over()) {
+    if journal
+        .load()?
+        .is_some_and(|record| !record.phase.is_over())
+    {
         return Err(journal.unsettled());
     }
     journal.remove(Disk::new(&Unhindered))

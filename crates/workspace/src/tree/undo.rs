@@ -234,7 +234,9 @@ fn remove_dirs(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs, attempt: &mut Attem
         match removed {
             Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => {}
             Err(Errno::NOTEMPTY | Errno::EXIST) => attempt.leave(&path, None),
-            Err(errno) => drop(attempt.step::<()>(&path, Err(at("remove directory", &path)(errno)))),
+            Err(errno) => {
+                drop(attempt.step::<()>(&path, Err(at("remove directory", &path)(errno))))
+            }
         }
     }
 }

@@ -93,9 +93,20 @@ fn what_was_seen_when_the_agent_was_attached_counts_from_then_on() {
         assert!(matches!(refused, TreeError::Replaced { .. }), "{refused}");
     }
     assert!(!place.opens(), "it is on record");
-    // What is on record is not overruled by a later look.
+    // Somebody named the path again, and meant what is there now.
     let seen = AttachedRoot::look(&place.project()).unwrap();
-    assert!(place.attachment().open(&place.project(), Some(seen)).is_err());
+    let opened = place.attachment().open(&place.project(), Some(seen));
+    assert!(opened.is_ok() && place.opens());
+}
+
+#[test]
+fn a_start_attaches_to_what_is_there_whatever_was_seen_before() {
+    let place = Place::new();
+    assert!(place.opens());
+    let seen = AttachedRoot::look(&place.project()).unwrap();
+    place.replace_by_directory();
+    place.attachment().renew(Some(seen)).unwrap();
+    assert!(place.opens());
 }
 
 #[test]

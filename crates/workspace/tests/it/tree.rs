@@ -2,9 +2,7 @@
 
 mod hostile;
 
-use holon_workspace::{
-    After, Found, Replace, Settled, Tree, TreeError, forget, settle, take_back,
-};
+use holon_workspace::{After, Found, Replace, Settled, Tree, TreeError, forget, settle, take_back};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -372,7 +370,12 @@ fn a_journal_of_a_host_that_kept_no_identity_is_settled_by_its_path() {
     let journal = fs::read_to_string(sandbox.journal()).unwrap();
     let (plan, phases) = journal.split_once('\n').unwrap();
     let mut plan: serde_json::Value = serde_json::from_str(plan).unwrap();
-    assert!(plan.as_object_mut().unwrap().remove("root_identity").is_some());
+    assert!(
+        plan.as_object_mut()
+            .unwrap()
+            .remove("root_identity")
+            .is_some()
+    );
     fs::write(sandbox.journal(), format!("{plan}\n{phases}")).unwrap();
     assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Done);
 }
@@ -389,10 +392,7 @@ fn a_call_is_not_settled_in_a_directory_that_took_the_place_of_its_root() {
     }
     let refused = settle(&sandbox.journal()).unwrap_err();
     assert!(matches!(refused, TreeError::Replaced { .. }), "{refused}");
-    assert_eq!(
-        fs::read_to_string(house.join("file")).unwrap(),
-        "content\n"
-    );
+    assert_eq!(fs::read_to_string(house.join("file")).unwrap(), "content\n");
     fs::remove_dir_all(&house).unwrap();
     fs::rename(&moved, &house).unwrap();
     assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Done);

@@ -136,7 +136,8 @@ fn a_call_that_failed_goes_only_backward_and_names_the_files_that_are_not_as_the
     let mut unsettled = 0;
     for step in 0..steps {
         // Turning back takes two steps, so a disk that breaks for good after them finds that on record.
-        for (later, broken) in (1..40).flat_map(|gap| [(step + gap, false), (step + gap, gap > 2)]) {
+        for (later, broken) in (1..40).flat_map(|gap| [(step + gap, false), (step + gap, gap > 2)])
+        {
             let sandbox = Sandbox::new();
             let deed = if broken {
                 Deed::FailFromHere(Errno::IO)
