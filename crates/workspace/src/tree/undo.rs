@@ -34,11 +34,16 @@ impl Attempt {
         match result {
             Ok(outcome) => Some(outcome),
             Err(error) => {
-                self.refused.get_or_insert(error);
-                self.leave(path, None);
+                self.refuse(path, error);
                 None
             }
         }
+    }
+
+    /// Notes that the system refused to take back `path`.
+    fn refuse(&mut self, path: &str, error: TreeError) {
+        self.refused.get_or_insert(error);
+        self.leave(path, None);
     }
 
     fn leave(&mut self, path: &str, kept: Option<String>) {
@@ -234,9 +239,7 @@ fn remove_dirs(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs, attempt: &mut Attem
         match removed {
             Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => {}
             Err(Errno::NOTEMPTY | Errno::EXIST) => attempt.leave(&path, None),
-            Err(errno) => {
-                drop(attempt.step::<()>(&path, Err(at("remove directory", &path)(errno))))
-            }
+            Err(errno) => attempt.refuse(&path, at("remove directory", &path)(errno)),
         }
     }
 }
