@@ -1,7 +1,7 @@
 //! From settings to a running host: every port bound to its adapter.
 
 use crate::error::Error;
-use crate::port::{Files, Homes, Live, Models, OsEntropy, SystemClock};
+use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, SystemClock};
 use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
@@ -65,11 +65,12 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
 
 fn ports(live: &Live, home: &Home) -> Ports {
     let Live { models, commands } = live.clone();
+    let attachments = Attachments::default();
     Ports {
         model: models,
         command: commands,
-        file: Arc::new(Files),
-        home: Arc::new(Homes::new(home.agents_dir())),
+        file: Arc::new(Files::new(attachments.clone())),
+        home: Arc::new(Homes::new(home.agents_dir(), attachments)),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

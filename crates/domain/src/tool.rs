@@ -156,7 +156,7 @@ pub enum ToolErrorKind {
     CommandSpawnFailed,
     /// The command ran out of time and was stopped.
     CommandTimedOut,
-    /// The working directory lies outside the execution root.
+    /// The working directory lies outside the execution root, or that root is no longer the directory it was.
     ExecutionRootViolation,
     /// The runtime ended while the call ran: whether it took effect is not known.
     OutcomeUnknown,

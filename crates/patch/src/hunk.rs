@@ -207,10 +207,23 @@ fn read_counted(source: &Source, first: usize, range: Range) -> Option<(Vec<Body
         at += 1;
     }
     let next = source.skip_blank(at);
-    // A mailed patch ends in a signature, which looks like a removed line.
-    let signature = matches!(source.text_at(next), "-- " | "--");
-    let ends = source.is_end(next) || boundary(source, next) != Boundary::No || signature;
-    ends.then_some((lines, if signature { next + 1 } else { next }))
+    let signed = after_signature(source, next);
+    let ends = source.is_end(next) || boundary(source, next) != Boundary::No || signed.is_some();
+    ends.then_some((lines, signed.unwrap_or(next)))
+}
+
+/// The line after the signature of a mailed patch, if one stands at `at`: `-- `, a line with the version of git, and
+/// then the end, another mail or another file. Anything else is a removed line that begins with a dash, and counts.
+pub(crate) fn after_signature(source: &Source, at: usize) -> Option<usize> {
+    let version = source.text_at(at + 1);
+    let is_version = version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.');
+    if source.text_at(at) != "-- " || !is_version {
+        return None;
+    }
+    let next = source.skip_blank(at + 2);
+    let text = source.text_at(next);
+    let another_file = !text.starts_with("@@") && boundary(source, next) == Boundary::Certain;
+    (source.is_end(next) || text.starts_with("From ") || another_file).then_some(next)
 }
 
 /// Reads up to the next header, whatever the counts say.

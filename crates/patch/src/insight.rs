@@ -115,7 +115,7 @@ fn best_alignment(target: &Target<'_>, old: &[&[u8]], hint: Option<usize>) -> Op
 }
 
 /// Whether a line says anything about its place; a lone brace stands everywhere.
-fn is_telling(line: &[u8]) -> bool {
+pub(crate) fn is_telling(line: &[u8]) -> bool {
     line.iter()
         .any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80)
 }

@@ -37,3 +37,7 @@ pub const MAX_BYTES: usize = 10 << 20;
 /// Most lines of a patch, and of a file that hunks are applied to, since each line costs memory of its own; refused
 /// beyond.
 pub const MAX_LINES: usize = 500_000;
+/// Most bytes of all files of one patch together, each counted before and after its change, since all of them are held
+/// in memory until the last one is checked: a small patch may name many large files. Refused beyond, and the change made
+/// in several calls.
+pub const MAX_TOTAL_BYTES: usize = 64 << 20;

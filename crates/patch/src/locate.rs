@@ -1,13 +1,14 @@
 //! Where a hunk goes.
 //!
 //! Owns the order of the attempts: the end of the file if the hunk says it is there, the hinted line, then the only
-//! place in the rest of the file. Never guesses between places. Each search is linear, and all searches of a file
-//! share one allowance.
+//! place in the file. Hunks go from top to bottom, but a copy above the end of the last hunk is left out of account
+//! only if the hunk's own line number says that it comes later. Never guesses between places. Each search is linear,
+//! and all searches of a file share one allowance.
 
 use std::collections::HashMap;
 
 use crate::error::{Error, ErrorKind};
-use crate::hunk::{Hunk, Reading};
+use crate::hunk::{Hunk, Reading, Sign};
 use crate::insight;
 use crate::source::narrow;
 use crate::target::Target;
@@ -90,10 +91,18 @@ impl<'a> Finder<'a> {
                 return Ok(Some(place(start)));
             }
         }
-        let found = self.search(&old, from, PLACES + 1)?;
+        let hint = hinted(hunk);
+        if let Some(start) = hint.filter(|start| *start < from)
+            && self.target.matches(start, &old)
+        {
+            return Err(self.passed(hunk, start, from));
+        }
+        let comes_later = hint.is_some_and(|start| start >= from);
+        let found = self.search(&old, if comes_later { from } else { 0 }, PLACES + 1)?;
         match found.as_slice() {
             [] => Ok(None),
-            [start] => Ok(Some(place(*start))),
+            [start] if *start >= from => Ok(Some(place(*start))),
+            [start] => Err(self.passed(hunk, *start, from)),
             several => Err(self.ambiguous(hunk, several)),
         }
     }
@@ -174,41 +183,51 @@ impl<'a> Finder<'a> {
             .near(near)
     }
 
+    /// The refusal of a hunk whose lines stand above the end of an earlier one.
+    fn passed(&self, hunk: &Hunk, start: usize, from: usize) -> Error {
+        let message = format!(
+            "the old lines of the hunk are at line {}, which an earlier hunk has passed ({from} lines)",
+            start + 1
+        );
+        let hint = "order the hunks of a file from top to bottom, without overlap";
+        let near = insight::around(self.target, Some(start));
+        Error::new(ErrorKind::ContextNotFound, message, hint)
+            .at(hunk.line)
+            .near(near)
+    }
+
     /// Says why nothing fits, with the lines that come nearest.
     fn not_found(&mut self, hunk: &'a Hunk, from: usize) -> Result<Error, Error> {
         let old = hunk.old(Reading::Marked);
-        let anywhere = self.search(&old, 0, 1)?;
-        let fresh = hunk.new_side(Reading::Marked);
-        let done = if hunk.is_change() && !fresh.is_empty() {
-            self.search(&fresh, 0, 1)?
-        } else {
-            Vec::new()
-        };
+        if let Some(start) = self.search(&old, 0, 1)?.first() {
+            return Ok(self.passed(hunk, *start, from));
+        }
+        let applied = self.find_applied(hunk)?;
         let insight = insight::nearest(self.target, &old, hinted(hunk));
-        let (message, hint) = match (anywhere.first(), done.first()) {
-            (Some(start), _) => (
-                format!(
-                    "the old lines of the hunk are at line {}, which an earlier hunk has passed ({} lines)",
-                    start + 1,
-                    from
-                ),
-                "order the hunks of a file from top to bottom, without overlap".to_owned(),
+        let hint = match applied {
+            Some(start) => format!(
+                "the new lines are already at line {}; if this was applied before, nothing is left to do",
+                start + 1
             ),
-            (None, Some(start)) => (
-                insight.message,
-                format!(
-                    "the new lines are already at line {}; if this was applied before, nothing is left to do",
-                    start + 1
-                ),
-            ),
-            (None, None) => (
-                insight.message,
-                "copy the old lines exactly from the lines shown, with their indentation"
-                    .to_owned(),
-            ),
+            None => {
+                "copy the old lines exactly from the lines shown, with their indentation".to_owned()
+            }
         };
-        let error = Error::new(ErrorKind::ContextNotFound, message, hint);
+        let error = Error::new(ErrorKind::ContextNotFound, insight.message, hint);
         Ok(error.at(hunk.line).near(insight.lines))
+    }
+
+    /// Where the file already is as the hunk would leave it. Only lines the hunk adds can show that, and no lone brace:
+    /// context alone stands there whether or not the hunk was applied.
+    fn find_applied(&mut self, hunk: &'a Hunk) -> Result<Option<usize>, Error> {
+        let adds = hunk.lines.iter().any(|line| {
+            line.sign == Sign::Added && insight::is_telling(hunk.text(line, Reading::Marked))
+        });
+        if !adds {
+            return Ok(None);
+        }
+        let fresh = hunk.new_side(Reading::Marked);
+        Ok(self.search(&fresh, 0, 1)?.first().copied())
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, ErrorKind, quote};
 use crate::headers::{Change, FilePatch, Headers, missing, refuse_unsupported, unreadable};
-use crate::hunk::{Hunk, Reading, Sign};
+use crate::hunk::{Hunk, Reading, Sign, after_signature};
 use crate::path::{Name, parse_name};
 use crate::range::{HunkHeader, parse_hunk_header};
 use crate::source::Source;
@@ -121,7 +121,8 @@ impl Parser<'_> {
             if line.text.starts_with("@@") || line.text.starts_with("+++ ") {
                 return Err(missing("there is no `---` line before this line").at(here));
             }
-            if is_loose(line.text) {
+            let loose = line.text.starts_with(['+', '-']);
+            if loose && after_signature(self.source, self.at).is_none() {
                 return Err(
                     missing("a changed line stands before any `---` and `+++` lines").at(here),
                 );
@@ -183,11 +184,6 @@ impl Parser<'_> {
         }
         Err(no_hunk().at(at + 1))
     }
-}
-
-/// Whether a line among the headers is a change that lost its hunk; a mail's signature is none.
-fn is_loose(text: &str) -> bool {
-    text.starts_with(['+', '-']) && !matches!(text, "-- " | "--")
 }
 
 /// Whether the lines of the hunks can be meant for this change.

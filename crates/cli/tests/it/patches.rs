@@ -83,3 +83,28 @@ fn nothing_outside_the_workspace_can_be_named_or_reached_through_a_link() {
         assert_eq!(read(&world, "outside.txt").unwrap(), "mine\n");
     }
 }
+
+#[test]
+fn a_workspace_that_a_link_has_replaced_is_not_followed() {
+    let world = project();
+    world.write("other/a.txt", "one\ntwo\nthree\n");
+    let replace = "mv ../project ../moved && ln -s other ../project";
+    let calls = [
+        json!({ "tool": "ExecCommand", "input": { "cmd": replace } }),
+        json!({ "tool": "ApplyPatch", "input": {
+            "patch": "--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-two\n+zwei\n"
+        } }),
+    ];
+    let [first, second] = calls.map(|call| json!({ "calls": [call] }));
+    let model = world.model(
+        "mover",
+        &json!([first, second, { "text": "{{tool_result}}" }]),
+    );
+    let root = world.path().join("project").display().to_string();
+    let ran = world.run(&["run", "go", "--model", &model, "--workspace-root", &root]);
+    let told = ran.answer();
+    assert!(told.contains("execution_root_violation"), "{told}");
+    for path in ["moved/a.txt", "other/a.txt"] {
+        assert_eq!(read(&world, path).unwrap(), "one\ntwo\nthree\n", "{path}");
+    }
+}

@@ -2,24 +2,26 @@
 //!
 //! A call's journal stands in the agent's home under the call's id until the outcome is on record; it is what proves,
 //! after a crash, whether the patch is in place. A patch whose turn was called off is finished by its own effect. A
-//! journal that a crash left behind after its outcome was on record is cleared away before the agent's next patch: an
-//! agent's calls run one at a time, so by then every other call is on record.
+//! journal that was left behind after its outcome was on record is cleared away before the agent's next patch, and what
+//! was not done by then is taken back: an agent's calls run one at a time, so by then every other call is on record.
 
+use self::planned::Planned;
+use super::attached::Attachments;
 use async_trait::async_trait;
 use holon_domain::CallId;
-use holon_domain::file_change::{
-    ChangedFile, FileAction, IgnoredMetadata, PatchApplied, PatchDiagnostic,
-};
+use holon_domain::file_change::{ChangedFile, FileAction, IgnoredMetadata, PatchApplied};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_engine::ports::{CommandContext, FileHost};
-use holon_patch::{Applied, Change, FilePatch, MAX_BYTES, Patch};
-use holon_tools::apply_patch::refused;
-use holon_workspace::{After, Replace, Settled, Tree, TreeError, forget, settle};
+use holon_patch::{Change, FilePatch, Patch};
+use holon_tools::apply_patch::{NAME, refused};
+use holon_workspace::{Settled, TreeError, forget, settle, take_back};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+mod planned;
 #[cfg(test)]
 mod tests;
 
@@ -34,7 +36,16 @@ const CLEARED: usize = 32;
 
 /// Changes files on this machine. Everything blocking happens off the async threads.
 #[derive(Debug)]
-pub(crate) struct Files;
+pub(crate) struct Files {
+    attachments: Attachments,
+}
+
+impl Files {
+    /// Changes files in the directories that these know.
+    pub(crate) const fn new(attachments: Attachments) -> Self {
+        Self { attachments }
+    }
+}
 
 #[async_trait]
 impl FileHost for Files {
@@ -44,7 +55,8 @@ impl FileHost for Files {
         call: CallId,
         patch: String,
     ) -> Result<PatchApplied, ToolError> {
-        let work = move || apply(&context, &call, &patch);
+        let attachments = self.attachments.clone();
+        let work = move || apply(&attachments, &context, &call, &patch);
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|stopped| Err(broken(format!("the work ended early: {stopped}"))))
     }
@@ -55,8 +67,8 @@ impl FileHost for Files {
         call: &CallId,
         patch: &str,
     ) -> Option<Result<PatchApplied, ToolError>> {
-        let (journal, patch) = (journal(agent_home, call), patch.to_owned());
-        let settled = tokio::task::spawn_blocking(move || came_to(&journal, &patch)).await;
+        let (home, call, patch) = (agent_home.to_owned(), call.clone(), patch.to_owned());
+        let settled = tokio::task::spawn_blocking(move || came_to(&home, &call, &patch)).await;
         settled.ok().flatten()
     }
 
@@ -81,19 +93,26 @@ fn journal(agent_home: &str, call: &CallId) -> PathBuf {
         .join(format!("{call}{JOURNAL}"))
 }
 
-fn apply(context: &CommandContext, call: &CallId, text: &str) -> Result<PatchApplied, ToolError> {
+fn apply(
+    attachments: &Attachments,
+    context: &CommandContext,
+    call: &CallId,
+    text: &str,
+) -> Result<PatchApplied, ToolError> {
     let patch = Patch::parse(text).map_err(|error| refused(&error))?;
     let journal = journal(&context.agent_home, call);
-    // Before anything is read: what is cleared away may still have to be put in place or taken back.
+    // Before anything is read: what is cleared away may still have to be taken back.
     let _at_work = enter(&journal)?;
-    let tree =
-        Tree::open(Path::new(&context.workspace.execution_root)).map_err(|error| told(&error))?;
+    let tree = attachments
+        .open(&context.agent_home, &context.workspace)
+        .map_err(|error| told(&error))?;
     let mut applied = told_by(&patch);
-    let mut changes = Vec::new();
+    let mut planned = Planned::default();
     for file in &patch.files {
-        plan(&tree, file, &mut changes, &mut applied.diagnostics)?;
+        planned.add(&tree, file)?;
     }
-    tree.replace(&changes, &journal)
+    applied.diagnostics = planned.notes;
+    tree.replace(&planned.changes, &journal)
         .map_err(|error| told_of(&patch, &error))?;
     Ok(applied)
 }
@@ -105,7 +124,7 @@ fn enter(journal: &Path) -> Result<Option<File>, ToolError> {
         return Ok(None);
     };
     let unmade = |error| broken(format!("{} cannot be made: {error}", dir.display()));
-    std::fs::create_dir_all(dir).map_err(unmade)?;
+    make_durably(dir).map_err(unmade)?;
     let place = File::open(dir).map_err(unmade)?;
     if place.try_lock().is_ok() {
         clear(dir, journal);
@@ -114,7 +133,23 @@ fn enter(journal: &Path) -> Result<Option<File>, ToolError> {
     Ok(place.lock_shared().is_ok().then_some(place))
 }
 
-/// Brings to their end and removes the journals in this place, all but `own`. What cannot be is left for the next time.
+/// Makes a directory and its parents, and has them survive a power cut: that there is no such directory proves later
+/// that no patch has begun.
+fn make_durably(dir: &Path) -> io::Result<()> {
+    let Some(parent) = dir.parent().filter(|_| !dir.is_dir()) else {
+        return Ok(());
+    };
+    make_durably(parent)?;
+    match std::fs::create_dir(dir) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    File::open(parent)?.sync_all()
+}
+
+/// Takes back what is not done of the journals in this place, all but `own`, and removes them. The model was told long
+/// ago that these calls failed or that nobody knows, so none is carried on behind its back. What cannot be taken back is
+/// left for the next time.
 fn clear(dir: &Path, own: &Path) {
     let names = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let journals = names.filter_map(|entry| {
@@ -124,7 +159,8 @@ fn clear(dir: &Path, own: &Path) {
     });
     let stale: BTreeSet<PathBuf> = journals.filter(|journal| journal != own).collect();
     for journal in stale.into_iter().take(CLEARED) {
-        if let Err(error) = settle_and_forget(&journal) {
+        let cleared = take_back(&journal).and_then(|settled| forget_settled(&journal, settled));
+        if let Err(error) = cleared {
             tracing::warn!(%error, "an old patch's journal could not be cleared away");
         }
     }
@@ -141,12 +177,12 @@ fn finish(journal: &Path) -> Result<(), String> {
     };
     // Where there are no locks, no other patch clears journals away.
     let _held_off = place.lock_shared();
-    settle_and_forget(journal).map_err(|error| error.to_string())
+    let finished = settle(journal).and_then(|settled| forget_settled(journal, settled));
+    finished.map_err(|error| error.to_string())
 }
 
-/// Brings a journal to its end and removes it.
-fn settle_and_forget(journal: &Path) -> Result<(), TreeError> {
-    let settled = settle(journal)?;
+/// Removes the journal of a patch that was settled.
+fn forget_settled(journal: &Path, settled: Settled) -> Result<(), TreeError> {
     forget(journal)?;
     match settled {
         Settled::Undone { left } if !left.is_empty() => {
@@ -154,56 +190,6 @@ fn settle_and_forget(journal: &Path) -> Result<(), TreeError> {
             tracing::warn!(?paths, "an old patch could not be taken back whole");
         }
         Settled::Nothing | Settled::Done | Settled::Undone { .. } => {}
-    }
-    Ok(())
-}
-
-/// What one file's part of the patch changes, and what is to be noted about it.
-fn plan(
-    tree: &Tree,
-    file: &FilePatch,
-    changes: &mut Vec<Replace>,
-    notes: &mut Vec<PatchDiagnostic>,
-) -> Result<(), ToolError> {
-    let (source, target) = (file.change.source(), file.change.target());
-    let found = tree
-        .read(source, MAX_BYTES as u64)
-        .map_err(|error| told(&error))?;
-    let content = found.as_ref().map(|found| found.content.as_slice());
-    let (after, diagnostics) = match file.apply(content).map_err(|error| refused(&error))? {
-        Applied::Write {
-            content,
-            diagnostics,
-        } => (Some(content), diagnostics),
-        Applied::Delete { diagnostics } => (None, diagnostics),
-    };
-    notes.extend(diagnostics.into_iter().map(|remark| PatchDiagnostic {
-        path: target.to_owned(),
-        kind: remark.kind.as_str().to_owned(),
-        message: remark.message,
-    }));
-    let mode = found.as_ref().map(|found| found.mode);
-    let before = found.map(|found| found.content);
-    let after = after.map(|content| After { content, mode });
-    if source == target {
-        let path = target.to_owned();
-        changes.push(Replace {
-            path,
-            before,
-            after,
-        });
-    } else {
-        let (from, to) = (source.to_owned(), target.to_owned());
-        changes.push(Replace {
-            path: from,
-            before,
-            after: None,
-        });
-        changes.push(Replace {
-            path: to,
-            before: None,
-            after,
-        });
     }
     Ok(())
 }
@@ -243,9 +229,13 @@ fn ignored(file: &FilePatch) -> impl Iterator<Item = IgnoredMetadata> {
     })
 }
 
-/// What the journal of a call proves. Without one nothing was changed: it is written before the first change.
-fn came_to(journal: &Path, text: &str) -> Option<Result<PatchApplied, ToolError>> {
-    match settle(journal) {
+/// What the journal of a call proves. Without one nothing was changed: it is written before the first change. Without
+/// the agent's home nothing is proven.
+fn came_to(agent_home: &str, call: &CallId, text: &str) -> Option<Result<PatchApplied, ToolError>> {
+    if !Path::new(agent_home).is_dir() {
+        return None;
+    }
+    match settle(&journal(agent_home, call)) {
         // Where a hunk's hints were wrong is not told again: the files are no longer what they were checked against.
         Ok(Settled::Done) => Some(Ok(told_by(&Patch::parse(text).ok()?))),
         Ok(Settled::Undone { left }) if left.is_empty() => Some(Err(not_applied())),
@@ -260,6 +250,7 @@ fn came_to(journal: &Path, text: &str) -> Option<Result<PatchApplied, ToolError>
             let error = ToolError::new(ToolErrorKind::FileChanged, message);
             Some(Err(error.hint("look at these files before you patch again")))
         }
+        Err(error @ TreeError::Unsettled { .. }) => Some(Err(told(&error))),
         Err(error) => {
             tracing::warn!(%error, "what became of a patch cannot be told");
             None
@@ -301,6 +292,8 @@ fn told(error: &TreeError) -> ToolError {
         TreeError::NotAFile { .. } | TreeError::NotADirectory { .. } => ToolErrorKind::NotAFile,
         TreeError::Changed { .. } => ToolErrorKind::FileChanged,
         TreeError::TooLarge { .. } => ToolErrorKind::TooLarge,
+        TreeError::Replaced { .. } => ToolErrorKind::ExecutionRootViolation,
+        TreeError::Unsettled { cause, left } if left.is_empty() => return told(cause),
         TreeError::Full { .. }
         | TreeError::Unsupported { .. }
         | TreeError::Journal { .. }
@@ -308,11 +301,29 @@ fn told(error: &TreeError) -> ToolError {
         | TreeError::Io { .. } => ToolErrorKind::ToolExecutionFailed,
     };
     let told = ToolError::new(kind, error.to_string());
-    if matches!(error, TreeError::Full { .. }) {
+    match error {
         // Nothing is wrong with the call itself.
-        return told.retryable();
+        TreeError::Full { .. } => told.retryable(),
+        TreeError::Replaced { path, .. } => told
+            .details(json!({ "tool_name": NAME, "execution_root": path }))
+            .hint("tell the operator, who can put the directory back or stop and start the agent"),
+        TreeError::Unsettled { left, .. } => {
+            let paths: Vec<&str> = left.iter().map(|left| left.path.as_str()).collect();
+            told.details(json!({ "tool_name": NAME, "files": paths }))
+                .hint("look at these files before you patch again; the runtime only takes back what is left of this patch, and tries that again before your next one")
+        }
+        TreeError::Refused { .. }
+        | TreeError::Escape { .. }
+        | TreeError::Missing { .. }
+        | TreeError::Exists { .. }
+        | TreeError::NotAFile { .. }
+        | TreeError::NotADirectory { .. }
+        | TreeError::Changed { .. }
+        | TreeError::TooLarge { .. }
+        | TreeError::Unsupported { .. }
+        | TreeError::Journal { .. }
+        | TreeError::Io { .. } => told,
     }
-    told
 }
 
 fn broken(message: String) -> ToolError {

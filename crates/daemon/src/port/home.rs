@@ -1,5 +1,6 @@
 //! Agents' homes on this machine's file system. Everything blocking happens off the async threads.
 
+use super::attached::Attachments;
 use async_trait::async_trait;
 use holon_domain::AgentId;
 use holon_domain::workspace::WorkspaceEntry;
@@ -18,12 +19,16 @@ const FULL_LOG_EVERY: u64 = 60;
 #[derive(Debug)]
 pub(crate) struct Homes {
     agents_dir: PathBuf,
+    attachments: Attachments,
 }
 
 impl Homes {
     /// Homes under a directory.
-    pub(crate) const fn new(agents_dir: PathBuf) -> Self {
-        Self { agents_dir }
+    pub(crate) const fn new(agents_dir: PathBuf, attachments: Attachments) -> Self {
+        Self {
+            agents_dir,
+            attachments,
+        }
     }
 
     async fn off_thread(
@@ -70,11 +75,15 @@ fn is_full(error: &holon_workspace::Error) -> bool {
 
 #[async_trait]
 impl HomeHost for Homes {
-    async fn prepare(&self, agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+    async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String> {
         self.off_thread(agent_id, |dir, id| {
             holon_workspace::prepare_home(dir, id).map(drop)
         })
-        .await
+        .await?;
+        let (attachments, home) = (self.attachments.clone(), agent_home.to_owned());
+        tokio::task::spawn_blocking(move || attachments.started(&home))
+            .await
+            .map_err(|stopped| format!("the work on the home ended early: {stopped}"))
     }
 
     async fn remove(&self, agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
@@ -87,10 +96,13 @@ impl HomeHost for Homes {
         choice: &WorkspaceChoice,
         agent_home: &str,
     ) -> Result<WorkspaceEntry, String> {
-        let (choice, home) = (choice.clone(), PathBuf::from(agent_home));
+        let (choice, home) = (choice.clone(), agent_home.to_owned());
+        let attachments = self.attachments.clone();
         let chosen = tokio::task::spawn_blocking(move || {
             let (root, cwd) = (choice.workspace_root.as_deref(), choice.cwd.as_deref());
-            holon_workspace::choose(root, cwd, &home)
+            let chosen = holon_workspace::choose(root, cwd, Path::new(&home))?;
+            attachments.named(&home, &chosen);
+            Ok::<_, holon_workspace::Error>(chosen)
         });
         match chosen.await {
             Ok(chosen) => chosen.map_err(|error| error.to_string()),

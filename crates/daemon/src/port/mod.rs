@@ -1,5 +1,6 @@
 //! The engine's ports over the adapters of this build. Each is delegation only.
 
+mod attached;
 mod clock;
 mod command;
 mod credential;
@@ -9,6 +10,7 @@ mod home;
 mod live;
 mod model;
 
+pub(crate) use attached::Attachments;
 pub(crate) use clock::SystemClock;
 pub use clock::wall_clock;
 pub use command::Commands;

@@ -1,6 +1,6 @@
 //! What models get wrong and is understood all the same.
 
-use holon_patch::{Applied, ErrorKind};
+use holon_patch::{Applied, ErrorKind, Patch};
 
 use crate::support::{apply, modified, modify, numbered, outcome, refused, remarks};
 
@@ -70,7 +70,7 @@ fn wrong_counts_before_another_hunk_or_file_do_not_swallow_it() {
             let text = modify(&format!(
                 "@@ {counts} @@\n line 1\n-line 2\n+two\n{second}@@ -1 +1 @@\n-x\n+y\n"
             ));
-            let patch = holon_patch::Patch::parse(&text).unwrap();
+            let patch = Patch::parse(&text).unwrap();
             assert_eq!(patch.files.len(), 2, "{counts} {second}");
             assert!(
                 patch
@@ -175,10 +175,47 @@ fn spaces_at_line_ends_are_not_forgiven() {
 
 #[test]
 fn bytes_that_are_not_utf8_pass_through_untouched() {
-    let patch = holon_patch::Patch::parse(&modify("@@\n-b\n+c\n")).unwrap();
+    let patch = Patch::parse(&modify("@@\n-b\n+c\n")).unwrap();
     let applied = patch.files[0].apply(Some(b"\xff\xfe\nb\n\x80")).unwrap();
     let Applied::Write { content, .. } = applied else {
         panic!("a modification writes");
     };
     assert_eq!(content, b"\xff\xfe\nc\n\x80");
+}
+
+#[test]
+fn a_removed_line_of_two_dashes_ends_no_hunk() {
+    // The counts stop short of it, so that it stands where a mail would have its signature.
+    for dashes in ["-", "- "] {
+        let old = format!("a\nb\n{dashes}\nc\nd\n");
+        for rest in ["-c\n d\n", "-c\nd\n", " c\n"] {
+            let hunk = format!("@@ -1,2 +1 @@\n a\n-b\n-{dashes}\n{rest}");
+            let left = if rest == " c\n" {
+                "a\nc\nd\n"
+            } else {
+                "a\nd\n"
+            };
+            assert_eq!(modified(&hunk, &old), left, "{hunk}");
+        }
+        let hunk = format!("@@ -1,2 +1 @@\n a\n-b\n-{dashes}\n");
+        assert_eq!(modified(&hunk, &old), "a\nc\nd\n", "{hunk}");
+    }
+}
+
+#[test]
+fn the_signature_of_a_mailed_patch_is_no_line_of_it() {
+    let hunk = "@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+    for signature in [
+        "-- \n2.43.0\n\n",
+        "-- \n2.39.2 (Apple Git-143)\n",
+        "\n-- \n2.43.0.windows.1",
+    ] {
+        let patch = format!("{hunk}{signature}");
+        assert_eq!(modified(&patch, "a\nb\n"), "a\nc\n", "{signature}");
+        assert!(remarks(&patch, "a\nb\n").is_empty(), "{signature}");
+    }
+    // A series in one text: the next mail follows.
+    let first = format!("--- a/f\n+++ b/f\n{hunk}-- \n2.43.0\n\n");
+    let next = "From 0123456789 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] more\n\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(Patch::parse(&(first + next)).unwrap().files.len(), 2);
 }

@@ -58,9 +58,41 @@ fn hunks_apply_in_order_and_later_ones_search_after_earlier_ones() {
     let old = "a\nx\nb\nx\nc\n";
     let hunks = "@@\n b\n-x\n+1\n";
     assert_eq!(modified(hunks, old), "a\nx\nb\n1\nc\n");
-    // The first copy lies before the second hunk's search, so the second is the only one left.
-    let hunks = "@@\n a\n x\n-b\n+B\n@@\n-x\n+1\n";
-    assert_eq!(modified(hunks, old), "a\nx\nB\n1\nc\n");
+    let hunks = "@@\n-a\n+A\n@@\n b\n-x\n+1\n";
+    assert_eq!(modified(hunks, old), "A\nx\nb\n1\nc\n");
+}
+
+#[test]
+fn a_bare_hunk_with_a_copy_before_the_end_of_the_last_hunk_is_ambiguous() {
+    let old = "a\nx\nb\nx\nc\n";
+    for hunks in [
+        "@@\n a\n x\n-b\n+B\n@@\n-x\n+1\n",
+        "@@\n-b\n+B\n@@\n-x\n+1\n",
+    ] {
+        let error = refused(hunks, old);
+        assert_eq!(error.kind, ErrorKind::AmbiguousContext, "{hunks}");
+        let numbers: Vec<usize> = error.nearest.iter().map(|line| line.number).collect();
+        assert_eq!(numbers, [2, 4], "{hunks}");
+    }
+}
+
+#[test]
+fn a_hint_before_the_end_of_the_last_hunk_never_leads_to_another_copy() {
+    let old = "x\na\nb\nc\nd\nx\n";
+    let first = "@@ -2,3 +2,3 @@\n a\n-b\n+B\n c\n";
+    let error = refused(&format!("{first}@@ -1 +1 @@\n-x\n+y\n"), old);
+    assert_eq!(error.kind, ErrorKind::ContextNotFound);
+    assert!(error.message.contains("at line 1"), "{}", error.message);
+    assert!(error.hint.contains("top to bottom"), "{}", error.hint);
+    // The number fits no copy and does not say that the hunk comes later.
+    let error = refused(&format!("{first}@@ -3 +3 @@\n-x\n+y\n"), old);
+    assert_eq!(error.kind, ErrorKind::AmbiguousContext);
+    // It does here, so the copy before cannot be meant.
+    let shifted = format!("{first}@@ -5 +5 @@\n-x\n+y\n");
+    assert_eq!(modified(&shifted, old), "x\na\nB\nc\nd\ny\n");
+    // Only one copy: a wrong number does no harm.
+    let wrong = format!("{first}@@ -1 +1 @@\n-d\n+D\n");
+    assert_eq!(modified(&wrong, old), "x\na\nB\nc\nD\nx\n");
 }
 
 #[test]
@@ -205,6 +237,20 @@ fn a_patch_applied_before_is_recognised() {
     );
     assert_eq!(error.kind, ErrorKind::ContextNotFound);
     assert!(error.hint.contains("already at line 2"), "{}", error.hint);
+}
+
+#[test]
+fn a_hunk_is_called_applied_only_when_the_lines_it_adds_are_there() {
+    let old = "line 1\nline 2\nline 4\n}\n";
+    for hunk in [
+        "@@ -2,2 +2 @@\n line 2\n-line 3\n",
+        "@@ -2,2 +2,2 @@\n line 2\n-line 3\n+new\n",
+        "@@ -4 +4 @@\n-line 3\n+}\n",
+    ] {
+        let error = refused(hunk, old);
+        assert_eq!(error.kind, ErrorKind::ContextNotFound, "{hunk}");
+        assert!(!error.hint.contains("already"), "{hunk}: {}", error.hint);
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::fs::{FileExt, MetadataExt, fchown};
 
 /// Bytes written in one step; few in tests, where a small file is to take several.
 const CHUNK: usize = if cfg!(test) { 64 } else { 256 * 1024 };
@@ -87,17 +87,32 @@ impl<'a> Disk<'a> {
         self.hook.pass("dress")?;
         let is = file.metadata().map_err(|error| number(&error))?;
         let mut mode = mode;
-        if let Some((user, group)) = owner
-            && (is.uid(), is.gid()) != (user, group)
-            && let Err(error) = fchown(file, Some(user), Some(group))
+        if let Some(owner) = owner
+            && let Err(errno) = self.give(file, (is.uid(), is.gid()), owner)
         {
-            // Only root may give files away; for others the new file is theirs, as with any editor.
-            if error.kind() != std::io::ErrorKind::PermissionDenied {
-                return Err(number(&error));
+            if !leaves_owner(errno) {
+                return Err(errno);
             }
             mode &= 0o1777;
         }
         fchmod(file, Mode::from_raw_mode(mode & 0o7777))
+    }
+
+    /// Changes the owner of a file from `is` to `owner`.
+    fn give(self, file: &File, is: (u32, u32), owner: (u32, u32)) -> Result<(), Errno> {
+        self.hook.pass("change owner")?;
+        if is == owner {
+            return Ok(());
+        }
+        let (user, group) = owner;
+        fchown(file, Some(user), Some(group)).map_err(|error| number(&error))
+    }
+
+    /// Overwrites bytes in the middle of a file.
+    pub(super) fn overwrite(self, file: &File, place: u64, content: &[u8]) -> Result<(), Errno> {
+        self.hook.pass("overwrite")?;
+        file.write_all_at(content, place)
+            .map_err(|error| number(&error))
     }
 
     /// Makes what was done to a file or a directory survive a power cut.
@@ -142,6 +157,12 @@ impl<'a> Disk<'a> {
         self.hook.pass("remove directory")?;
         unlinkat(dir, name, AtFlags::REMOVEDIR)
     }
+}
+
+/// Whether a refusal to change an owner only means that the new file belongs to this process, as with any editor: only
+/// root may give files away, and in a user namespace nobody can give them to an owner that is not mapped into it.
+fn leaves_owner(errno: Errno) -> bool {
+    [Errno::PERM, Errno::ACCESS, Errno::INVAL].contains(&errno)
 }
 
 /// The error number inside an error of the standard library.

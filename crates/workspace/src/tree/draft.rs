@@ -44,6 +44,7 @@ impl<'a> Draft<'a> {
             plan: Plan {
                 version: VERSION,
                 root: tree.path.clone(),
+                root_identity: Some(tree.identity.clone()),
                 made: Vec::new(),
                 changes: Vec::new(),
             },

@@ -1,5 +1,6 @@
 //! Why a file of a tree was not read or changed, with the next step.
 
+use super::Left;
 use rustix::io::Errno;
 use std::io;
 use std::path::PathBuf;
@@ -89,13 +90,25 @@ pub enum TreeError {
         /// What is wrong with it and what to do.
         why: String,
     },
-    /// A change failed and could not be taken back whole: `settle` with the same journal says how it ended.
-    #[error("{cause}; and taking back what had been done is not complete ({} left); settle the journal", left.len())]
+    /// The directory at the root's path is not the one the tree was attached to.
+    #[error(
+        "{path:?} is no longer the directory this agent works in: {found}; put it back, or stop and start the agent to \
+         work in what is there now"
+    )]
+    Replaced {
+        /// The root.
+        path: String,
+        /// What is there instead.
+        found: &'static str,
+    },
+    /// A change failed and could not be taken back whole. It only goes backward from here on: `settle` with the same
+    /// journal tries again to take it back.
+    #[error("{cause}; {}", untaken(left))]
     Unsettled {
         /// Why the change failed.
         cause: Box<Self>,
-        /// What is not as it was. When empty, `settle` has yet to find out.
-        left: Vec<super::Left>,
+        /// What is not as it was, or may not be. Empty if only the journal could not be removed.
+        left: Vec<Left>,
     },
     /// The filesystem refused.
     #[error("cannot {action} {path:?}: {source}; check permissions")]
@@ -107,6 +120,25 @@ pub enum TreeError {
         /// Why not.
         source: io::Error,
     },
+}
+
+/// Most files named in one message.
+const NAMED: usize = 20;
+
+/// Says which files are not as they were.
+fn untaken(left: &[Left]) -> String {
+    if left.is_empty() {
+        return "it was taken back, but its journal could not be removed".to_owned();
+    }
+    let named = left.iter().take(NAMED).map(|left| match &left.kept {
+        Some(kept) => format!("{:?} (its former content is in {kept:?})", left.path),
+        None => format!("{:?}", left.path),
+    });
+    let mut names = named.collect::<Vec<_>>().join(", ");
+    if left.len() > NAMED {
+        names.push_str(&format!(" and {} more", left.len() - NAMED));
+    }
+    format!("it could not be taken back whole, and these may not be as they were: {names}")
 }
 
 /// Attaches what was tried and on what to an error number.

@@ -1,7 +1,8 @@
 //! The journal of one call: the plan, written whole before anything is done, then one line per phase.
 //!
 //! Lines are JSON. A phase line begins with a line break of its own, so a torn one spoils nothing after it; the
-//! last whole one counts.
+//! last whole one counts. Once a journal says `undoing`, the call only goes backward, whatever else it says: nothing
+//! but `undone` counts after that.
 
 use super::Left;
 use super::disk::{Disk, open};
@@ -13,6 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +34,8 @@ pub(super) enum Phase {
     Committing,
     /// All files are in place and on disk.
     Done,
+    /// The call failed and is being taken back.
+    Undoing,
     /// Taken back, but for what is left.
     Undone {
         /// What is not as it was.
@@ -39,12 +43,39 @@ pub(super) enum Phase {
     },
 }
 
+/// What is overwritten where a call turns back, and with what: the same length, so that it takes no space, which may be
+/// what the call failed for.
+const COMMITTING: &[u8] = br#"{"phase":"committing"}"#;
+const UNDOING: &[u8] = br#"{"phase":"undoing"}   "#;
+
 /// A journal's place.
 #[derive(Debug)]
 pub(super) struct Journal {
     dir: OwnedFd,
     name: String,
     path: PathBuf,
+}
+
+impl Phase {
+    /// The phase of a journal that says `self` and then `next`.
+    fn then(self, next: Self) -> Self {
+        match (&self, &next) {
+            (
+                Self::Undoing | Self::Undone { .. },
+                Self::Staging | Self::Committing | Self::Done,
+            ) => self,
+            (Self::Staging | Self::Committing | Self::Done, _)
+            | (Self::Undoing | Self::Undone { .. }, Self::Undoing | Self::Undone { .. }) => next,
+        }
+    }
+
+    /// Whether nothing is left to be done.
+    pub(super) const fn is_over(&self) -> bool {
+        match self {
+            Self::Done | Self::Undone { .. } => true,
+            Self::Staging | Self::Committing | Self::Undoing => false,
+        }
+    }
 }
 
 /// What a journal says.
@@ -57,37 +88,45 @@ pub(super) struct Record {
 impl Journal {
     /// The place of a journal, whose directory must exist.
     pub(super) fn at(path: &Path) -> Result<Self, TreeError> {
-        let damaged = |why: &str| TreeError::Journal {
+        let missing = || TreeError::Journal {
             path: path.to_owned(),
-            why: why.to_owned(),
+            why: "its directory does not exist; create it".to_owned(),
+        };
+        Self::find(path)?.ok_or_else(missing)
+    }
+
+    /// The place of a journal; `None` without its directory, where no journal can ever have been.
+    pub(super) fn find(path: &Path) -> Result<Option<Self>, TreeError> {
+        let unusable = |why: String| TreeError::Journal {
+            path: path.to_owned(),
+            why,
         };
         let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
         else {
-            return Err(damaged(
-                "its name is not usable; name a file with a text name",
-            ));
+            let why = "its name is not usable; name a file with a text name";
+            return Err(unusable(why.to_owned()));
         };
-        let dir = File::open(parent).map_err(|error| {
-            damaged(&format!(
-                "its directory cannot be opened: {error}; create it"
-            ))
-        })?;
-        Ok(Self {
+        let dir = match File::open(parent) {
+            Ok(dir) => dir,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                let why = format!("its directory cannot be opened: {error}; check permissions");
+                return Err(unusable(why));
+            }
+        };
+        Ok(Some(Self {
             dir: dir.into(),
             name: name.to_owned(),
             path: path.to_owned(),
-        })
+        }))
     }
 
     /// Reads the journal; `None` when there is none.
     pub(super) fn load(&self) -> Result<Option<Record>, TreeError> {
-        let found = match file::read(&self.dir, &self.name, MAX_BYTES) {
-            Ok(None) => return Ok(None),
-            Ok(Some(found)) => found,
-            Err(Unread::Errno(errno)) => return Err(self.io("read")(errno)),
-            Err(Unread::NotAFile(_) | Unread::TooLarge) => return Err(self.damaged()),
+        let Some(content) = self.read()? else {
+            return Ok(None);
         };
-        let mut lines = found.content.split(|byte| *byte == b'\n');
+        let mut lines = content.split(|byte| *byte == b'\n');
         let plan: Plan = lines
             .next()
             .and_then(|line| serde_json::from_slice(line).ok())
@@ -106,13 +145,19 @@ impl Journal {
         if plan.version != VERSION || !names.chain(plan.made.iter().flatten()).all(plain) {
             return Err(self.damaged());
         }
-        let phase = lines
-            .filter_map(|line| serde_json::from_slice(line).ok())
-            .next_back();
+        let phases = lines.filter_map(|line| serde_json::from_slice(line).ok());
         Ok(Some(Record {
             plan,
-            phase: phase.unwrap_or(Phase::Staging),
+            phase: phases.fold(Phase::Staging, Phase::then),
         }))
+    }
+
+    fn read(&self) -> Result<Option<Vec<u8>>, TreeError> {
+        match file::read(&self.dir, &self.name, MAX_BYTES) {
+            Ok(found) => Ok(found.map(|found| found.content)),
+            Err(Unread::Errno(errno)) => Err(self.io("read")(errno)),
+            Err(Unread::NotAFile(_) | Unread::TooLarge) => Err(self.damaged()),
+        }
     }
 
     /// Writes the plan durably, replacing a journal that is over.
@@ -147,6 +192,26 @@ impl Journal {
             disk.sync(&file)
         });
         added.map_err(self.io("write"))
+    }
+
+    /// Makes a call go only backward from here on, durably. One that is still staging does so anyway, and one that was
+    /// taken back is through.
+    pub(super) fn turn_back(&self, disk: Disk<'_>) -> Result<(), TreeError> {
+        let content = self.read()?.unwrap_or_default();
+        let committing = content
+            .windows(COMMITTING.len())
+            .rposition(|line| line == COMMITTING);
+        let Some(place) = committing.and_then(|place| u64::try_from(place).ok()) else {
+            return Ok(());
+        };
+        let overwritten =
+            open(&self.dir, &self.name, OFlags::WRONLY, Mode::empty()).and_then(|fd| {
+                let file = File::from(fd);
+                disk.overwrite(&file, place, UNDOING)?;
+                disk.sync(&file)
+            });
+        // A file system that writes nothing in place may still have room for another line.
+        overwritten.or_else(|_| self.enter(disk, &Phase::Undoing))
     }
 
     /// Removes the journal durably; harmless when there is none.

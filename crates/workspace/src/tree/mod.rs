@@ -7,8 +7,9 @@
 //! How a change is made whole: every new content is first written beside its target under a random name; then
 //! each is put in place by one rename that keeps what was there under that name; only when all are in place are
 //! the old contents removed. The journal, written first, says what is to be done and how far it is, so `settle`
-//! can go on from any point: forward where every file is as the journal knows it, otherwise back. What somebody
-//! else has written meanwhile is never overwritten.
+//! can go on from any point: forward where every file is as the journal knows it, otherwise back. A call that turned
+//! back says so in its journal before it takes anything back, and is never carried on after that. What somebody else has
+//! written meanwhile is never overwritten.
 //!
 //! What replacing by rename means, as with most editors: a file with several hard links is separated from the
 //! others, and extended attributes are not carried over. Mode bits are; setuid and setgid only where the owner can be
@@ -19,6 +20,7 @@ mod disk;
 mod draft;
 mod error;
 mod file;
+mod identity;
 mod journal;
 mod path;
 mod plan;
@@ -30,12 +32,14 @@ mod undo;
 mod walk;
 
 pub use error::TreeError;
-pub use settle::{Settled, forget, settle};
+pub use identity::RootIdentity;
+pub use settle::{Settled, forget, settle, take_back};
 
 use crate::root::ExecutionRoot;
 use disk::{Disk, Unhindered, open_dir};
 use error::at;
 use path::Plain;
+use plan::Plan;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -48,6 +52,7 @@ pub struct Tree {
     dir: OwnedFd,
     /// Canonical, for the journal.
     path: String,
+    identity: RootIdentity,
 }
 
 /// A file as it was read.
@@ -102,9 +107,9 @@ impl Tree {
             source: std::io::Error::other(error),
         })?;
         let path = canonical.path();
-        let dir = File::open(path)
-            .map_err(|error| at("open", &shown())(disk::number(&error)))?
-            .into();
+        let opened = File::open(path).and_then(|dir| Ok((RootIdentity::of(&dir)?, dir)));
+        let (identity, dir) = opened.map_err(|error| at("open", &shown())(disk::number(&error)))?;
+        let dir = OwnedFd::from(dir);
         match open_dir(&dir, ".") {
             Ok(_) => {}
             // Old sandboxes answer an unknown call with a refusal.
@@ -118,7 +123,50 @@ impl Tree {
         Ok(Self {
             dir,
             path: path.display().to_string(),
+            identity,
         })
+    }
+
+    /// Opens the directory at an absolute path, if it still leads to `canonical` and is still the directory it was.
+    ///
+    /// # Errors
+    /// [`TreeError::Replaced`] when it is not, otherwise as [`Tree::open`].
+    pub(crate) fn open_same(
+        root: &Path,
+        canonical: &Path,
+        identity: &RootIdentity,
+    ) -> Result<Self, TreeError> {
+        let tree = Self::open(root)?;
+        let found = if tree.path() != canonical {
+            "its path leads over a link to another place"
+        } else if tree.identity.is(identity) {
+            return Ok(tree);
+        } else {
+            "another directory has taken its place"
+        };
+        Err(TreeError::Replaced {
+            path: root.display().to_string(),
+            found,
+        })
+    }
+
+    /// Opens the root of a plan again. A plan from before identities were kept is taken by its path.
+    fn reopen(plan: &Plan) -> Result<Self, TreeError> {
+        let root = Path::new(&plan.root);
+        match &plan.root_identity {
+            Some(identity) => Self::open_same(root, root, identity),
+            None => Self::open(root),
+        }
+    }
+
+    /// The root's canonical path.
+    pub(crate) fn path(&self) -> &Path {
+        Path::new(&self.path)
+    }
+
+    /// Which directory the root is.
+    pub(crate) const fn identity(&self) -> &RootIdentity {
+        &self.identity
     }
 
     /// Reads a regular file; `None` when there is nothing at the path.

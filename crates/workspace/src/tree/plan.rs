@@ -3,6 +3,7 @@
 use super::disk::open_dir;
 use super::file::{Image, Seen, see};
 use super::path::join;
+use super::{Left, RootIdentity};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,10 +16,24 @@ pub(super) struct Plan {
     pub(super) version: u32,
     /// The tree's canonical path.
     pub(super) root: String,
+    /// Which directory that was; absent in journals of hosts that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) root_identity: Option<RootIdentity>,
     /// Directories to be made, parents before children.
     pub(super) made: Vec<Vec<String>>,
     /// The files, each once.
     pub(super) changes: Vec<Change>,
+}
+
+impl Plan {
+    /// Every file of the plan, for when nothing is known about any of them.
+    pub(super) fn left(&self) -> Vec<Left> {
+        let left = |change: &Change| Left {
+            path: change.path(),
+            kept: None,
+        };
+        self.changes.iter().map(left).collect()
+    }
 }
 
 /// One file's change.

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::error::TreeError;
 use super::journal::{Journal, Phase};
 use super::plan::{Dirs, Plan};
-use super::undo::{clear_done, undo, unstage};
+use super::undo::{Stuck, clear_done, undo, unstage};
 use super::{Left, Replace, Tree};
 use std::path::Path;
 
@@ -18,9 +18,11 @@ pub(super) fn replace(
     journal: &Path,
 ) -> Result<(), TreeError> {
     let journal = Journal::at(journal)?;
-    match journal.load()?.map(|record| record.phase) {
-        None | Some(Phase::Done | Phase::Undone { .. }) => {}
-        Some(Phase::Staging | Phase::Committing) => return Err(journal.unsettled()),
+    if journal
+        .load()?
+        .is_some_and(|record| !record.phase.is_over())
+    {
+        return Err(journal.unsettled());
     }
     let mut draft = Draft::check(tree, wanted)?;
     let staged = journal
@@ -29,19 +31,16 @@ pub(super) fn replace(
         .and_then(|()| journal.enter(disk, &Phase::Committing));
     let Draft { plan, mut dirs, .. } = draft;
     if let Err(cause) = staged {
+        // The journal may say that files are being put in place, although writing that failed.
+        let turned = journal.turn_back(disk);
         let undone = unstage(disk, &plan, &mut dirs);
-        return Err(given_up(disk, &journal, cause, undone));
+        return Err(given_up(disk, &journal, cause, turned, undone));
     }
     if let Err(cause) = commit(disk, &plan, &mut dirs) {
-        let undone = undo(disk, &plan, &mut dirs);
-        return Err(given_up(disk, &journal, cause, undone));
+        return Err(take_back(disk, &journal, &plan, &mut dirs, cause));
     }
     if let Err(cause) = journal.enter(disk, &Phase::Done) {
-        if !still_committing(disk, &journal) {
-            return Err(unsettled(cause, Vec::new()));
-        }
-        let undone = undo(disk, &plan, &mut dirs);
-        return Err(given_up(disk, &journal, cause, undone));
+        return Err(take_back(disk, &journal, &plan, &mut dirs, cause));
     }
     // All is in place and says so; a former content that cannot be removed now is `settle`'s to remove.
     let _cleared_later = clear_done(disk, &plan, &mut dirs);
@@ -56,17 +55,29 @@ fn commit(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<(), TreeError>
     sync_dirs(disk, plan, dirs)
 }
 
-/// Whether the journal does not say `Done`, or can be brought to say no longer so. Nothing may be taken back
-/// under a journal that calls it done.
-fn still_committing(disk: Disk<'_>, journal: &Journal) -> bool {
-    match journal
+/// Takes a call back that failed while files were being put in place, unless its journal says `Done` and cannot be
+/// brought to say otherwise: nothing may be taken back under a journal that calls it done.
+fn take_back(
+    disk: Disk<'_>,
+    journal: &Journal,
+    plan: &Plan,
+    dirs: &mut Dirs,
+    cause: TreeError,
+) -> TreeError {
+    let turned = journal.turn_back(disk);
+    let says = journal
         .load()
-        .map(|record| record.map(|record| record.phase))
-    {
-        Ok(Some(Phase::Committing)) => true,
-        Ok(Some(Phase::Done)) => journal.enter(disk, &Phase::Committing).is_ok(),
-        Ok(None | Some(Phase::Staging | Phase::Undone { .. })) | Err(_) => false,
+        .map(|record| record.map(|record| record.phase));
+    if !matches!(
+        says,
+        Ok(Some(
+            Phase::Committing | Phase::Undoing | Phase::Undone { .. }
+        ))
+    ) {
+        return unsettled(cause, plan.left());
     }
+    let undone = undo(disk, plan, dirs);
+    given_up(disk, journal, cause, turned, undone)
 }
 
 /// The error of a call that was taken back, as far as it was. The journal goes or says so: it must not be
@@ -75,10 +86,16 @@ fn given_up(
     disk: Disk<'_>,
     journal: &Journal,
     cause: TreeError,
-    undone: Result<Vec<Left>, TreeError>,
+    turned: Result<(), TreeError>,
+    undone: Result<Vec<Left>, Stuck>,
 ) -> TreeError {
-    let Ok(left) = undone else {
-        return unsettled(cause, Vec::new());
+    let left = match undone {
+        Ok(left) => left,
+        Err(stuck) => {
+            // Space or access may have come back while the rest was taken back.
+            let _best_effort = turned.or_else(|_| journal.turn_back(disk));
+            return unsettled(cause, stuck.left);
+        }
     };
     let noted = if left.is_empty() {
         journal

@@ -1,5 +1,5 @@
 //! How a call ended that nobody saw end: carried on where everything is as its journal knows it, otherwise taken
-//! back. May itself be cut off and begun again.
+//! back. A call that once turned back only goes backward. May itself be cut off and begun again.
 
 use super::apply::{apply, sync_dirs};
 use super::disk::{Disk, Unhindered};
@@ -36,25 +36,51 @@ pub fn settle(journal: &Path) -> Result<Settled, TreeError> {
     settle_with(Disk::new(&Unhindered), journal)
 }
 
+/// Takes back a call that is not done, as [`settle`] does with one that cannot be carried on. For a call whose caller
+/// was already told that it failed: putting it in place now would change files behind the back of later calls.
+///
+/// # Errors
+/// As [`settle`].
+pub fn take_back(journal: &Path) -> Result<Settled, TreeError> {
+    let disk = Disk::new(&Unhindered);
+    let Some(place) = Journal::find(journal)? else {
+        return Ok(Settled::Nothing);
+    };
+    if place
+        .load()?
+        .is_some_and(|record| record.phase == Phase::Committing)
+    {
+        place.turn_back(disk)?;
+    }
+    settle_with(disk, journal)
+}
+
 /// Removes the journal of a call that is over. Harmless when there is none.
 ///
 /// # Errors
 /// When the call is not over, or the system refuses.
 pub fn forget(journal: &Path) -> Result<(), TreeError> {
-    let journal = Journal::at(journal)?;
-    match journal.load()?.map(|record| record.phase) {
-        None | Some(Phase::Done | Phase::Undone { .. }) => journal.remove(Disk::new(&Unhindered)),
-        Some(Phase::Staging | Phase::Committing) => Err(journal.unsettled()),
+    let Some(journal) = Journal::find(journal)? else {
+        return Ok(());
+    };
+    if journal
+        .load()?
+        .is_some_and(|record| !record.phase.is_over())
+    {
+        return Err(journal.unsettled());
     }
+    journal.remove(Disk::new(&Unhindered))
 }
 
 pub(super) fn settle_with(disk: Disk<'_>, journal: &Path) -> Result<Settled, TreeError> {
-    let journal = Journal::at(journal)?;
+    let Some(journal) = Journal::find(journal)? else {
+        return Ok(Settled::Nothing);
+    };
     let Some(Record { plan, phase }) = journal.load()? else {
         return Ok(Settled::Nothing);
     };
-    let dirs = || Tree::open(Path::new(&plan.root)).map(|tree| Dirs::new(tree.dir));
-    let left = match phase {
+    let dirs = || Tree::reopen(&plan).map(|tree| Dirs::new(tree.dir));
+    let undone = match phase {
         Phase::Done => {
             // The answer stands whether or not the tree is still there to be tidied.
             if let Ok(mut dirs) = dirs() {
@@ -63,7 +89,8 @@ pub(super) fn settle_with(disk: Disk<'_>, journal: &Path) -> Result<Settled, Tre
             return Ok(Settled::Done);
         }
         Phase::Undone { left } => return Ok(Settled::Undone { left }),
-        Phase::Staging => unstage(disk, &plan, &mut dirs()?)?,
+        Phase::Staging => unstage(disk, &plan, &mut dirs()?),
+        Phase::Undoing => undo(disk, &plan, &mut dirs()?),
         Phase::Committing => {
             let mut dirs = dirs()?;
             if carry_on(disk, &plan, &mut dirs) {
@@ -71,9 +98,14 @@ pub(super) fn settle_with(disk: Disk<'_>, journal: &Path) -> Result<Settled, Tre
                 let _tidied_later = clear_done(disk, &plan, &mut dirs);
                 return Ok(Settled::Done);
             }
-            undo(disk, &plan, &mut dirs)?
+            journal.turn_back(disk)?;
+            undo(disk, &plan, &mut dirs)
         }
     };
+    let left = undone.map_err(|stuck| TreeError::Unsettled {
+        cause: Box::new(stuck.cause),
+        left: stuck.left,
+    })?;
     journal.enter(disk, &Phase::Undone { left: left.clone() })?;
     Ok(Settled::Undone { left })
 }

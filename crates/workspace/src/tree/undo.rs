@@ -12,64 +12,124 @@ use super::plan::{Change, Deed, Dirs, Plan, View};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 
-/// Removes sides and directories of a plan that has touched no file yet.
-pub(super) fn unstage(
-    disk: Disk<'_>,
-    plan: &Plan,
-    dirs: &mut Dirs,
-) -> Result<Vec<Left>, TreeError> {
-    for change in &plan.changes {
-        let path = change.side_path();
-        if let Some(dir) = dirs
-            .find(&change.dir)
-            .map_err(at("open the parent of", &path))?
-        {
-            disk.remove(dir, &change.side)
-                .map_err(at("remove", &path))?;
-        }
-    }
-    let left = remove_dirs(disk, plan, dirs)?;
-    sync_dirs(disk, plan, dirs)?;
-    Ok(left)
+/// A plan that is not taken back as a whole, because the system refused some of it. It can be tried again.
+#[derive(Debug)]
+pub(super) struct Stuck {
+    /// The first refusal.
+    pub(super) cause: TreeError,
+    /// What is not as it was, or may not be.
+    pub(super) left: Vec<Left>,
 }
 
-/// Takes back every change of a plan, last first.
-pub(super) fn undo(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Left>, TreeError> {
-    let mut left = Vec::new();
-    for change in plan.changes.iter().rev() {
-        let path = change.path();
-        let Some(dir) = dirs
-            .find(&change.dir)
-            .map_err(at("open the parent of", &path))?
-        else {
-            // A directory of ours that is gone was not there before either.
-            if !plan.made.contains(&change.dir) {
-                left.push(Left { path, kept: None });
+/// Collects what could not be taken back; one refusal keeps nothing else from being taken back.
+#[derive(Debug, Default)]
+struct Attempt {
+    left: Vec<Left>,
+    refused: Option<TreeError>,
+}
+
+impl Attempt {
+    /// The outcome of one step on `path`; none when it was refused.
+    fn step<T>(&mut self, path: &str, result: Result<T, TreeError>) -> Option<T> {
+        match result {
+            Ok(outcome) => Some(outcome),
+            Err(error) => {
+                self.refuse(path, error);
+                None
             }
-            continue;
+        }
+    }
+
+    /// Notes that the system refused to take back `path`.
+    fn refuse(&mut self, path: &str, error: TreeError) {
+        self.refused.get_or_insert(error);
+        self.leave(path, None);
+    }
+
+    fn leave(&mut self, path: &str, kept: Option<String>) {
+        if self.left.iter().all(|left| left.path != path) {
+            let path = path.to_owned();
+            self.left.push(Left { path, kept });
+        }
+    }
+
+    /// Makes what was done durable; whether that worked. If not, any file may be as it was or not.
+    fn sync(&mut self, disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> bool {
+        let Err(error) = sync_dirs(disk, plan, dirs) else {
+            return true;
         };
-        match take_back(disk, change, dir).map_err(at("take back the change of", &path))? {
-            Outcome::AsItWas => {}
-            Outcome::Lost => left.push(Left { path, kept: None }),
-            Outcome::Kept => left.push(Left {
-                path,
-                kept: Some(change.side_path()),
+        self.refused.get_or_insert(error);
+        for left in plan.left() {
+            self.leave(&left.path, left.kept);
+        }
+        false
+    }
+
+    /// Says how it ended, once that is durable.
+    fn finish(mut self, disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Left>, Stuck> {
+        self.sync(disk, plan, dirs);
+        match self.refused {
+            None => Ok(self.left),
+            Some(cause) => Err(Stuck {
+                cause,
+                left: self.left,
             }),
         }
     }
-    sync_dirs(disk, plan, dirs)?;
+}
+
+/// Removes sides and directories of a plan that has touched no file yet.
+pub(super) fn unstage(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Left>, Stuck> {
+    let mut attempt = Attempt::default();
     for change in &plan.changes {
         let path = change.side_path();
-        if let Some(dir) = dirs
-            .find(&change.dir)
-            .map_err(at("open the parent of", &path))?
-        {
-            clear(disk, change, dir).map_err(at("remove", &path))?;
+        let found = dirs.find(&change.dir);
+        let removed = found
+            .and_then(|dir| dir.map_or(Ok(()), |dir| disk.remove(dir, &change.side)))
+            .map_err(at("remove", &path));
+        attempt.step(&path, removed);
+    }
+    remove_dirs(disk, plan, dirs, &mut attempt);
+    attempt.finish(disk, plan, dirs)
+}
+
+/// Takes back every change of a plan, last first.
+pub(super) fn undo(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Left>, Stuck> {
+    let mut attempt = Attempt::default();
+    for change in plan.changes.iter().rev() {
+        let path = change.path();
+        let outcome = match dirs.find(&change.dir) {
+            Ok(Some(dir)) => take_back(disk, change, dir),
+            // A directory of ours that is gone was not there before either.
+            Ok(None) if plan.made.contains(&change.dir) => Ok(Outcome::AsItWas),
+            Ok(None) => Ok(Outcome::Lost),
+            Err(errno) => Err(errno),
+        };
+        let outcome = outcome.map_err(at("take back the change of", &path));
+        match attempt.step(&path, outcome) {
+            None | Some(Outcome::AsItWas) => {}
+            Some(Outcome::Lost) => attempt.leave(&path, None),
+            Some(Outcome::Kept) => attempt.leave(&path, Some(change.side_path())),
         }
     }
-    left.extend(remove_dirs(disk, plan, dirs)?);
-    sync_dirs(disk, plan, dirs)?;
-    Ok(left)
+    // Former contents are on disk under their own names before the sides go.
+    if attempt.sync(disk, plan, dirs) {
+        clear_undone(disk, plan, dirs, &mut attempt);
+    }
+    attempt.finish(disk, plan, dirs)
+}
+
+/// Removes the sides and directories of a plan whose files are as they were.
+fn clear_undone(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs, attempt: &mut Attempt) {
+    for change in &plan.changes {
+        let path = change.side_path();
+        let found = dirs.find(&change.dir);
+        let cleared = found
+            .and_then(|dir| dir.map_or(Ok(()), |dir| clear(disk, change, dir)))
+            .map_err(at("remove", &path));
+        attempt.step(&path, cleared);
+    }
+    remove_dirs(disk, plan, dirs, attempt);
 }
 
 enum Outcome {
@@ -168,24 +228,18 @@ pub(super) fn clear_done(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result
 }
 
 /// Removes the directories a plan made, as far as nobody has put anything into them.
-fn remove_dirs(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs) -> Result<Vec<Left>, TreeError> {
-    let mut left = Vec::new();
+fn remove_dirs(disk: Disk<'_>, plan: &Plan, dirs: &mut Dirs, attempt: &mut Attempt) {
     for made in plan.made.iter().rev() {
         let Some((name, parents)) = made.split_last() else {
             continue;
         };
         let path = join(parents, name);
-        let Some(parent) = dirs
-            .find(parents)
-            .map_err(at("open the parent of", &path))?
-        else {
-            continue;
-        };
-        match disk.remove_dir(parent, name) {
+        let found = dirs.find(parents);
+        let removed = found.and_then(|dir| dir.map_or(Ok(()), |dir| disk.remove_dir(dir, name)));
+        match removed {
             Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => {}
-            Err(Errno::NOTEMPTY | Errno::EXIST) => left.push(Left { path, kept: None }),
-            Err(errno) => return Err(at("remove directory", &path)(errno)),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => attempt.leave(&path, None),
+            Err(errno) => attempt.refuse(&path, at("remove directory", &path)(errno)),
         }
     }
-    Ok(left)
 }

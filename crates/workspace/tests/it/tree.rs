@@ -2,7 +2,7 @@
 
 mod hostile;
 
-use holon_workspace::{After, Found, Replace, Settled, Tree, TreeError, forget, settle};
+use holon_workspace::{After, Found, Replace, Settled, Tree, TreeError, forget, settle, take_back};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -319,4 +319,81 @@ fn a_root_is_an_existing_directory() {
     ] {
         assert!(Tree::open(&path).is_err(), "{}", path.display());
     }
+}
+
+#[test]
+fn a_call_whose_journal_has_no_directory_yet_changed_nothing() {
+    let sandbox = Sandbox::new();
+    let journal = sandbox.base.join("no-such/journal");
+    assert_eq!(settle(&journal).unwrap(), Settled::Nothing);
+    forget(&journal).unwrap();
+}
+
+/// A call that moves `file` on, as far as a crash in the middle of putting it in place leaves it.
+fn cut_off(sandbox: &Sandbox) -> String {
+    sandbox
+        .replace(&[rewrite("file", "content\n", "new\n")])
+        .unwrap();
+    let journal = fs::read_to_string(sandbox.journal()).unwrap();
+    let plan = journal.lines().next().unwrap().to_owned();
+    let parsed: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    let side = parsed["changes"][0]["side"].as_str().unwrap().to_owned();
+    fs::write(sandbox.path("file"), "content\n").unwrap();
+    fs::write(sandbox.path(&side), "new\n").unwrap();
+    let committing = format!("{plan}\n\n{{\"phase\":\"committing\"}}\n");
+    fs::write(sandbox.journal(), committing).unwrap();
+    side
+}
+
+#[test]
+fn a_call_that_is_taken_back_is_never_carried_on_and_leaves_no_temporary_file() {
+    let sandbox = Sandbox::new();
+    let side = cut_off(&sandbox);
+    let undone = Settled::Undone { left: Vec::new() };
+    assert_eq!(take_back(&sandbox.journal()).unwrap(), undone);
+    assert_eq!(settle(&sandbox.journal()).unwrap(), undone);
+    assert_eq!(
+        fs::read_to_string(sandbox.path("file")).unwrap(),
+        "content\n"
+    );
+    assert!(!sandbox.path(&side).exists());
+    // Without a word about taking it back it would have been carried on.
+    cut_off(&sandbox);
+    assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Done);
+    assert_eq!(take_back(&sandbox.journal()).unwrap(), Settled::Done);
+}
+
+#[test]
+fn a_journal_of_a_host_that_kept_no_identity_is_settled_by_its_path() {
+    let sandbox = Sandbox::new();
+    cut_off(&sandbox);
+    let journal = fs::read_to_string(sandbox.journal()).unwrap();
+    let (plan, phases) = journal.split_once('\n').unwrap();
+    let mut plan: serde_json::Value = serde_json::from_str(plan).unwrap();
+    assert!(
+        plan.as_object_mut()
+            .unwrap()
+            .remove("root_identity")
+            .is_some()
+    );
+    fs::write(sandbox.journal(), format!("{plan}\n{phases}")).unwrap();
+    assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Done);
+}
+
+#[test]
+fn a_call_is_not_settled_in_a_directory_that_took_the_place_of_its_root() {
+    let sandbox = Sandbox::new();
+    let side = cut_off(&sandbox);
+    let (house, moved) = (sandbox.base.join("house"), sandbox.base.join("moved"));
+    fs::rename(&house, &moved).unwrap();
+    fs::create_dir(&house).unwrap();
+    for name in ["file", side.as_str()] {
+        fs::copy(moved.join(name), house.join(name)).unwrap();
+    }
+    let refused = settle(&sandbox.journal()).unwrap_err();
+    assert!(matches!(refused, TreeError::Replaced { .. }), "{refused}");
+    assert_eq!(fs::read_to_string(house.join("file")).unwrap(), "content\n");
+    fs::remove_dir_all(&house).unwrap();
+    fs::rename(&moved, &house).unwrap();
+    assert_eq!(settle(&sandbox.journal()).unwrap(), Settled::Done);
 }

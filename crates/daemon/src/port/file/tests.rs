@@ -1,8 +1,10 @@
 //! What is told of a patch; what a crash leaves in an agent's home, and what the next patch makes of it.
 
 use super::*;
-use holon_domain::AgentId;
 use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, WorkspaceId};
+use holon_patch::{MAX_BYTES, MAX_TOTAL_BYTES};
+use holon_workspace::{After, Replace, Tree};
 use std::fs;
 use tempfile::TempDir;
 
@@ -24,7 +26,9 @@ impl House {
     }
 
     fn root(&self) -> PathBuf {
-        self.dir.path().join("root")
+        // As the root of a workspace is always kept: free of links.
+        let root = self.dir.path().canonicalize().expect("a directory");
+        root.join("root")
     }
 
     fn home(&self) -> String {
@@ -41,16 +45,26 @@ impl House {
         journal(&self.home(), &CallId::from_stored(call))
     }
 
+    fn workspace(&self) -> WorkspaceEntry {
+        WorkspaceEntry {
+            workspace_id: WorkspaceId::from_stored("ws-1"),
+            execution_root: self.root().display().to_string(),
+            ..WorkspaceEntry::agent_home(&self.home())
+        }
+    }
+
     fn apply(&self, call: &str, patch: &str) -> Result<PatchApplied, ToolError> {
         let context = CommandContext {
             agent_id: AgentId::parse("main").expect("an id"),
             agent_home: self.home(),
-            workspace: WorkspaceEntry {
-                execution_root: self.root().display().to_string(),
-                ..WorkspaceEntry::agent_home(&self.home())
-            },
+            workspace: self.workspace(),
         };
-        apply(&context, &CallId::from_stored(call), patch)
+        let attachments = Attachments::default();
+        apply(&attachments, &context, &CallId::from_stored(call), patch)
+    }
+
+    fn came_to(&self, call: &str, patch: &str) -> Option<Result<PatchApplied, ToolError>> {
+        came_to(&self.home(), &CallId::from_stored(call), patch)
     }
 
     /// A call that added a file, up to its outcome: its journal says that it is done.
@@ -102,10 +116,10 @@ fn the_journal_of_a_call_that_is_done_goes_before_the_next_patch_and_its_own_sta
 }
 
 #[test]
-fn a_call_that_was_cut_off_is_brought_to_its_end_before_its_journal_goes() {
+fn a_call_that_was_cut_off_is_taken_back_before_its_journal_goes() {
     let house = House::new();
     // All in place but the last word.
-    let journal = house.added("call_forward", "b.txt");
+    let journal = house.added("call_late", "b.txt");
     cut_off(&journal, "\n{\"phase\":\"committing\"}\n");
     // Staged, and not a file touched.
     let journal = house.added("call_back", "c.txt");
@@ -118,23 +132,18 @@ fn a_call_that_was_cut_off_is_brought_to_its_end_before_its_journal_goes() {
 
     house.apply("call_new", PATCH).expect("it applies");
     assert_eq!(House::names(&house.journals()), ["call_new.json"]);
-    assert_eq!(House::names(&house.root()), ["a.txt", "b.txt"]);
+    assert_eq!(House::names(&house.root()), ["a.txt"]);
 }
 
 #[test]
-fn what_is_brought_to_its_end_is_what_the_next_patch_sees() {
+fn a_patch_that_failed_is_never_put_in_place_behind_another_one() {
     let house = House::new();
     let journal = house.added("call_old", "b.txt");
     let plan = cut_off(&journal, "\n{\"phase\":\"committing\"}\n");
     let side = plan["changes"][0]["side"].as_str().expect("a side");
     fs::rename(house.root().join("b.txt"), house.root().join(side)).expect("it is pending");
-    let applied = house.apply(
-        "call_new",
-        "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-new\n+newer\n",
-    );
-    assert!(applied.is_ok(), "{applied:?}");
-    let content = fs::read_to_string(house.root().join("b.txt")).expect("a file");
-    assert_eq!(content, "newer\n");
+    house.apply("call_new", PATCH).expect("it applies");
+    assert_eq!(House::names(&house.root()), ["a.txt"]);
 }
 
 #[test]
@@ -252,7 +261,7 @@ fn what_was_passed_over_or_put_right_is_told_with_its_file_and_its_sort() {
 fn after_a_crash_the_same_files_and_headers_are_told_of_a_patch_that_is_in_place() {
     let house = House::new();
     let applied = house.apply("call_1", REMARKABLE).expect("it applies");
-    let proven = came_to(&house.journal("call_1"), REMARKABLE);
+    let proven = house.came_to("call_1", REMARKABLE);
     let proven = proven.expect("it can be told").expect("it is in place");
     assert_eq!(proven.changed_files, applied.changed_files);
     assert_eq!(proven.ignored_metadata, headers_of_new());
@@ -293,4 +302,117 @@ fn a_patch_that_finds_no_space_may_be_tried_again() {
     let path = "a.txt".to_owned();
     assert!(told(&TreeError::Full { path: path.clone() }).retryable);
     assert!(!told(&TreeError::Missing { path }).retryable);
+}
+
+#[test]
+fn a_first_patch_that_died_before_it_had_a_journal_changed_nothing_and_says_so() {
+    let house = House::new();
+    assert!(!house.journals().exists());
+    let told = house.came_to("call_1", PATCH).expect("it can be told");
+    let told = told.expect_err("it is not in place");
+    assert_eq!(told.kind, ToolErrorKind::NotStarted);
+    assert!(told.message.contains("nothing was changed"), "{told}");
+    fs::remove_dir(house.home()).expect("it goes");
+    assert!(house.came_to("call_1", PATCH).is_none(), "without a home");
+}
+
+/// A patch that moves files away, without a line of their content.
+fn moves(count: usize) -> String {
+    (0..count)
+        .map(|n| format!("diff --git a/{n} b/to-{n}\nrename from {n}\nrename to to-{n}\n"))
+        .collect()
+}
+
+#[test]
+fn all_files_of_a_patch_together_are_bounded_before_the_last_is_read() {
+    let house = House::new();
+    let fits = MAX_TOTAL_BYTES / (2 * MAX_BYTES);
+    for n in 0..=fits {
+        let file = File::create(house.root().join(n.to_string())).expect("a file");
+        file.set_len(MAX_BYTES as u64).expect("a size");
+    }
+    let before = House::names(&house.root());
+    let refused = house.apply("call_1", &moves(fits + 1));
+    let refused = refused.expect_err("it is too much");
+    assert_eq!(refused.kind, ToolErrorKind::TooLarge);
+    assert!(refused.message.contains("together"), "{}", refused.message);
+    assert!(
+        refused
+            .recovery_hint
+            .is_some_and(|hint| hint.contains("several calls")),
+        "the next step"
+    );
+    assert_eq!(House::names(&house.root()), before);
+    assert_eq!(House::names(&house.journals()), [""; 0]);
+    house.apply("call_2", &moves(fits)).expect("so many fit");
+}
+
+#[test]
+fn a_root_that_was_replaced_is_refused_until_the_agent_is_started_again() {
+    let house = House::new();
+    house.apply("call_1", PATCH).expect("it applies");
+    let moved = house.dir.path().join("moved");
+    fs::rename(house.root(), &moved).expect("it moves");
+    fs::create_dir(house.root()).expect("a folder");
+    fs::write(house.root().join("a.txt"), "one\n").expect("a file");
+    for call in ["call_2", "call_3"] {
+        let refused = house.apply(call, PATCH).expect_err("it is another one");
+        assert_eq!(refused.kind, ToolErrorKind::ExecutionRootViolation);
+        let details = refused.details.expect("details");
+        assert_eq!(details["execution_root"], house.workspace().execution_root);
+        let hint = refused.recovery_hint.expect("the next step");
+        assert!(hint.contains("stop and start"), "{hint}");
+    }
+    let read = |root: &Path| fs::read_to_string(root.join("a.txt")).expect("a file");
+    assert_eq!(
+        (read(&house.root()), read(&moved)),
+        ("one\n".to_owned(), "eins\n".to_owned())
+    );
+    Attachments::default().started(&house.home());
+    house.apply("call_4", PATCH).expect("it applies");
+    assert_eq!(read(&house.root()), "eins\n");
+}
+
+#[test]
+fn a_root_that_was_replaced_before_the_first_patch_is_noticed_too() {
+    let house = House::new();
+    let attachments = Attachments::default();
+    attachments.named(&house.home(), &house.workspace());
+    attachments.started(&house.home());
+    fs::rename(house.root(), house.dir.path().join("moved")).expect("it moves");
+    std::os::unix::fs::symlink("moved", house.root()).expect("a link");
+    let refused = house.apply("call_1", PATCH).expect_err("it is a link");
+    assert_eq!(refused.kind, ToolErrorKind::ExecutionRootViolation);
+}
+
+#[test]
+fn a_home_that_was_made_again_is_still_the_home_and_a_link_in_its_place_is_not() {
+    let house = House::new();
+    let home = WorkspaceEntry::agent_home(&house.home());
+    let attachments = Attachments::default();
+    attachments.open(&house.home(), &home).expect("it opens");
+    fs::rename(house.home(), house.dir.path().join("moved")).expect("it moves");
+    fs::create_dir(house.home()).expect("a folder");
+    attachments.open(&house.home(), &home).expect("it opens");
+    fs::remove_dir(house.home()).expect("it goes");
+    std::os::unix::fs::symlink("moved", house.home()).expect("a link");
+    let refused = attachments.open(&house.home(), &home);
+    assert!(matches!(refused, Err(TreeError::Replaced { .. })));
+}
+
+#[test]
+fn files_that_could_not_be_taken_back_are_named_with_the_next_step() {
+    let path = "a.txt".to_owned();
+    let error = TreeError::Unsettled {
+        cause: Box::new(TreeError::Changed { path: path.clone() }),
+        left: vec![holon_workspace::Left { path, kept: None }],
+    };
+    let told = told(&error);
+    assert!(told.message.contains("\"a.txt\""), "{}", told.message);
+    assert_eq!(told.details.expect("details")["files"], json!(["a.txt"]));
+    assert!(
+        told.recovery_hint
+            .expect("a step")
+            .contains("look at these files")
+    );
 }
