@@ -13,7 +13,6 @@ use holon_engine::ports::{CommandOrder, CommandRun, WhenLate};
 use holon_process::{
     Confinement, Ended, Error, Leftovers, NICENESS, ShimSpec, Task, VERSION, WindowSize,
 };
-use holon_store::fault;
 use holon_workspace::ExecutionRoot;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -96,10 +95,10 @@ impl Commands {
     ) -> Result<Begun, CommandFailure> {
         let spec = self.spec(order, place).await?;
         place.make().await.map_err(|error| unusable(&error))?;
-        fault::hit("command.placed");
+        holon_fault::hit("command.placed");
         let failure = match self.shims.start(spec).await {
             Ok(task) => {
-                fault::hit("command.begun");
+                holon_fault::hit("command.begun");
                 let task = Arc::new(task);
                 *slot = Some(Arc::clone(&task));
                 return Ok(Begun::Runs(task));
