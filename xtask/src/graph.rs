@@ -31,6 +31,10 @@ const CRATES: &[(&str, Role)] = &[
     ("llm", Role::Product(&["domain", "sse"])),
     ("process", Role::Product(&["domain"])),
     ("workspace", Role::Product(&["domain"])),
+    (
+        "command",
+        Role::Product(&["domain", "fault", "process", "workspace"]),
+    ),
     ("tools", Role::Product(&["domain", "patch"])),
     (
         "engine",
@@ -46,7 +50,6 @@ const CRATES: &[(&str, Role)] = &[
         "daemon",
         Role::Product(&[
             "domain",
-            "fault",
             "patch",
             "core",
             "prompt",
@@ -57,6 +60,7 @@ const CRATES: &[(&str, Role)] = &[
             "llm",
             "process",
             "workspace",
+            "command",
             "tools",
             "engine",
             "server",
@@ -106,6 +110,7 @@ const UNREACHABLE: &[(&[&str], &[&str])] = &[
         &["engine"],
         &["reqwest", "axum", "hyper", "portable-pty", "ratatui"],
     ),
+    (&["process", "command"], &["rusqlite"]),
     (&["tui", "client"], &["rusqlite", "axum", "portable-pty"]),
 ];
 

@@ -7,8 +7,8 @@ use crate::db::{Db, Place};
 use crate::error::{Error, WriteError};
 use crate::mark::Mark;
 use crate::member::{Member, News, panic_message, run_hook};
-use crate::tx::{Aftermath, Tx};
 use crate::open;
+use crate::tx::{Aftermath, Tx};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
