@@ -1,5 +1,5 @@
-//! What a command finds in its environment: that of a login or of this process, without what is kept from commands,
-//! and with whom it runs for.
+//! Composes the environment of a command: that of a login or of this process, without hidden variables, and with the
+//! agent it runs for.
 
 use crate::login::Vars;
 use std::collections::BTreeSet;

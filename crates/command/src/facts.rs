@@ -1,4 +1,4 @@
-//! What is known of an output file beyond its length: what it lacks, and where in it the end of the stream stands.
+//! What is known of an output file beyond its length: which part of the stream it lacks, and where the tail begins.
 //!
 //! A shim knows it and writes it into its command's directory. When that goes, what a length does not tell is kept in a
 //! file beside the output, so that offsets mean the same bytes for as long as there is an output.

@@ -1,6 +1,6 @@
-//! Input to a command: each piece given once, and of what was not taken why, with the next step.
+//! Input to a command: each piece is given once, and a refusal says why and what to do next.
 //!
-//! Invariant: who wrote is told what became of the command, never what became of a connection.
+//! Invariant: a refusal speaks of the command, never of the connection to its shim.
 
 use crate::place::Place;
 use crate::state::{NEVER_STARTED, State, sought};

@@ -1,8 +1,8 @@
-//! Blocking work on files, away from the threads that everybody shares.
+//! Blocking file work, moved off the threads of the async runtime.
 
 use std::io;
 
-/// Does blocking work where it blocks nobody.
+/// Runs `work` on a thread for blocking work. A panic in it comes back as an error.
 pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

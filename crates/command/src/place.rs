@@ -1,7 +1,7 @@
-//! Where a command is found again: a directory of its own and the files of its output, under the agent's home.
+//! The place of a command: its own directory and its output files, under the agent's home.
 //!
-//! Owns their names and how they come and go. Invariant: a command's directory is on disk before the command begins,
-//! so that where there is none, nothing was begun. Everything blocking happens off the async threads.
+//! Owns their names, and creates and removes them. Invariant: a command's directory is on disk before the command
+//! begins, so a missing directory proves that nothing was begun. Blocking work runs off the async threads.
 
 use crate::facts;
 use crate::off_thread::off_thread;
@@ -105,7 +105,7 @@ impl Place {
         .await
     }
 
-    /// Sees to it that a command that has not begun never does.
+    /// Bars a command that has not begun from ever beginning.
     pub(crate) async fn bar(&self) -> io::Result<()> {
         let place = self.clone();
         off_thread(move || {

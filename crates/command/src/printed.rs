@@ -1,4 +1,4 @@
-//! What a command printed, as far as somebody asks for it: from an offset on, the last lines, or both ends.
+//! Reads what a command printed, by a query: from an offset on, the last lines, or both ends.
 //!
 //! Owns how a query becomes parts of streams; what of them is shown, and how it is told what is not, is decided where
 //! answers are written. Offsets are those of the stream, whoever keeps it. Invariants: a part has at most so many bytes

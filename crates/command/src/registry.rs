@@ -1,7 +1,7 @@
 //! The commands this process holds: one slot for each that is being started, looked for or followed.
 //!
-//! Owns the rule that nobody looks for a command while it is being started: a slot is locked for both. A slot goes when
-//! nobody uses it and nothing runs under it.
+//! A slot is locked to start its command and to look for it, so the two never overlap. It is removed when its last user
+//! is gone and it holds no task.
 
 use holon_domain::command::CommandKey;
 use holon_process::Task;
@@ -29,7 +29,7 @@ impl Registry {
         }
     }
 
-    /// Lets go of a command that has ended; whoever asks again finds how in its directory.
+    /// Lets go of a command that has ended; later lookups read its end from its directory.
     pub(crate) async fn let_go(&self, key: &CommandKey, task: &Arc<Task>) {
         let entry = self.entry(key);
         let mut slot = entry.lock().await;
@@ -38,7 +38,7 @@ impl Registry {
         }
     }
 
-    /// Whether anybody uses the slot of this name in this home.
+    /// Whether the slot of this name in this home is in use.
     pub(crate) fn is_used(&self, agent_home: &Path, name: &str) -> bool {
         self.slots()
             .keys()
@@ -59,7 +59,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Waits until nobody else starts or looks for the command.
+    /// Waits until no other caller starts or looks for the command.
     pub(crate) async fn lock(&self) -> tokio::sync::MutexGuard<'_, Slot> {
         self.slot.lock().await
     }

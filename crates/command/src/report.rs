@@ -1,4 +1,4 @@
-//! What came of a command, as far as anybody can tell: bounded captures of what it printed, and how it ended.
+//! Reports on commands: how one ended, or why that is unknown, with bounded captures of what it printed.
 
 use crate::facts::lacks;
 use crate::place::Place;
@@ -8,7 +8,7 @@ use holon_domain::task::TaskReport;
 use holon_domain::text;
 use holon_process::{Ended, Error, OutputFacts, Stream, StreamFacts, Task};
 
-/// Bytes of a capture whose end alone is of interest: half of it is the end.
+/// Size of a capture of which only the end is shown; the end is half of it.
 const SHORT_BYTES: usize = 2 * TASK_SUMMARY_BYTES;
 
 /// A command that has ended, with at most `bytes` of each stream.
@@ -33,7 +33,7 @@ pub(crate) async fn report(place: &Place, ended: Result<Ended, Error>) -> TaskRe
     }
 }
 
-/// The report of a command nobody can account for.
+/// The report of a command whose end is not known, with the end of its output.
 pub(crate) async fn lost(place: &Place, reason: &str) -> TaskReport {
     let (stdout, stderr) = last_words(place).await;
     TaskReport::Lost {

@@ -1,4 +1,4 @@
-//! Ends and removes what nobody follows any more.
+//! Ends commands that no row and no call refers to any more, and removes their directories.
 
 use crate::off_thread::off_thread;
 use crate::place::{Place, is_unused, remove_dir, tasks};
@@ -9,13 +9,13 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long a command nobody knows has to end by itself.
+/// How long such a command has to end by itself before it is killed.
 const GRACE: Duration = Duration::from_secs(1);
 /// How the ids of commands and of the calls that asked for them begin.
 const TASK: &str = "task_";
 const CALL: &str = "call_";
 
-/// Ends and removes whatever was begun in this home, except where it `is_spared`. Output stays.
+/// Ends and removes the commands in this home, except those whose name `is_spared`. Their output stays.
 pub(crate) async fn sweep(home: &Path, is_spared: impl Fn(&str) -> bool) {
     let names = match names(home).await {
         Ok(names) => names,
@@ -43,8 +43,8 @@ pub(crate) async fn sweep(home: &Path, is_spared: impl Fn(&str) -> bool) {
     sweeping.join_all().await;
 }
 
-/// Ends a command of this name and nonce if it runs, whether its shim answers or not, and removes its directory. One
-/// that cannot be ended keeps it, so that somebody can find it later. Says whether it is gone.
+/// Ends the command of this name and nonce if it runs, whether its shim answers or not, and removes its directory. A
+/// command that cannot be ended keeps its directory, so that it can be found later. Returns whether it is gone.
 pub(crate) async fn end_and_remove(place: &Place, (name, nonce): (&str, &str)) -> bool {
     let dir = place.state_dir();
     let sought = Sought {
@@ -71,7 +71,8 @@ pub(crate) async fn end_and_remove(place: &Place, (name, nonce): (&str, &str)) -
     }
 }
 
-/// What the shim of a command answers to: the call that asked for it. Its name is made of that, see `CommandKey`.
+/// The nonce that the shim of a command answers to, which is the id of its call. The name is derived from that id, see
+/// `CommandKey`.
 fn nonce(name: &str) -> String {
     let name = match name.rsplit_once('-') {
         Some((call, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => call,

@@ -119,7 +119,7 @@ async fn a_command_whose_shim_was_killed_is_lost_with_its_last_words() {
             }
             TaskReport::Ended(output) => panic!("{output:?}"),
         }
-        assert!(!is_alive(&host, &world.key("one")).await);
+        assert!(!is_alive(host, &world.key("one")).await);
     }
     match run(&second, world.order("one", "echo never")).await {
         Err(CommandFailure::Lost { output_tail, .. }) => {

@@ -152,7 +152,8 @@ async fn a_call_that_is_given_up_leaves_its_command() {
         }
         cancel.cancel();
     };
-    let (run, ()) = soon(async { tokio::join!(host.run(order, cancel.clone()), give_up) }).await;
+    let run = Box::pin(host.run(order, cancel.clone()));
+    let (run, ()) = soon(async { tokio::join!(run, give_up) }).await;
     assert_eq!(run, Err(CommandFailure::Cancelled));
     assert!(is_alive(&host, &world.key("one")).await);
     world.input(&host, "one", (1, "\n")).await;
