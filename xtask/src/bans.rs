@@ -186,6 +186,7 @@ const CRATES: &[Row] = &[
         "crates/process",
         &[Ban::Spawn, Ban::Sleep, Ban::Monotonic, Ban::Wall],
     ),
+    privileged("crates/command", &[Ban::Monotonic]),
     privileged("crates/engine", &[Ban::Task]),
     privileged("crates/client", &[Ban::Task, Ban::Sleep]),
     privileged("crates/server", &[Ban::Task]),

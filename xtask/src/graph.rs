@@ -19,6 +19,7 @@ enum Role {
 /// Every crate of ours, lowest layer first.
 const CRATES: &[(&str, Role)] = &[
     ("domain", Role::Product(&[])),
+    ("fault", Role::Product(&[])),
     ("patch", Role::Product(&[])),
     ("sse", Role::Product(&[])),
     ("core", Role::Product(&["domain"])),
@@ -26,14 +27,18 @@ const CRATES: &[(&str, Role)] = &[
     ("presentation", Role::Product(&["domain"])),
     ("api", Role::Product(&["domain"])),
     ("config", Role::Product(&["domain"])),
-    ("store", Role::Product(&["domain"])),
+    ("store", Role::Product(&["domain", "fault"])),
     ("llm", Role::Product(&["domain", "sse"])),
     ("process", Role::Product(&["domain"])),
     ("workspace", Role::Product(&["domain"])),
+    (
+        "command",
+        Role::Product(&["domain", "fault", "process", "workspace"]),
+    ),
     ("tools", Role::Product(&["domain", "patch"])),
     (
         "engine",
-        Role::Product(&["domain", "core", "prompt", "tools", "store"]),
+        Role::Product(&["domain", "fault", "core", "prompt", "tools", "store"]),
     ),
     ("client", Role::Product(&["domain", "sse", "api"])),
     ("server", Role::Product(&["domain", "sse", "api", "engine"])),
@@ -55,6 +60,7 @@ const CRATES: &[(&str, Role)] = &[
             "llm",
             "process",
             "workspace",
+            "command",
             "tools",
             "engine",
             "server",
@@ -89,6 +95,7 @@ const UNREACHABLE: &[(&[&str], &[&str])] = &[
     (
         &[
             "domain",
+            "fault",
             "patch",
             "sse",
             "core",
@@ -103,6 +110,7 @@ const UNREACHABLE: &[(&[&str], &[&str])] = &[
         &["engine"],
         &["reqwest", "axum", "hyper", "portable-pty", "ratatui"],
     ),
+    (&["process", "command"], &["rusqlite"]),
     (&["tui", "client"], &["rusqlite", "axum", "portable-pty"]),
 ];
 

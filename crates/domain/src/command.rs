@@ -1,4 +1,14 @@
-//! What came of a command: bounded captures of its streams and how it ended.
+//! Commands: what is asked for, the one state of a command, and what came of it: bounded captures of its streams and
+//! how it ended.
+
+mod order;
+mod state;
+
+pub use order::{
+    AliveCommand, CommandContext, CommandKey, CommandOrder, CommandRun, InputRefused, KeptOutput,
+    WhenLate,
+};
+pub use state::{CommandProbe, CommandState, UnknownCause};
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

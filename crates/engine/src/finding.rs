@@ -28,7 +28,7 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
 #[must_use]
 pub fn found_of_call(run: &ToolRun, probes: &[CommandProbe]) -> Found {
     match (&run.action, probes) {
-        (HostAction::ExecCommand(command), [CommandProbe::Alive(alive)]) => Found::Alive {
+        (HostAction::ExecCommand(command), [CommandProbe::Running(alive)]) => Found::Alive {
             as_task: Some(Box::new(as_task(run, command, alive).consequence)),
         },
         (
@@ -45,14 +45,15 @@ pub fn found_of_call(run: &ToolRun, probes: &[CommandProbe]) -> Found {
 /// What several commands come to: alive while one of them is, over when the last one is.
 #[must_use]
 pub fn found_of(probes: &[CommandProbe]) -> Found {
-    let alive = |probe: &CommandProbe| matches!(probe, CommandProbe::Alive(_));
-    if probes.iter().any(alive) {
-        Found::Alive { as_task: None }
-    } else if probes.contains(&CommandProbe::Ended) {
-        Found::Ended
-    } else {
-        Found::Nothing
+    let mut found = Found::Nothing;
+    for probe in probes {
+        match probe {
+            CommandProbe::Running(_) => return Found::Alive { as_task: None },
+            CommandProbe::Ended(()) => found = Found::Ended,
+            CommandProbe::NeverStarted | CommandProbe::Failed(_) | CommandProbe::Unknown(_) => {}
+        }
     }
+    found
 }
 
 /// The call's outcome if its command goes on as a task. Nothing of what it printed is shown: reading it may be what

@@ -4,18 +4,23 @@
 
 use crate::request::WorkspaceChoice;
 use async_trait::async_trait;
-use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning, TaskPrinted};
+use holon_domain::command::{CommandFailure, TaskPrinted};
 use holon_domain::file_change::PatchApplied;
-use holon_domain::intent::{ExecCommand, TaskInput, TaskOutput};
+use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
-use holon_domain::task::{CommandTaskSpec, TaskReport};
+use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+
+pub use holon_domain::command::{
+    AliveCommand, CommandContext, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefused,
+    KeptOutput, WhenLate,
+};
 
 /// Asks models.
 #[async_trait]
@@ -34,122 +39,6 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
 }
 
-/// What a command is told about the agent it runs for.
-#[derive(Debug, Clone)]
-pub struct CommandContext {
-    /// For whom.
-    pub agent_id: AgentId,
-    /// Its home.
-    pub agent_home: String,
-    /// Where.
-    pub workspace: WorkspaceEntry,
-}
-
-/// By what a command is found again, by this process and by any later one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CommandKey {
-    /// The home of the agent it runs for.
-    pub agent_home: String,
-    /// Its name: the task it is or would become, and its number where a call holds several.
-    pub name: String,
-    /// The call that asked for it; whoever runs it answers to this.
-    pub call: CallId,
-}
-
-impl CommandKey {
-    /// The command of a call.
-    #[must_use]
-    pub fn of_call(agent_home: &str, call: &CallId) -> Self {
-        Self {
-            agent_home: agent_home.to_owned(),
-            name: TaskId::of_call(call).to_string(),
-            call: call.clone(),
-        }
-    }
-
-    /// One of several commands of the same call, counted from 1.
-    #[must_use]
-    pub fn item(&self, number: usize) -> Self {
-        Self {
-            name: format!("{}-{number}", self.name),
-            ..self.clone()
-        }
-    }
-
-    /// Every command of the call a task comes from: a batch has a key for each of its commands, and none for itself.
-    #[must_use]
-    pub fn all_of(&self, task: &CommandTaskSpec) -> Vec<Self> {
-        match task.batch_items {
-            Some(items) => (1..=items as usize)
-                .map(|number| self.item(number))
-                .collect(),
-            None => vec![self.clone()],
-        }
-    }
-}
-
-/// A command to run.
-#[derive(Debug, Clone)]
-pub struct CommandOrder {
-    /// By what it is found.
-    pub key: CommandKey,
-    /// For whom and where.
-    pub context: CommandContext,
-    /// What.
-    pub command: ExecCommand,
-    /// What happens when it takes longer than `command.yield_time_ms`.
-    pub when_late: WhenLate,
-}
-
-/// What happens to a command that takes long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhenLate {
-    /// It goes on, and the call that waited is told so.
-    GoesOn,
-    /// It is stopped.
-    IsStopped,
-}
-
-/// What came of a command while its call waited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommandRun {
-    /// It ended.
-    Ended(CommandOutput),
-    /// It goes on.
-    Running(CommandRunning),
-}
-
-/// Where a command stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommandProbe {
-    /// It runs, which is proven.
-    Alive(AliveCommand),
-    /// It is over, and how it ended is on record.
-    Ended,
-    /// It was never begun, could not be started, or cannot be accounted for.
-    Nothing,
-}
-
-/// A command that runs, as far as that is known without reading what it printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AliveCommand {
-    /// When its program began.
-    pub started_at: Timestamp,
-    /// The file that keeps its output.
-    pub output_path: Option<String>,
-    /// The file that keeps what it complains; `None` on a terminal.
-    pub stderr_path: Option<String>,
-}
-
-/// Why a task took no input, or not its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InputRefused {
-    /// In words for whoever wrote it.
-    pub reason: String,
-    /// Bytes that it took all the same, when only the end of its input could not be told.
-    pub taken: u64,
-}
-
 /// Runs commands, each under a process of its own that outlives this one. A command of one key is started once.
 #[async_trait]
 pub trait CommandHost: Send + Sync + std::fmt::Debug {
@@ -164,12 +53,12 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
         cancel: CancellationToken,
     ) -> Result<CommandRun, CommandFailure>;
 
-    /// Where a command stands, found out without reading anything it printed and within a bounded time.
+    /// The state of a command, found out without reading anything it printed and within a bounded time.
     async fn probe(&self, key: &CommandKey) -> CommandProbe;
 
     /// Whether the command is proven to run.
     async fn is_alive(&self, key: &CommandKey) -> bool {
-        matches!(self.probe(key).await, CommandProbe::Alive(_))
+        matches!(self.probe(key).await, CommandProbe::Running(_))
     }
 
     /// Waits for the end of a command that was begun. Dropping the future changes nothing for the command.
@@ -195,15 +84,6 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
 
     /// Ends and forgets whatever was begun in this agent's home under a name that is not among these.
     async fn sweep(&self, agent_home: &str, known: &[String]);
-}
-
-/// Whether the output of a command that is over stays on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeptOutput {
-    /// Somebody was told where it is.
-    Kept,
-    /// Nobody was.
-    Dropped,
 }
 
 /// Changes files.

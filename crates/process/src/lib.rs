@@ -30,6 +30,6 @@ pub use run::{CommandSpec, run, run_with_input};
 pub use shim::shim_main;
 pub use spec::{Confinement, Leftovers, NICENESS, ShimSpec, VERSION, WindowSize};
 pub use supervise::{
-    Attached, Image, Shims, Slice, Sought, Stopped, Task, attach, kept_output, put_down, start,
-    stop,
+    Image, Shims, Slice, Sought, StoppedState, Task, TaskState, attach, kept_output, put_down,
+    start, stop,
 };

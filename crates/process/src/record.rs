@@ -2,7 +2,7 @@
 //!
 //! Written into the task's directory and sent over the wire; fields are only added.
 
-use holon_domain::command::{CommandEnd, CommandFailure};
+use holon_domain::command::{CommandEnd, CommandFailure, CommandState};
 use holon_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -118,6 +118,16 @@ pub(crate) enum Outcome {
         /// Why.
         failure: CommandFailure,
     },
+}
+
+impl Outcome {
+    /// The state a command with this outcome is in; never a running one.
+    pub(crate) fn into_state<R>(self) -> CommandState<R, Box<Ended>> {
+        match self {
+            Self::Ended(ended) => CommandState::Ended(ended),
+            Self::NotStarted { failure } => CommandState::Failed(failure),
+        }
+    }
 }
 
 /// Who a shim is.

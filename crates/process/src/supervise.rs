@@ -19,11 +19,11 @@ mod slice;
 mod start;
 mod task;
 
-pub use attach::{Attached, attach};
+pub use attach::{TaskState, attach};
 pub use image::Image;
 pub use kept::kept_output;
 pub use probe::Sought;
-pub use put_down::{Stopped, put_down, stop};
+pub use put_down::{StoppedState, put_down, stop};
 pub use shims::Shims;
 pub use slice::Slice;
 pub use start::start;

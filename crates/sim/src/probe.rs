@@ -6,6 +6,7 @@ use crate::violation::Verdict;
 use crate::world::World;
 use holon_core::input::{Finding, Found};
 use holon_domain::AgentId;
+use holon_domain::command::{CommandFailure, UnknownCause};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
 use holon_engine::finding::{commands_of_call, found_of, found_of_call};
@@ -56,13 +57,17 @@ impl World {
 
     fn probe_all(&self, keys: &[CommandKey]) -> Vec<CommandProbe> {
         let probe = |key: &CommandKey| match self.bench.commands.get(key).map(|one| one.state) {
-            Some(State::Runs) => CommandProbe::Alive(AliveCommand {
+            Some(State::Runs) => CommandProbe::Running(AliveCommand {
                 started_at: self.now,
                 output_path: None,
                 stderr_path: None,
             }),
-            Some(State::Over { .. }) => CommandProbe::Ended,
-            Some(State::NotStarted | State::Lost | State::Barred) | None => CommandProbe::Nothing,
+            Some(State::Over { .. }) => CommandProbe::Ended(()),
+            Some(State::NotStarted) => CommandProbe::Failed(CommandFailure::Spawn {
+                reason: "it could not be started".to_owned(),
+            }),
+            Some(State::Lost) => CommandProbe::Unknown(UnknownCause::SupervisorDied),
+            Some(State::Barred) | None => CommandProbe::NeverStarted,
         };
         keys.iter().map(probe).collect()
     }

@@ -7,8 +7,8 @@ use crate::db::{Db, Place};
 use crate::error::{Error, WriteError};
 use crate::mark::Mark;
 use crate::member::{Member, News, panic_message, run_hook};
+use crate::open;
 use crate::tx::{Aftermath, Tx};
-use crate::{fault, open};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
@@ -63,7 +63,7 @@ impl Db {
         &mut self,
         next: &mut dyn FnMut() -> Option<Box<dyn Member + 'm>>,
     ) -> Report {
-        fault::hit("batch.begin");
+        holon_fault::hit("batch.begin");
         let mut report = Report::default();
         if let Err(error) = self.begin() {
             let verdict = WriteError::of(error);
@@ -225,7 +225,7 @@ impl Db {
     }
 
     fn commit(&mut self) -> Result<(), Error> {
-        fault::hit("commit.begin");
+        holon_fault::hit("commit.begin");
         #[cfg(test)]
         match self.faults.pop_front() {
             Some(CommitFault::Fails(code)) => {
@@ -266,13 +266,13 @@ impl Db {
         if !self.suspect {
             return Ok(());
         }
-        fault::hit("reopen.begin");
+        holon_fault::hit("reopen.begin");
         if let Place::File(path) = &self.place {
             self.conn = open::reopen(path)?;
             self.watch_wal()?;
         }
         self.suspect = false;
-        fault::hit("reopen.done");
+        holon_fault::hit("reopen.done");
         Ok(())
     }
 
@@ -292,7 +292,7 @@ impl Db {
 
     /// After the commit: hooks, then news, then answers.
     fn finish(&self, mut batch: Vec<Ran<'_>>, report: &mut Report) {
-        fault::hit("commit.done");
+        holon_fault::hit("commit.done");
         if batch
             .iter()
             .any(|ran| ran.outcome.as_ref().is_ok_and(|after| after.changed))
@@ -306,7 +306,7 @@ impl Db {
                 after.news.drain(..).for_each(|notice| news.add(notice));
             }
         }
-        fault::hit("hooks.done");
+        holon_fault::hit("hooks.done");
         for notice in news.notices {
             // Nobody listening is fine: readers start from a cursor.
             drop(self.news.send(notice));

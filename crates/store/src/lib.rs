@@ -18,7 +18,6 @@ mod effects;
 mod error;
 mod events;
 mod exit;
-pub mod fault;
 mod generations;
 mod home;
 mod inbox;

@@ -4,7 +4,7 @@
 //! a file that is not ours, not sound or too new is refused before SQLite touches it.
 
 use crate::error::Error;
-use crate::{fault, migrate};
+use crate::migrate;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
@@ -176,7 +176,7 @@ fn create(path: &Path) -> Result<(), Error> {
             .open(&draft)
             .map_err(fail)?,
     );
-    fault::hit("store.draft_made");
+    holon_fault::hit("store.draft_made");
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn)?;
     lay_out(&conn, &random_epoch()?)?;
@@ -190,14 +190,14 @@ fn create(path: &Path) -> Result<(), Error> {
     File::open(&draft)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;
-    fault::hit("store.draft_written");
+    holon_fault::hit("store.draft_written");
     fs::rename(&draft, path).map_err(fail)?;
     if let Some(directory) = path.parent() {
         File::open(directory)
             .and_then(|file| file.sync_all())
             .map_err(fail)?;
     }
-    fault::hit("store.created");
+    holon_fault::hit("store.created");
     Ok(())
 }
 

@@ -39,7 +39,8 @@ impl Live {
 
     /// Puts other settings, and what they were bound to, in the place of these.
     pub(crate) fn swap(&self, settings: &Settings, bound: Bound) {
-        self.commands.keep_from_them(settings.child_env_removals());
+        self.commands
+            .hide_from_commands(settings.child_env_removals());
         self.models.swap(bound);
     }
 }

@@ -5,13 +5,12 @@ use crate::error::Error;
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_store::fault;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
     /// Performs one effect and brings its outcome home, if it has one.
     pub(super) async fn perform(&self, record: EffectRecord, cancel: CancellationToken) {
-        fault::hit("effect.begin");
+        holon_fault::hit("effect.begin");
         let (stamp, agent_id, id) = (Stamp::of(&record), record.agent_id.clone(), record.id);
         let outcome = match &record.effect {
             Effect::PrepareHome => self.prepare_home(&agent_id, stamp).await,
@@ -40,7 +39,7 @@ impl Shell {
                 sends: sends.clone(),
             }),
         };
-        fault::hit("effect.done");
+        holon_fault::hit("effect.done");
         if let Some(input) = outcome {
             self.settle(&agent_id, input).await;
         }

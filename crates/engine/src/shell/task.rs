@@ -13,7 +13,6 @@ use holon_domain::command::CommandOutput;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::{TaskRecord, TaskReport};
 use holon_domain::{AgentId, TaskId, limits};
-use holon_store::fault;
 use holon_tools::{task_input, task_output};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -71,11 +70,11 @@ impl Shell {
             task_id: task.id.clone(),
             report: Box::new(report),
         };
-        fault::hit("task.ended");
+        holon_fault::hit("task.ended");
         if self.settle(&task.agent_id, ended).await != Some(Reply::Done) {
             return;
         }
-        fault::hit("task.recorded");
+        holon_fault::hit("task.recorded");
         let Some(spec) = task.command() else {
             return;
         };

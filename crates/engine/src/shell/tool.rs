@@ -12,7 +12,6 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, CallId};
-use holon_store::fault;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
@@ -34,7 +33,7 @@ impl Shell {
             consequence: outcome.consequence,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
-        fault::hit("tool.done");
+        holon_fault::hit("tool.done");
         // A result that was not taken leaves everything to whoever took the call over.
         if self.settle(&run.agent_id, finished).await == Some(Reply::Done) {
             self.forget(&run.agent_home, &run.call.id, outcome.forget)

@@ -160,7 +160,7 @@ impl Shell {
 
     async fn recover_one(&self, agent_id: &AgentId, clean_exit: bool) {
         if let Ok(recovery) = self.recovery_of(agent_id, clean_exit).await {
-            holon_store::fault::hit("recover.agent");
+            holon_fault::hit("recover.agent");
             self.settle(agent_id, recovery).await;
         }
     }

@@ -4,12 +4,13 @@
 
 use super::holder;
 use super::line::{Told, wait_line};
-use super::probe::{Probe, probe, settled};
+use super::probe::{LockHeld, probe, settled};
 use super::put_down::kill;
 use super::task::{Task, Waiting};
 use crate::error::Error;
 use crate::record::Ended;
 use crate::wire::Ask;
+use holon_domain::command::CommandState;
 use rustix::process::Signal;
 use std::convert::Infallible;
 use std::time::Duration;
@@ -54,13 +55,17 @@ impl Task {
                 return settled(outcome);
             }
             match probe(&self.state_dir).await {
-                Probe::Over(outcome) => return settled(Some(outcome)),
-                // What ran has not never run: somebody removed its directory.
-                Probe::Gone | Probe::NeverRan => return Err(Error::Lost),
-                Probe::Held => match wait_line(&self.state_dir, &self.nonce).await {
-                    Ok(line) => waiting.line = line,
-                    Err(_) => tokio::time::sleep(PAUSE).await,
-                },
+                CommandState::Ended(ended) => return Ok(*ended),
+                // It was seen to run, so it cannot have failed to start: its directory was removed or replaced.
+                CommandState::Failed(_) | CommandState::NeverStarted | CommandState::Unknown(_) => {
+                    return Err(Error::Lost);
+                }
+                CommandState::Running(LockHeld) => {
+                    match wait_line(&self.state_dir, &self.nonce).await {
+                        Ok(line) => waiting.line = line,
+                        Err(_) => tokio::time::sleep(PAUSE).await,
+                    }
+                }
             }
         }
     }

@@ -4,6 +4,7 @@ use super::holder::{self, Held};
 use crate::error::Error;
 use crate::record::{Ended, Outcome};
 use crate::wire::STATUS;
+use holon_domain::command::{CommandState, UnknownCause};
 use std::io;
 use std::path::Path;
 
@@ -18,33 +19,36 @@ pub struct Sought<'a> {
     pub nonce: &'a str,
 }
 
-/// What the task's directory says.
-#[derive(Debug)]
-pub(super) enum Probe {
-    Over(Outcome),
-    NeverRan,
-    Gone,
-    Held,
-}
+/// The directory's part of [`CommandState::Running`]: a process holds the task's lock, and was not asked anything yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LockHeld;
 
-pub(super) async fn probe(state_dir: &Path) -> Probe {
+/// The state of a task by its directory alone.
+pub(super) type DirectoryState = CommandState<LockHeld, Box<Ended>>;
+
+/// Reads the state of a task from its directory. If no process holds its lock, the task is marked so that a shim that
+/// comes late does not run it.
+pub(super) async fn probe(state_dir: &Path) -> DirectoryState {
     let state_dir = state_dir.to_owned();
     let look = move || {
         if let Some(outcome) = read_status(&state_dir) {
-            return Probe::Over(outcome);
+            return outcome.into_state();
         }
         match holder::give_up_unless_held(&state_dir) {
             // It may have ended between the two looks.
-            Ok(Held::NotAnyMore) => read_status(&state_dir).map_or(Probe::Gone, Probe::Over),
-            Ok(Held::Never) => Probe::NeverRan,
-            Ok(Held::Yes) => Probe::Held,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Probe::NeverRan,
-            // What cannot be looked at is not proven to be gone.
-            Err(_) => Probe::Held,
+            Ok(Held::NotAnyMore) => read_status(&state_dir).map_or(
+                CommandState::Unknown(UnknownCause::SupervisorDied),
+                Outcome::into_state,
+            ),
+            Ok(Held::Never) => CommandState::NeverStarted,
+            Ok(Held::Yes) => CommandState::Running(LockHeld),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => CommandState::NeverStarted,
+            // A directory that cannot be read does not prove that the shim is dead.
+            Err(_) => CommandState::Running(LockHeld),
         }
     };
     let looked = tokio::task::spawn_blocking(look).await;
-    looked.unwrap_or(Probe::Held)
+    looked.unwrap_or(CommandState::Running(LockHeld))
 }
 
 fn read_status(state_dir: &Path) -> Option<Outcome> {

@@ -1,13 +1,14 @@
 //! Stopping a task by its directory alone, also where nobody answers there any more.
 
-use super::attach::{Attached, attach, greet};
+use super::attach::{attach, greet};
 use super::born::Born;
 use super::holder;
-use super::probe::{Probe, Sought, probe};
+use super::probe::{LockHeld, Sought, probe};
 use super::task::Task;
-use crate::record::{Ended, Outcome};
-use holon_domain::command::CommandFailure;
+use crate::record::Ended;
+use holon_domain::command::{CommandState, UnknownCause};
 use rustix::process::Signal;
+use std::convert::Infallible;
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -17,46 +18,44 @@ const DEATH: Duration = Duration::from_secs(10);
 /// How long between looks at it.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// What is left of a task that was stopped.
-#[derive(Debug)]
-pub enum Stopped {
-    /// It ended, now or before, and this is how.
-    Ended(Box<Ended>),
-    /// It could not be started.
-    NotStarted(CommandFailure),
-    /// No shim ever took it on: it has not run, and from now on it never will.
-    NeverRan,
-    /// Its shim is dead and left no status. Nothing of it runs that is proven to be its own.
-    Lost,
-    /// Somebody still holds its lock who cannot be killed. Its directory must stay, so that it can be tried again.
-    Unstoppable,
-}
+/// The state of a task after a stop; it is never running. [`UnknownCause::SupervisorSilent`] says that a process still
+/// holds its lock and cannot be killed: its directory must stay, so that the stop can be tried again. With any other
+/// cause nothing of the task runs that is proven to be its own.
+pub type StoppedState = CommandState<Infallible, Box<Ended>>;
 
-/// Stops a task, whoever holds its lock: asks its shim, which is given `grace`, and puts down one that does not answer.
+/// Stops a task, whatever holds its lock: asks its shim, which is given `grace`, and puts down one that does not answer.
 ///
 /// As for [`attach`], nobody may be starting the task meanwhile.
-pub async fn stop(sought: Sought<'_>, grace: Duration) -> Stopped {
+pub async fn stop(sought: Sought<'_>, grace: Duration) -> StoppedState {
     match attach(sought).await {
-        Attached::Alive(task) => of_task(&task, sought, grace).await,
-        Attached::Ended(ended) => Stopped::Ended(ended),
-        Attached::NotStarted(failure) => Stopped::NotStarted(failure),
-        Attached::NeverRan => Stopped::NeverRan,
-        Attached::Gone | Attached::Silent => put_down(sought, grace).await,
+        CommandState::Running(task) => {
+            of_task(&task, sought.state_dir, UnknownCause::SupervisorDied, grace).await
+        }
+        CommandState::Ended(ended) => CommandState::Ended(ended),
+        CommandState::Failed(failure) => CommandState::Failed(failure),
+        CommandState::NeverStarted => CommandState::NeverStarted,
+        CommandState::Unknown(cause) => put_down(sought, cause, grace).await,
     }
 }
 
-/// Ends a task that [`attach`] found [`Silent`](Attached::Silent) or [`Gone`](Attached::Gone): asks once more, then
-/// kills whoever holds its lock or is proven to be its shim, and what is left of the command's session.
-pub async fn put_down(sought: Sought<'_>, grace: Duration) -> Stopped {
+/// Ends a task whose state [`attach`] found unknown, for this `cause`: asks once more, then kills the process that holds
+/// its lock or is proven to be its shim, and what is left of the command's session.
+pub async fn put_down(sought: Sought<'_>, cause: UnknownCause, grace: Duration) -> StoppedState {
+    let lost = match cause {
+        UnknownCause::SupervisorDied => UnknownCause::SupervisorDied,
+        UnknownCause::SupervisorSilent | UnknownCause::SupervisorKilled => {
+            UnknownCause::SupervisorKilled
+        }
+    };
     let born = Born::of(sought.state_dir).await;
     // One whose lock was removed answers all the same.
     if born.as_ref().is_some_and(Born::shim_lives)
         && let Ok(task) = greet(sought).await
     {
-        return of_task(&task, sought, grace).await;
+        return of_task(&task, sought.state_dir, lost, grace).await;
     }
     kill(sought.state_dir, born.as_ref()).await;
-    left(sought.state_dir).await
+    left(sought.state_dir, lost).await
 }
 
 /// Kills a shim, and what is left of its command's session.
@@ -68,23 +67,35 @@ pub(super) async fn kill(state_dir: &Path, born: Option<&Born>) {
     }
 }
 
-async fn of_task(task: &Task, sought: Sought<'_>, grace: Duration) -> Stopped {
+/// Stops a task whose shim answers; `lost` is said of one that leaves no record all the same.
+async fn of_task(
+    task: &Task,
+    state_dir: &Path,
+    lost: UnknownCause,
+    grace: Duration,
+) -> StoppedState {
     match task.stop(grace).await {
-        Ok(ended) => Stopped::Ended(Box::new(ended)),
-        Err(_) => left(sought.state_dir).await,
+        Ok(ended) => CommandState::Ended(Box::new(ended)),
+        Err(_) => left(state_dir, lost).await,
     }
 }
 
-/// What the directory says once its lock is free.
-async fn left(state_dir: &Path) -> Stopped {
+/// What the directory says once its lock is free; `lost` is the cause where it says nothing.
+async fn left(state_dir: &Path, lost: UnknownCause) -> StoppedState {
     let until = Instant::now() + DEATH;
     loop {
         match probe(state_dir).await {
-            Probe::Over(Outcome::Ended(ended)) => return Stopped::Ended(ended),
-            Probe::Over(Outcome::NotStarted { failure }) => return Stopped::NotStarted(failure),
-            Probe::Gone | Probe::NeverRan => return Stopped::Lost,
-            Probe::Held if Instant::now() < until => tokio::time::sleep(PAUSE).await,
-            Probe::Held => return Stopped::Unstoppable,
+            CommandState::Ended(ended) => return CommandState::Ended(ended),
+            CommandState::Failed(failure) => return CommandState::Failed(failure),
+            CommandState::Unknown(_) | CommandState::NeverStarted => {
+                return CommandState::Unknown(lost);
+            }
+            CommandState::Running(LockHeld) if Instant::now() < until => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            CommandState::Running(LockHeld) => {
+                return CommandState::Unknown(UnknownCause::SupervisorSilent);
+            }
         }
     }
 }

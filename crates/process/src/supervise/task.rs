@@ -2,14 +2,14 @@
 
 use super::born::Born;
 use super::line::Line;
-use super::probe::{Probe, Sought, probe, settled};
+use super::probe::{LockHeld, Sought, probe};
 use super::slice::{Slice, halves, so_far};
 use super::{client, holder};
 use crate::error::Error;
 use crate::record::{Ended, Identity, OutputFacts, Stream};
 use crate::spec::{ShimSpec, WindowSize};
 use crate::wire::{Answer, Ask};
-use holon_domain::command::CapturedStream;
+use holon_domain::command::{CapturedStream, CommandState};
 use std::path::PathBuf;
 use tokio::process::Child;
 use tokio::sync::{Mutex, OnceCell};
@@ -199,9 +199,11 @@ impl Task {
     async fn if_ended(&self, error: Error) -> Result<Ended, Error> {
         match error {
             Error::Unreachable { .. } => match probe(&self.state_dir).await {
-                Probe::Over(outcome) => settled(Some(outcome)),
-                Probe::Gone | Probe::NeverRan => Err(Error::Lost),
-                Probe::Held => Err(error),
+                CommandState::Ended(ended) => Ok(*ended),
+                CommandState::Failed(_) | CommandState::NeverStarted | CommandState::Unknown(_) => {
+                    Err(Error::Lost)
+                }
+                CommandState::Running(LockHeld) => Err(error),
             },
             other => Err(other),
         }

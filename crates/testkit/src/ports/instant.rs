@@ -45,7 +45,7 @@ impl CommandHost for InstantPorts {
         Ok(CommandRun::Ended(silent_success()))
     }
     async fn probe(&self, _: &CommandKey) -> CommandProbe {
-        CommandProbe::Nothing
+        CommandProbe::NeverStarted
     }
     async fn watch(&self, _: &CommandKey) -> TaskReport {
         TaskReport::Ended(silent_success())

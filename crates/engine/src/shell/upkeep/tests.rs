@@ -153,7 +153,7 @@ impl CommandHost for Quiet {
     }
 
     async fn probe(&self, _: &CommandKey) -> CommandProbe {
-        CommandProbe::Alive(AliveCommand {
+        CommandProbe::Running(AliveCommand {
             started_at: Timestamp::from_millis(0),
             output_path: None,
             stderr_path: None,

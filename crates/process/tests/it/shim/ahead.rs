@@ -3,7 +3,7 @@
 use super::namespace::value_of;
 use super::place::{FOREVER, Place, end_of, handle, image, kill_shim, suspend};
 use holon_domain::command::CommandEnd;
-use holon_process::{Attached, Shims, attach};
+use holon_process::{Shims, TaskState, attach};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -199,7 +199,7 @@ fn a_shim_that_waited_outlives_whoever_told_it_of_its_command() {
     told.join().unwrap();
     runtime().block_on(async {
         let found = attach(place.sought()).await;
-        let Attached::Alive(task) = found else {
+        let TaskState::Running(task) = found else {
             panic!("{found:?}");
         };
         assert!(task.stop(Duration::ZERO).await.unwrap().stopped);

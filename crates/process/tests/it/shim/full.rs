@@ -2,7 +2,7 @@
 
 use super::namespace::inside;
 use super::place::{Place, begin, end_of, finish, image, sought, until_written};
-use holon_process::{Attached, ShimSpec, Stream, attach, start};
+use holon_process::{ShimSpec, Stream, TaskState, attach, start};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -64,7 +64,7 @@ fn a_full_disk_costs_output_and_neither_the_command_nor_its_end() {
         assert!(error.contains("No space left"), "{error}");
         facts.preview(100).await.unwrap();
         // Its room was taken while there was some.
-        let Attached::Ended(found) = attach(sought(&state_dir)).await else {
+        let TaskState::Ended(found) = attach(sought(&state_dir)).await else {
             panic!("it has ended");
         };
         assert_eq!(*found, ended);
@@ -95,7 +95,7 @@ fn on_a_disk_that_is_full_before_the_start_nothing_runs_unrecorded() {
         assert!(failure.to_string().contains("No space left"), "{failure}");
         // Giving up needs no room, and holds when there is some again.
         for dir in &dirs {
-            assert!(matches!(attach(sought(dir)).await, Attached::NeverRan));
+            assert!(matches!(attach(sought(dir)).await, TaskState::NeverStarted));
         }
         std::fs::remove_file(disk.join("fill")).unwrap();
         for state_dir in dirs {

@@ -1,12 +1,12 @@
 //! Tasks that nobody ever took on.
 
 use super::place::{Place, begin, end_of, image, sought, until_said};
-use holon_domain::command::CommandEnd;
-use holon_process::{Attached, ShimSpec, attach, start};
+use holon_domain::command::{CommandEnd, UnknownCause};
+use holon_process::{ShimSpec, TaskState, attach, start};
 use std::fs::File;
 use std::time::SystemTime;
 
-async fn found(place: &Place) -> Attached {
+async fn found(place: &Place) -> TaskState {
     attach(place.sought()).await
 }
 
@@ -21,7 +21,7 @@ async fn never_starts(place: &Place) {
 async fn a_task_that_nobody_took_on_never_ran_and_never_will() {
     let place = Place::new();
     for _ in 0..2 {
-        assert!(matches!(found(&place).await, Attached::NeverRan));
+        assert!(matches!(found(&place).await, TaskState::NeverStarted));
         never_starts(&place).await;
     }
 }
@@ -30,7 +30,7 @@ async fn a_task_that_nobody_took_on_never_ran_and_never_will() {
 async fn a_shim_that_died_before_its_mark_never_ran_the_task() {
     let place = Place::new();
     File::create(place.state_dir().join("spec.lock")).unwrap();
-    assert!(matches!(found(&place).await, Attached::NeverRan));
+    assert!(matches!(found(&place).await, TaskState::NeverStarted));
     never_starts(&place).await;
 }
 
@@ -40,7 +40,7 @@ async fn a_mark_without_text_is_a_mark() {
     // What is left of giving up when the disk is full.
     let lock = File::create(place.state_dir().join("spec.lock")).unwrap();
     lock.set_len(9).unwrap();
-    assert!(matches!(found(&place).await, Attached::NeverRan));
+    assert!(matches!(found(&place).await, TaskState::NeverStarted));
     never_starts(&place).await;
 }
 
@@ -48,7 +48,7 @@ async fn a_mark_without_text_is_a_mark() {
 async fn a_task_without_a_directory_never_ran() {
     let place = Place::new();
     std::fs::remove_dir(place.state_dir()).unwrap();
-    assert!(matches!(found(&place).await, Attached::NeverRan));
+    assert!(matches!(found(&place).await, TaskState::NeverStarted));
     never_starts(&place).await;
     assert!(!place.state_dir().exists(), "asking makes no directory");
 }
@@ -57,7 +57,10 @@ async fn a_task_without_a_directory_never_ran() {
 async fn a_claim_without_a_status_is_not_taken_for_a_task_that_never_ran() {
     let place = Place::new();
     std::fs::write(place.state_dir().join("spec.lock"), "claimed task_1\n").unwrap();
-    assert!(matches!(found(&place).await, Attached::Gone));
+    assert!(matches!(
+        found(&place).await,
+        TaskState::Unknown(UnknownCause::SupervisorDied)
+    ));
     never_starts(&place).await;
 }
 
@@ -67,7 +70,10 @@ async fn a_mark_that_power_may_have_taken_proves_nothing() {
     let dir = File::open(place.state_dir()).unwrap();
     dir.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     for _ in 0..2 {
-        assert!(matches!(found(&place).await, Attached::Gone));
+        assert!(matches!(
+            found(&place).await,
+            TaskState::Unknown(UnknownCause::SupervisorDied)
+        ));
         never_starts(&place).await;
     }
 }
@@ -81,10 +87,13 @@ async fn a_mark_that_the_command_removed_is_not_taken_for_a_task_that_never_ran(
     };
     let task = begin(spec).await;
     until_said(&task, 0, "up").await;
-    assert!(matches!(found(&place).await, Attached::Gone));
+    assert!(matches!(
+        found(&place).await,
+        TaskState::Unknown(UnknownCause::SupervisorDied)
+    ));
     task.input(1, b"\n").await.unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 3 });
-    assert!(matches!(found(&place).await, Attached::Ended(_)));
+    assert!(matches!(found(&place).await, TaskState::Ended(_)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -102,7 +111,7 @@ async fn of_a_start_and_many_who_give_it_up_either_the_start_or_the_others_are_r
             task.ended().await.unwrap();
         }
         for found in askers.join_all().await {
-            let never = matches!(found, Attached::NeverRan);
+            let never = matches!(found, TaskState::NeverStarted);
             assert_eq!(never, started.is_err(), "{found:?} {started:?}");
         }
         assert_eq!(place.path().join("ran").exists(), started.is_ok());

@@ -3,8 +3,8 @@
 use super::namespace::inside;
 use super::place::{FOREVER, Place, begin, end_of, finish, until_said, until_written};
 use crate::support::Witness;
-use holon_domain::command::CommandEnd;
-use holon_process::{Attached, Error, ShimSpec, Stream, attach, kept_output};
+use holon_domain::command::{CommandEnd, UnknownCause};
+use holon_process::{Error, ShimSpec, Stream, TaskState, attach, kept_output};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
@@ -78,7 +78,10 @@ fn a_command_that_kills_everybody_is_lost_and_its_output_is_not() {
         task.input(1, b"\n").await.ok();
         assert_eq!(task.ended().await, Err(Error::Lost));
         let found = attach(place.sought()).await;
-        assert!(matches!(found, Attached::Gone), "{found:?}");
+        assert!(
+            matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+            "{found:?}"
+        );
         let kept = kept_output(&out, None).output.preview(100).await.unwrap();
         assert_eq!(kept.head, "before\n");
     });
@@ -92,7 +95,7 @@ async fn a_command_that_removes_its_own_records_still_ends_for_whoever_waits() {
         ..place.spec("read x; rm -r state out; echo gone; exit 4")
     };
     let task = begin(spec).await;
-    let Attached::Alive(second) = attach(place.sought()).await else {
+    let TaskState::Running(second) = attach(place.sought()).await else {
         panic!("it is alive");
     };
     // Waiting before the socket is gone is what makes the difference.

@@ -1,7 +1,8 @@
 //! Output that outlives its shim.
 
 use super::place::{Place, begin, finish, image, kill_shim, until_written};
-use holon_process::{Attached, Error, ShimSpec, Stream, attach, kept_output, start};
+use holon_domain::command::UnknownCause;
+use holon_process::{Error, ShimSpec, Stream, TaskState, attach, kept_output, start};
 
 const CAP: u64 = 64 << 10;
 
@@ -20,7 +21,10 @@ async fn what_a_killed_shim_had_written_can_still_be_shown() {
         kill_shim(&place.err());
         assert_eq!(task.ended().await, Err(Error::Lost));
         let found = attach(place.sought()).await;
-        assert!(matches!(found, Attached::Gone), "{found:?}");
+        assert!(
+            matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+            "{found:?}"
+        );
 
         let kept = kept_output(&out, err.as_deref());
         let facts = kept.stream(Stream::Output).unwrap();

@@ -2,13 +2,13 @@
 
 use super::place::{Place, begin, end_of, image, sought, until_said};
 use crate::support::Witness;
-use holon_domain::command::CommandEnd;
-use holon_process::{Attached, Error, ShimSpec, Sought, Task, attach, start};
+use holon_domain::command::{CommandEnd, UnknownCause};
+use holon_process::{Error, ShimSpec, Sought, Task, TaskState, attach, start};
 use std::time::Duration;
 
 async fn alive(place: &Place) -> Box<Task> {
     match attach(place.sought()).await {
-        Attached::Alive(task) => task,
+        TaskState::Running(task) => task,
         other => panic!("not alive: {other:?}"),
     }
 }
@@ -36,7 +36,7 @@ async fn a_task_goes_on_without_its_host_and_is_found_again() {
     task.input(2, b"\n").await.unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 9 });
     assert_eq!(place.out(), "got word\n");
-    let Attached::Ended(ended) = attach(place.sought()).await else {
+    let TaskState::Ended(ended) = attach(place.sought()).await else {
         panic!("it has ended");
     };
     assert_eq!(*ended, end_of(&task).await);
@@ -112,7 +112,10 @@ async fn a_killed_shim_takes_its_command_along_and_is_not_mistaken_for_alive() {
     task.input(1, b"\n").await.ok();
     assert_eq!(task.ended().await, Err(Error::Lost));
     witness.all_dead().await;
-    assert!(matches!(attach(place.sought()).await, Attached::Gone));
+    assert!(matches!(
+        attach(place.sought()).await,
+        TaskState::Unknown(UnknownCause::SupervisorDied)
+    ));
     assert!(matches!(
         task.input(2, b"").await,
         Err(Error::Unreachable { .. })
@@ -138,7 +141,10 @@ async fn a_shim_that_is_asked_with_anothers_nonce_or_name_is_not_taken_for_it() 
         },
     ] {
         let found = attach(stranger).await;
-        assert!(matches!(found, Attached::Silent), "{found:?}");
+        assert!(
+            matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
+            "{found:?}"
+        );
     }
     task.input(1, b"\n").await.unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 1 });
@@ -157,7 +163,7 @@ async fn a_long_path_does_not_keep_a_task_from_its_socket() {
     let mode =
         std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(long.join("shim.sock")).unwrap());
     assert_eq!(mode & 0o777, 0o600);
-    let Attached::Alive(task) = attach(sought(&long)).await else {
+    let TaskState::Running(task) = attach(sought(&long)).await else {
         panic!("it is alive");
     };
     task.input(1, b"\n").await.unwrap();

@@ -2,7 +2,8 @@
 
 use super::place::{FOREVER, Place, begin, kill_shim, until_said};
 use crate::support::Witness;
-use holon_process::{Attached, Error, ShimSpec, Task, attach};
+use holon_domain::command::UnknownCause;
+use holon_process::{Error, ShimSpec, Task, TaskState, attach};
 use std::time::Duration;
 
 /// A command with processes in the background, which kills its shim when it is told to.
@@ -44,9 +45,9 @@ async fn who_finds_a_task_whose_shim_is_dead_leaves_nobody_of_its_session() {
     kill_shim(said.split_whitespace().next().unwrap());
     loop {
         match attach(place.sought()).await {
-            Attached::Gone => break,
+            TaskState::Unknown(UnknownCause::SupervisorDied) => break,
             // It is not dead yet.
-            Attached::Alive(_) => tokio::task::yield_now().await,
+            TaskState::Running(_) => tokio::task::yield_now().await,
             other => panic!("{other:?}"),
         }
     }

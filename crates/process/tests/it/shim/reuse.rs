@@ -2,7 +2,8 @@
 
 use super::namespace::inside;
 use super::place::{FOREVER, Place, begin, image, kill_shim, until_said};
-use holon_process::{Attached, Error, ShimSpec, Stopped, Task, attach, start, stop};
+use holon_domain::command::UnknownCause;
+use holon_process::{Error, ShimSpec, StoppedState, Task, TaskState, attach, start, stop};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -69,7 +70,7 @@ async fn found_again(place: &Place) -> (Box<Task>, i32, i32) {
     drop(started);
     let words: Vec<&str> = said.split_whitespace().collect();
     let number = |index: usize| words[index].parse::<i32>().unwrap();
-    let Attached::Alive(task) = attach(place.sought()).await else {
+    let TaskState::Running(task) = attach(place.sought()).await else {
         panic!("it is alive");
     };
     assert_eq!(task.identity().pid, number(3));
@@ -120,7 +121,10 @@ fn a_stranger_with_the_number_of_a_dead_shim_or_command_is_left_alone() {
         assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
         assert_eq!(task.ended().await, Err(Error::Lost));
         let found = attach(place.sought()).await;
-        assert!(matches!(found, Attached::Gone), "{found:?}");
+        assert!(
+            matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+            "{found:?}"
+        );
         start(&image(), place.spec("true"))
             .await
             .expect_err("a task is started once");
@@ -148,9 +152,15 @@ async fn ends_what_is_left(place: &Place, task: &Task) {
     assert_eq!(task.ended().await, Err(Error::Lost));
     assert_eq!(task.stop(Duration::ZERO).await, Err(Error::Lost));
     let found = attach(place.sought()).await;
-    assert!(matches!(found, Attached::Gone), "{found:?}");
+    assert!(
+        matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+        "{found:?}"
+    );
     let stopped = stop(place.sought(), Duration::ZERO).await;
-    assert!(matches!(stopped, Stopped::Lost), "{stopped:?}");
+    assert!(
+        matches!(stopped, StoppedState::Unknown(UnknownCause::SupervisorDied)),
+        "{stopped:?}"
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::place::{FOREVER, Place, begin, end_of};
 use crate::support::Witness;
-use holon_domain::command::CommandEnd;
-use holon_process::{Attached, Error, Stopped, Task, attach, stop};
+use holon_domain::command::{CommandEnd, UnknownCause};
+use holon_process::{Error, StoppedState, Task, TaskState, attach, stop};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
@@ -40,12 +40,24 @@ async fn a_shim_without_a_socket_is_killed_with_its_commands_session() {
     let place = Place::new();
     let witness = silent(&place, "rm state/shim.sock").await;
     let found = attach(place.sought()).await;
-    assert!(matches!(found, Attached::Silent), "{found:?}");
+    assert!(
+        matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
+        "{found:?}"
+    );
     let stopped = stop(place.sought(), Duration::ZERO).await;
-    assert!(matches!(stopped, Stopped::Lost), "{stopped:?}");
+    assert!(
+        matches!(
+            stopped,
+            StoppedState::Unknown(UnknownCause::SupervisorKilled)
+        ),
+        "{stopped:?}"
+    );
     witness.all_dead().await;
     let found = attach(place.sought()).await;
-    assert!(matches!(found, Attached::Gone), "{found:?}");
+    assert!(
+        matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+        "{found:?}"
+    );
 }
 
 #[tokio::test]
@@ -53,10 +65,13 @@ async fn a_shim_without_a_lock_is_asked_to_stop() {
     let place = Place::new();
     let witness = silent(&place, "rm state/spec.lock").await;
     let found = attach(place.sought()).await;
-    assert!(matches!(found, Attached::Gone), "{found:?}");
+    assert!(
+        matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+        "{found:?}"
+    );
     let stopped = stop(place.sought(), Duration::ZERO).await;
     assert!(
-        matches!(&stopped, Stopped::Ended(ended) if ended.stopped),
+        matches!(&stopped, StoppedState::Ended(ended) if ended.stopped),
         "{stopped:?}"
     );
     witness.all_dead().await;
@@ -67,7 +82,10 @@ async fn a_shim_with_neither_is_killed_by_what_was_noted_of_it() {
     let place = Place::new();
     let witness = silent(&place, "rm state/spec.lock state/shim.sock").await;
     let stopped = stop(place.sought(), Duration::ZERO).await;
-    assert!(matches!(stopped, Stopped::Lost), "{stopped:?}");
+    assert!(
+        matches!(stopped, StoppedState::Unknown(UnknownCause::SupervisorDied)),
+        "{stopped:?}"
+    );
     witness.all_dead().await;
 }
 
@@ -75,11 +93,11 @@ async fn a_shim_with_neither_is_killed_by_what_was_noted_of_it() {
 async fn a_stop_of_what_is_over_or_never_was_says_so() {
     let place = Place::new();
     let stopped = stop(place.sought(), Duration::ZERO).await;
-    assert!(matches!(stopped, Stopped::NeverRan), "{stopped:?}");
+    assert!(matches!(stopped, StoppedState::NeverStarted), "{stopped:?}");
     let place = Place::new();
     end_of(&begin(place.spec("exit 3")).await).await;
     match stop(place.sought(), Duration::ZERO).await {
-        Stopped::Ended(ended) => assert_eq!(ended.end, CommandEnd::Exited { status: 3 }),
+        StoppedState::Ended(ended) => assert_eq!(ended.end, CommandEnd::Exited { status: 3 }),
         other => panic!("{other:?}"),
     }
 }
@@ -92,12 +110,21 @@ async fn a_shim_that_keeps_everybody_waiting_is_given_up_before_long() {
     tokio::time::pause();
     let before = tokio::time::Instant::now();
     let found = attach(place.sought()).await;
-    assert!(matches!(found, Attached::Silent), "{found:?}");
+    assert!(
+        matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
+        "{found:?}"
+    );
     assert!(before.elapsed() < Duration::from_secs(30));
     tokio::time::resume();
     drop(mute);
     let stopped = stop(place.sought(), Duration::ZERO).await;
-    assert!(matches!(stopped, Stopped::Lost), "{stopped:?}");
+    assert!(
+        matches!(
+            stopped,
+            StoppedState::Unknown(UnknownCause::SupervisorKilled)
+        ),
+        "{stopped:?}"
+    );
     witness.all_dead().await;
 }
 

@@ -2,8 +2,8 @@
 
 use super::ahead::{shim_of_one, the_one_ahead};
 use super::place::{FOREVER, Place, end_of};
-use holon_domain::command::{CommandEnd, CommandFailure};
-use holon_process::{Attached, Image, Shims, attach, start};
+use holon_domain::command::{CommandEnd, CommandFailure, UnknownCause};
+use holon_process::{Image, Shims, TaskState, attach, start};
 use std::process::Command;
 
 const SHIM: &str = env!("CARGO_BIN_EXE_holon-shim");
@@ -72,5 +72,8 @@ async fn a_shim_that_claims_its_task_and_dies_without_a_word_has_no_second_run_i
     assert!(reason.contains("a task is started once"), "{reason}");
     assert!(!place.path().join("ran").exists());
     let found = attach(place.sought()).await;
-    assert!(matches!(found, Attached::Gone), "{found:?}");
+    assert!(
+        matches!(found, TaskState::Unknown(UnknownCause::SupervisorDied)),
+        "{found:?}"
+    );
 }

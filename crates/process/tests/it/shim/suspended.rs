@@ -3,12 +3,12 @@
 use super::place::{FOREVER, Place, begin, end_of, until_said};
 use crate::support::Witness;
 use holon_domain::command::CommandEnd;
-use holon_process::{Attached, ShimSpec, Task, attach};
+use holon_process::{ShimSpec, Task, TaskState, attach};
 use std::time::Duration;
 
 async fn alive(place: &Place) -> Box<Task> {
     match attach(place.sought()).await {
-        Attached::Alive(task) => task,
+        TaskState::Running(task) => task,
         other => panic!("not alive: {other:?}"),
     }
 }

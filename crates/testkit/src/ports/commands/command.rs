@@ -10,7 +10,7 @@ use holon_engine::ports::{CommandOrder, KeptOutput};
 pub(super) struct Command {
     pub(super) order: CommandOrder,
     pub(super) began: Timestamp,
-    pub(super) state: CommandState,
+    pub(super) state: FakeState,
     pub(super) on_stop: OnStop,
     pub(super) on_input: OnInput,
     pub(super) on_liveness_check: OnLivenessCheck,
@@ -36,7 +36,7 @@ pub(super) struct Command {
 
 /// Whether a command runs, and how it ended if not.
 #[derive(Debug, Clone)]
-pub(super) enum CommandState {
+pub(super) enum FakeState {
     Runs,
     Ended(CommandOutput),
     NotStarted(CommandFailure),
@@ -79,7 +79,7 @@ impl Command {
         Self {
             order,
             began,
-            state: CommandState::Runs,
+            state: FakeState::Runs,
             on_stop: OnStop::Ends,
             on_input: OnInput::Takes,
             on_liveness_check: OnLivenessCheck::Answers,
@@ -97,7 +97,7 @@ impl Command {
     }
 
     pub(super) fn end(&mut self, end: CommandEnd, now: Timestamp) {
-        self.state = CommandState::Ended(CommandOutput {
+        self.state = FakeState::Ended(CommandOutput {
             end,
             stdout: self.captured(&self.stdout, "log"),
             stderr: self.captured(&self.stderr, "stderr.log"),

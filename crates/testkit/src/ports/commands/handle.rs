@@ -1,6 +1,6 @@
 //! What a test does with one command, and what it can learn of it.
 
-use super::command::{Command, CommandState, OnInput, OnLivenessCheck, OnStop};
+use super::command::{Command, FakeState, OnInput, OnLivenessCheck, OnStop};
 use super::{FakeCommands, State};
 use holon_domain::TaskId;
 use holon_domain::command::{CommandEnd, CommandFailure};
@@ -59,12 +59,12 @@ impl FakeCommand {
 
     /// Lets its start fail.
     pub fn cannot_start(&self, failure: CommandFailure) {
-        self.with(|command| command.state = CommandState::NotStarted(failure));
+        self.with(|command| command.state = FakeState::NotStarted(failure));
     }
 
     /// Loses it: no host can find out any more what became of it.
     pub fn is_lost(&self, reason: &str) {
-        self.with(|command| command.state = CommandState::Lost(reason.to_owned()));
+        self.with(|command| command.state = FakeState::Lost(reason.to_owned()));
     }
 
     /// While silent it runs, but hosts are told that it is not alive.
@@ -139,7 +139,7 @@ impl FakeCommand {
     /// Whether it no longer runs: it ended, was lost, or could not be started.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.of(|command| !matches!(command.state, CommandState::Runs))
+        self.of(|command| !matches!(command.state, FakeState::Runs))
     }
 
     /// Returns once no call waits for it.

@@ -1,9 +1,11 @@
 //! The commands as a host sees them. After its crash a host sees and does nothing more.
 
-use super::command::{Command, CommandState, OnInput, OnLivenessCheck, OnStop};
+use super::command::{Command, FakeState, OnInput, OnLivenessCheck, OnStop};
 use super::{FakeCommands, State};
 use async_trait::async_trait;
-use holon_domain::command::{CommandEnd, CommandFailure, CommandRunning, StreamPart, TaskPrinted};
+use holon_domain::command::{
+    CommandEnd, CommandFailure, CommandRunning, StreamPart, TaskPrinted, UnknownCause,
+};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
 use holon_engine::ports::{
@@ -92,13 +94,13 @@ impl State {
 }
 
 impl FakeCommands {
-    async fn over(&self, name: &str) -> CommandState {
+    async fn over(&self, name: &str) -> FakeState {
         self.until(|state| match state.found(name) {
             Some(command) => match &command.state {
-                CommandState::Runs => None,
+                FakeState::Runs => None,
                 over => Some(over.clone()),
             },
-            None => Some(CommandState::Lost("it was never started".to_owned())),
+            None => Some(FakeState::Lost("it was never started".to_owned())),
         })
         .await
     }
@@ -136,10 +138,10 @@ impl FakeCommands {
             stderr: Default::default(),
         };
         match self.over(name).await {
-            CommandState::Ended(output) => TaskReport::Ended(output),
-            CommandState::NotStarted(failure) => lost(failure.to_string()),
-            CommandState::Lost(reason) => lost(reason),
-            CommandState::Runs => lost("it runs and is over".to_owned()),
+            FakeState::Ended(output) => TaskReport::Ended(output),
+            FakeState::NotStarted(failure) => lost(failure.to_string()),
+            FakeState::Lost(reason) => lost(reason),
+            FakeState::Runs => lost("it runs and is over".to_owned()),
         }
     }
 
@@ -147,7 +149,7 @@ impl FakeCommands {
         let now = self.clock.now();
         self.change(|state| {
             if let Some(command) = state.commands.get_mut(name)
-                && matches!(command.state, CommandState::Runs)
+                && matches!(command.state, FakeState::Runs)
             {
                 command.end(CommandEnd::Signalled { signal }, now);
             }
@@ -164,7 +166,7 @@ impl FakeCommands {
             }
             let command = state.commands.get_mut(name);
             let command = command.filter(|command| command.forgotten.is_none())?;
-            if matches!(command.state, CommandState::Runs) {
+            if matches!(command.state, FakeState::Runs) {
                 match command.on_stop {
                     OnStop::IsDone => command.end(CommandEnd::Exited { status: 0 }, now),
                     OnStop::Ends | OnStop::OutlivesItsGrace | OnStop::Clings => {
@@ -188,15 +190,15 @@ impl FakeCommands {
     }
 }
 
-fn run_of(state: CommandState) -> Result<CommandRun, CommandFailure> {
+fn run_of(state: FakeState) -> Result<CommandRun, CommandFailure> {
     match state {
-        CommandState::Ended(output) => Ok(CommandRun::Ended(output)),
-        CommandState::NotStarted(failure) => Err(failure),
-        CommandState::Lost(reason) => Err(CommandFailure::Lost {
+        FakeState::Ended(output) => Ok(CommandRun::Ended(output)),
+        FakeState::NotStarted(failure) => Err(failure),
+        FakeState::Lost(reason) => Err(CommandFailure::Lost {
             reason,
             output_tail: String::new(),
         }),
-        CommandState::Runs => Err(CommandFailure::Cancelled),
+        FakeState::Runs => Err(CommandFailure::Cancelled),
     }
 }
 
@@ -275,22 +277,25 @@ impl CommandHost for FakeCommandHost {
     async fn probe(&self, key: &CommandKey) -> CommandProbe {
         let probe = self.commands.until(|state| {
             let Some(command) = state.found(&key.name) else {
-                return Some(CommandProbe::Nothing);
+                return Some(CommandProbe::NeverStarted);
             };
             match (&command.state, command.on_liveness_check) {
-                (CommandState::Runs, OnLivenessCheck::Answers) => {
-                    Some(CommandProbe::Alive(AliveCommand {
+                (FakeState::Runs, OnLivenessCheck::Answers) => {
+                    Some(CommandProbe::Running(AliveCommand {
                         started_at: command.began,
                         output_path: Some(command.path("log")),
                         stderr_path: Some(command.path("stderr.log")),
                     }))
                 }
-                (CommandState::Runs, OnLivenessCheck::IsSilent)
-                | (CommandState::NotStarted(_) | CommandState::Lost(_), _) => {
-                    Some(CommandProbe::Nothing)
+                (FakeState::Runs, OnLivenessCheck::IsSilent) => {
+                    Some(CommandProbe::Unknown(UnknownCause::SupervisorSilent))
                 }
-                (CommandState::Runs, OnLivenessCheck::KeepsWaiting) => None,
-                (CommandState::Ended(_), _) => Some(CommandProbe::Ended),
+                (FakeState::NotStarted(failure), _) => Some(CommandProbe::Failed(failure.clone())),
+                (FakeState::Lost(_), _) => {
+                    Some(CommandProbe::Unknown(UnknownCause::SupervisorDied))
+                }
+                (FakeState::Runs, OnLivenessCheck::KeepsWaiting) => None,
+                (FakeState::Ended(_), _) => Some(CommandProbe::Ended(())),
             }
         });
         self.living(probe).await

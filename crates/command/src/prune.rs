@@ -1,0 +1,164 @@
+//! Keeps the output files of an agent within their allowance.
+
+use crate::off_thread::off_thread;
+use crate::place::{outputs, owner, remove_output, tasks};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// How the names of commands begin; other files in the folder are somebody else's.
+const COMMAND: &str = "task_";
+
+/// An output file.
+#[derive(Debug)]
+struct File {
+    path: PathBuf,
+    command: String,
+    changed: SystemTime,
+    bytes: u64,
+}
+
+/// Removes output files of commands that are over, the oldest first, until what is left takes at most `limit` bytes.
+pub(crate) async fn prune(home: &Path, limit: u64) -> io::Result<()> {
+    let home = home.to_owned();
+    off_thread(move || prune_now(&home, limit)).await
+}
+
+fn prune_now(home: &Path, limit: u64) -> io::Result<()> {
+    remove_oldest(home, files(&outputs(home))?, limit)
+}
+
+fn remove_oldest(home: &Path, mut files: Vec<File>, limit: u64) -> io::Result<()> {
+    let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
+    files.sort_by_key(|file| file.changed);
+    for file in files {
+        if bytes <= limit {
+            break;
+        }
+        // Somebody writes or waits for the outcome while its directory is there.
+        if tasks(home).join(&file.command).exists() {
+            continue;
+        }
+        remove_output(&file.path)?;
+        bytes -= file.bytes;
+    }
+    Ok(())
+}
+
+fn files(dir: &Path) -> io::Result<Vec<File>> {
+    let mut files = Vec::new();
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        // The agent was removed, and its home with it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let command = name
+            .to_str()
+            .and_then(owner)
+            .filter(|command| command.starts_with(COMMAND));
+        let Some(command) = command else { continue };
+        let found = match entry.metadata() {
+            Ok(found) => found,
+            // Somebody was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        if found.is_file() {
+            files.push(File {
+                path: entry.path(),
+                command: command.to_owned(),
+                changed: found.modified()?,
+                bytes: found.len(),
+            });
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// A home with output files of ten bytes each, the first the oldest.
+    fn home(names: &[&str]) -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(outputs(home.path())).unwrap();
+        for (age, name) in names.iter().enumerate() {
+            let path = outputs(home.path()).join(name);
+            std::fs::write(&path, "0123456789").unwrap();
+            let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(age as u64);
+            let file = std::fs::File::options().write(true).open(path).unwrap();
+            file.set_modified(changed).unwrap();
+        }
+        home
+    }
+
+    fn left(home: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(outputs(home)).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn the_oldest_files_of_commands_that_are_over_go_first() {
+        let home = home(&[
+            "task_a.log",
+            "task_b.log",
+            "task_b.stderr.log",
+            "task_c.log",
+        ]);
+        prune(home.path(), 40).await.unwrap();
+        assert_eq!(left(home.path()).len(), 4);
+        prune(home.path(), 20).await.unwrap();
+        assert_eq!(left(home.path()), ["task_b.stderr.log", "task_c.log"]);
+    }
+
+    #[tokio::test]
+    async fn files_of_commands_that_may_run_and_of_others_stay() {
+        let home = home(&["task_a.log", "notes.log", "task_x.txt", "task_b-1.log"]);
+        std::fs::create_dir_all(tasks(home.path()).join("task_a")).unwrap();
+        prune(home.path(), 0).await.unwrap();
+        assert_eq!(left(home.path()), ["notes.log", "task_a.log", "task_x.txt"]);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_already_is_no_error() {
+        let home = home(&["task_a.log", "task_b.log"]);
+        let found = files(&outputs(home.path())).unwrap();
+        std::fs::remove_file(outputs(home.path()).join("task_a.log")).unwrap();
+        remove_oldest(home.path(), found, 0).unwrap();
+        assert_eq!(left(home.path()), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn a_home_that_is_gone_already_is_no_error() {
+        let home = home(&["task_a.log"]);
+        std::fs::remove_dir_all(outputs(home.path())).unwrap();
+        prune(home.path(), 0).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_known_of_a_file_goes_with_it() {
+        let home = home(&[
+            "task_a.log",
+            "task_a.facts.json",
+            "task_b.stderr.log",
+            "task_b.stderr.facts.json",
+        ]);
+        prune(home.path(), 10).await.unwrap();
+        assert_eq!(
+            left(home.path()),
+            ["task_b.stderr.facts.json", "task_b.stderr.log"]
+        );
+        prune(home.path(), 0).await.unwrap();
+        assert_eq!(left(home.path()), Vec::<String>::new());
+    }
+}

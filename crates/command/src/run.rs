@@ -1,0 +1,246 @@
+//! Runs an order: finds its command if it was begun, starts it if not, and waits for it.
+
+use crate::environment::{Around, Talk, compose};
+use crate::place::{Place, PlaceMark};
+use crate::registry::Slot;
+use crate::state::State;
+use crate::{Commands, report};
+use holon_domain::command::{
+    CommandEnd, CommandFailure, CommandOrder, CommandOutput, CommandRun, CommandRunning, WhenLate,
+};
+use holon_domain::limits::{COMMAND_OUTPUT_BYTES, COMMAND_STREAM_BYTES};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_process::{
+    Confinement, Ended, Error, Leftovers, NICENESS, ShimSpec, Task, VERSION, WindowSize,
+};
+use holon_workspace::ExecutionRoot;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The size of a terminal nobody has looked at yet.
+const WINDOW: WindowSize = WindowSize {
+    rows: 24,
+    columns: 80,
+};
+
+/// How long after its time a command may take to be stopped by its shim: a grace, the end of a large tree, the drain.
+const SHIM_LATE: Duration = Duration::from_secs(10);
+
+impl Commands {
+    /// Starts or finds the command, and waits for its end or until it is late.
+    pub(crate) async fn run_until_late(
+        &self,
+        order: &CommandOrder,
+    ) -> Result<CommandRun, CommandFailure> {
+        let place = Place::of(&order.key);
+        let task = match self.begin(order, &place).await? {
+            State::Running(task) => task,
+            State::Ended(ended) => return Ok(CommandRun::Ended(whole(&ended).await)),
+            State::Failed(failure) => return Err(failure),
+            // It was stopped before it could begin.
+            State::NeverStarted => return Err(CommandFailure::Cancelled),
+            State::Unknown(cause) => {
+                return Err(report::lost_failure(&place, &cause.to_string()).await);
+            }
+        };
+        let left = self.time_left(&task, order.command.yield_time_ms);
+        let ended = match order.when_late {
+            WhenLate::GoesOn => tokio::time::timeout(left, task.ended()).await.ok(),
+            WhenLate::IsStopped => Some(in_time(&task, left).await),
+        };
+        match ended {
+            Some(ended) => {
+                self.registry.let_go(&order.key, &task).await;
+                match ended {
+                    Ok(ended) => Ok(CommandRun::Ended(whole(&ended).await)),
+                    Err(error) => Err(report::lost_failure(&place, &error.to_string()).await),
+                }
+            }
+            None => Ok(CommandRun::Running(running(order, &place, &task).await?)),
+        }
+    }
+
+    /// The state of an order's command once it was given a chance to start: one that was begun before is found, one
+    /// that was not is started, and only one that was stopped before it began is left `NeverStarted`.
+    async fn begin(&self, order: &CommandOrder, place: &Place) -> Result<State, CommandFailure> {
+        let entry = self.registry.entry(&order.key);
+        let mut slot = entry.lock().await;
+        if let Some(task) = &*slot {
+            return Ok(State::Running(Arc::clone(task)));
+        }
+        match place.mark().await.map_err(|error| unusable(&error))? {
+            PlaceMark::Barred => return Ok(State::NeverStarted),
+            PlaceMark::Empty => return self.start(order, place, &mut slot).await,
+            PlaceMark::Begun => {}
+        }
+        match self.state(&order.key, place, &mut slot).await {
+            State::NeverStarted => {
+                place.set_aside().await.map_err(|error| unusable(&error))?;
+                self.start(order, place, &mut slot).await
+            }
+            begun
+            @ (State::Running(_) | State::Ended(_) | State::Failed(_) | State::Unknown(_)) => {
+                Ok(begun)
+            }
+        }
+    }
+
+    async fn start(
+        &self,
+        order: &CommandOrder,
+        place: &Place,
+        slot: &mut Slot,
+    ) -> Result<State, CommandFailure> {
+        let spec = self.spec(order, place).await?;
+        place.make().await.map_err(|error| unusable(&error))?;
+        holon_fault::hit("command.placed");
+        let failure = match self.shims.start(spec).await {
+            Ok(task) => {
+                holon_fault::hit("command.begun");
+                let task = Arc::new(task);
+                *slot = Some(Arc::clone(&task));
+                return Ok(State::Running(task));
+            }
+            Err(failure) => failure,
+        };
+        // The shim may have died after the command began, or a shim that came late may have taken it on.
+        Ok(match self.state(&order.key, place, slot).await {
+            State::Failed(_) | State::NeverStarted => State::Failed(failure),
+            begun @ (State::Running(_) | State::Ended(_) | State::Unknown(_)) => begun,
+        })
+    }
+
+    async fn spec(&self, order: &CommandOrder, place: &Place) -> Result<ShimSpec, CommandFailure> {
+        let (context, command) = (&order.context, &order.command);
+        let cwd = resolve_off_thread(&context.workspace, command.workdir.as_deref()).await?;
+        let talk = if command.tty {
+            Talk::Terminal
+        } else {
+            Talk::Pipes
+        };
+        let hidden = self.hidden_env().clone();
+        let names: Vec<String> = hidden.iter().cloned().collect();
+        let vars = if command.login {
+            self.login.inherited(&names).await
+        } else {
+            self.login.vars(&names).await
+        };
+        let vars = vars.map_err(|reason| CommandFailure::Spawn {
+            reason: format!("its environment could not be made: {reason}"),
+        })?;
+        let around = Around {
+            agent_id: context.agent_id.as_str(),
+            agent_home: &context.agent_home,
+            cwd: &cwd.to_string_lossy(),
+            talk,
+        };
+        Ok(ShimSpec {
+            version: VERSION,
+            task_id: order.key.name.clone(),
+            nonce: order.key.call.to_string(),
+            cmd: command.cmd.clone(),
+            shell: command.shell.clone().or_else(|| self.shell.clone()),
+            login: command.login,
+            terminal: command.tty.then_some(WINDOW),
+            env: compose(&vars, &hidden, &around),
+            cwd,
+            accepts_input: command.accepts_input,
+            output_path: place.output(),
+            stderr_path: (!command.tty).then(|| place.errors()),
+            output_cap_bytes: COMMAND_OUTPUT_BYTES,
+            state_dir: place.state_dir(),
+            timeout_ms: match order.when_late {
+                WhenLate::GoesOn => None,
+                WhenLate::IsStopped => Some(command.yield_time_ms),
+            },
+            leftovers: Leftovers::Kill,
+            niceness: NICENESS,
+            confinement: Confinement::None,
+        })
+    }
+
+    /// How long a call still waits. It is counted from the command's start, so that a restart does not begin it anew.
+    fn time_left(&self, task: &Task, yield_time_ms: u64) -> Duration {
+        let until = task.identity().started_at.plus_millis(yield_time_ms);
+        let left = until.millis_since((self.now)());
+        // A clock that was set back must not make it longer.
+        Duration::from_millis(left.min(yield_time_ms))
+    }
+}
+
+/// Waits for a command that its shim stops when no time is `left`, also while no host runs, and stops the command if its
+/// shim does not.
+async fn in_time(task: &Task, left: Duration) -> Result<Ended, Error> {
+    let left = left.saturating_add(SHIM_LATE);
+    if let Ok(ended) = tokio::time::timeout(left, task.ended()).await {
+        return ended;
+    }
+    let stopped = task.stop(Duration::ZERO).await;
+    stopped.map(|ended| Ended {
+        end: match ended.stopped {
+            true => CommandEnd::TimedOut,
+            false => ended.end,
+        },
+        ..ended
+    })
+}
+
+async fn whole(ended: &Ended) -> CommandOutput {
+    report::output(ended, COMMAND_STREAM_BYTES).await
+}
+
+async fn running(
+    order: &CommandOrder,
+    place: &Place,
+    task: &Task,
+) -> Result<CommandRunning, CommandFailure> {
+    let workspace = &order.context.workspace;
+    let asked = order.command.workdir.as_deref();
+    let workdir = match resolve_off_thread(workspace, asked).await {
+        Ok(found) => found,
+        // Removed meanwhile; the words say where it was.
+        Err(_) => Path::new(&workspace.cwd).join(asked.unwrap_or_default()),
+    };
+    match report::so_far(task, COMMAND_STREAM_BYTES).await {
+        Ok((stdout, stderr)) => Ok(CommandRunning {
+            workdir: workdir.to_string_lossy().into_owned(),
+            started_at: task.identity().started_at,
+            stdout,
+            stderr,
+        }),
+        Err(error) => Err(report::lost_failure(place, &error.to_string()).await),
+    }
+}
+
+async fn resolve_off_thread(
+    workspace: &WorkspaceEntry,
+    workdir: Option<&str>,
+) -> Result<PathBuf, CommandFailure> {
+    let (workspace, workdir) = (workspace.clone(), workdir.map(str::to_owned));
+    let work = move || resolve(&workspace, workdir.as_deref());
+    match tokio::task::spawn_blocking(work).await {
+        Ok(resolved) => resolved,
+        Err(stopped) => Err(CommandFailure::Spawn {
+            reason: format!("the look at its directory ended early: {stopped}"),
+        }),
+    }
+}
+
+fn resolve(workspace: &WorkspaceEntry, workdir: Option<&str>) -> Result<PathBuf, CommandFailure> {
+    let root = ExecutionRoot::open(Path::new(&workspace.execution_root)).map_err(|error| {
+        CommandFailure::Spawn {
+            reason: error.to_string(),
+        }
+    })?;
+    root.resolve_dir(Path::new(&workspace.cwd), workdir)
+}
+
+fn unusable(error: &io::Error) -> CommandFailure {
+    CommandFailure::Spawn {
+        reason: format!(
+            "its place in the agent's home cannot be used: {error}; check permissions and free space"
+        ),
+    }
+}

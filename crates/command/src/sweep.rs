@@ -1,0 +1,114 @@
+//! Ends commands that no row and no call refers to any more, and removes their directories.
+
+use crate::off_thread::off_thread;
+use crate::place::{Place, is_unused, remove_dir, tasks};
+use holon_domain::command::UnknownCause;
+use holon_process::{Sought, StoppedState, stop};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How long such a command has to end by itself before it is killed.
+const GRACE: Duration = Duration::from_secs(1);
+/// How the ids of commands and of the calls that asked for them begin.
+const TASK: &str = "task_";
+const CALL: &str = "call_";
+
+/// Ends and removes the commands in this home, except those whose name `is_spared`. Their output stays.
+pub(crate) async fn sweep(home: &Path, is_spared: impl Fn(&str) -> bool) {
+    let names = match names(home).await {
+        Ok(names) => names,
+        Err(error) => {
+            tracing::warn!(%error, "commands that nobody follows could not be looked for");
+            return;
+        }
+    };
+    let mut sweeping = JoinSet::new();
+    for name in names.into_iter().filter(|name| !is_spared(name)) {
+        let home = home.to_owned();
+        sweeping.spawn(async move {
+            if is_unused(&name) {
+                let dir = tasks(&home).join(&name);
+                // What is left is tried again by the next sweep.
+                drop(off_thread(move || remove_dir(&dir)).await);
+                return;
+            }
+            let place = Place::named(&home, &name);
+            if end_and_remove(&place, (&name, &nonce(&name))).await {
+                tracing::info!(name, "removed a command that nobody follows");
+            }
+        });
+    }
+    sweeping.join_all().await;
+}
+
+/// Ends the command of this name and nonce if it runs, whether its shim answers or not, and removes its directory. A
+/// command that cannot be ended keeps its directory, so that it can be found later. Returns whether it is gone.
+pub(crate) async fn end_and_remove(place: &Place, (name, nonce): (&str, &str)) -> bool {
+    let dir = place.state_dir();
+    let sought = Sought {
+        state_dir: &dir,
+        task_id: name,
+        nonce,
+    };
+    match stop(sought, GRACE).await {
+        StoppedState::Ended(_)
+        | StoppedState::Failed(_)
+        | StoppedState::NeverStarted
+        | StoppedState::Unknown(UnknownCause::SupervisorDied | UnknownCause::SupervisorKilled) => {}
+        StoppedState::Unknown(UnknownCause::SupervisorSilent) => {
+            tracing::warn!(dir = %dir.display(), "a command's supervisor can be neither asked nor killed; it is left alone");
+            return false;
+        }
+    }
+    match place.remove().await {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(dir = %dir.display(), %error, "could not be removed");
+            false
+        }
+    }
+}
+
+/// The nonce that the shim of a command answers to, which is the id of its call. The name is derived from that id, see
+/// `CommandKey`.
+fn nonce(name: &str) -> String {
+    let name = match name.rsplit_once('-') {
+        Some((call, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => call,
+        Some(_) | None => name,
+    };
+    format!("{CALL}{}", name.strip_prefix(TASK).unwrap_or(name))
+}
+
+async fn names(home: &Path) -> io::Result<Vec<String>> {
+    let dir = tasks(home);
+    off_thread(move || {
+        let entries = match std::fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::CallId;
+    use holon_domain::command::CommandKey;
+
+    #[test]
+    fn the_name_of_a_command_tells_whose_call_it_was() {
+        let call = CallId::from_stored("call_0123456789abcdefghjk");
+        let key = CommandKey::of_call("/agents/scout", &call);
+        assert_eq!(nonce(&key.name), call.as_str());
+        assert_eq!(nonce(&key.item(12).name), call.as_str());
+    }
+}

@@ -1,0 +1,121 @@
+//! What stays of a command once its outcome is on record, and what becomes of those nobody follows.
+
+use crate::runner::tests;
+use crate::world::{World, after, ends, everything, host, is_alive};
+use holon_domain::command::KeptOutput;
+
+tests! {
+    a_command_whose_outcome_is_on_record_leaves_nothing,
+    output_that_somebody_was_told_of_stays,
+    offsets_of_a_flood_mean_the_same_when_its_directory_is_gone,
+    forgetting_what_never_was_is_harmless,
+    a_command_that_runs_is_not_forgotten_but_ended,
+    a_sweep_ends_what_nobody_follows_and_spares_the_rest,
+}
+
+fn tasks(world: &World) -> Vec<String> {
+    let entries = std::fs::read_dir(world.path().join(".holon/state/tasks")).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
+    let (world, host) = (World::new(), host());
+    // With one that has to be put aside first.
+    std::fs::create_dir_all(world.state_dir("one")).unwrap();
+    ends(&host, world.order("one", "echo out; echo err >&2")).await;
+    host.forget(&world.key("one"), KeptOutput::Dropped).await;
+    assert_eq!(tasks(&world), Vec::<String>::new());
+    let left = std::fs::read_dir(world.path().join("task-output")).unwrap();
+    assert_eq!(left.count(), 0);
+    assert!(!host.was_begun(&world.key("one")).await);
+    let gone = host.printed(&world.key("one"), &everything(), 100).await;
+    assert!(gone.unwrap_err().contains("not kept"));
+}
+
+async fn output_that_somebody_was_told_of_stays() {
+    let (world, host) = (World::new(), host());
+    ends(&host, world.order("one", "echo out; echo err >&2")).await;
+    host.forget(&world.key("one"), KeptOutput::Kept).await;
+    assert_eq!(tasks(&world), Vec::<String>::new());
+    let printed = world.printed(&host, "one", &everything()).await;
+    assert_eq!(printed.output.head, "out\n");
+    assert_eq!(printed.stderr.unwrap().head, "err\n");
+}
+
+async fn offsets_of_a_flood_mean_the_same_when_its_directory_is_gone() {
+    let (world, host) = (World::new(), host());
+    let cmd = "head -c 70000000 /dev/zero | tr '\\0' x; echo; echo end; echo err >&2";
+    ends(&host, world.order("one", cmd)).await;
+    let looks = [
+        everything(),
+        after(10),
+        after(67_500_000),
+        after(69_999_990),
+    ];
+    let mut before = Vec::new();
+    for query in &looks {
+        before.push(world.printed(&host, "one", query).await);
+    }
+    assert_eq!(before[3].output.head, "xxxxxxxxxx\nend\n");
+    assert_eq!(before[0].output.total_bytes, 70_000_005);
+    assert!(before[0].output.lacks.bytes > 0);
+    host.forget(&world.key("one"), KeptOutput::Kept).await;
+    assert_eq!(tasks(&world), Vec::<String>::new());
+    for (query, before) in looks.iter().zip(before) {
+        assert_eq!(world.printed(&host, "one", query).await, before);
+    }
+    // It goes with the output.
+    host.forget(&world.key("one"), KeptOutput::Dropped).await;
+    let left = std::fs::read_dir(world.path().join("task-output")).unwrap();
+    assert_eq!(left.count(), 0);
+}
+
+async fn forgetting_what_never_was_is_harmless() {
+    let (world, host) = (World::new(), host());
+    for output in [KeptOutput::Kept, KeptOutput::Dropped] {
+        host.forget(&world.key("one"), output).await;
+    }
+    host.sweep(world.path().to_str().unwrap(), &[]).await;
+    assert_eq!(std::fs::read_dir(world.path()).unwrap().count(), 0);
+}
+
+async fn a_command_that_runs_is_not_forgotten_but_ended() {
+    let (world, first) = (World::new(), host());
+    world.begin(&first, "one", "exec sleep 3600").await;
+    let second = host();
+    second.forget(&world.key("one"), KeptOutput::Dropped).await;
+    assert!(!is_alive(&first, &world.key("one")).await);
+    assert_eq!(tasks(&world), Vec::<String>::new());
+}
+
+async fn a_sweep_ends_what_nobody_follows_and_spares_the_rest() {
+    let (world, first) = (World::new(), host());
+    let home = world.path().to_str().unwrap();
+    for name in ["known", "held", "lost"] {
+        world.begin(&first, name, "echo up; read x; exit 1").await;
+    }
+    let mut item = world.late("batch", "echo up; read x");
+    item.key = item.key.item(3);
+    crate::world::goes_on(&first, item.clone()).await;
+    ends(&first, world.order("over", "echo over")).await;
+    std::fs::create_dir_all(world.state_dir("never")).unwrap();
+    std::fs::create_dir_all(world.state_dir("put.unused")).unwrap();
+    drop(first);
+    let second = host();
+    crate::world::goes_on(&second, world.late("held", "read x")).await;
+    second.sweep(home, &[world.key("known").name]).await;
+    assert_eq!(tasks(&world), ["task_held", "task_known"]);
+    for (name, lives) in [("known", true), ("held", true), ("lost", false)] {
+        assert_eq!(is_alive(&second, &world.key(name)).await, lives, "{name}");
+    }
+    assert!(!is_alive(&second, &item.key).await);
+    // Output is no business of a sweep.
+    assert!(world.output_file("over").exists());
+    for name in ["known", "held"] {
+        world.stop(&second, name).await;
+    }
+}

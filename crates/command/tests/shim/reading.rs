@@ -1,0 +1,262 @@
+//! Talking to commands that run.
+
+use crate::runner::tests;
+use crate::world::{World, after, everything, goes_on, host};
+use holon_domain::command::CommandEnd;
+use holon_domain::intent::{TaskInput, TaskOutput};
+use holon_domain::task::{TaskKind, TaskRecord, TaskStatus, WaitPolicy};
+use holon_domain::{AgentId, TaskId, Timestamp};
+use holon_tools::task_output;
+
+tests! {
+    a_program_on_a_terminal_is_talked_to,
+    a_character_that_is_half_written_is_waited_for,
+    streams_are_followed_each_by_itself,
+    the_end_of_a_flood_is_read_while_it_runs,
+    a_command_without_an_input_takes_none,
+    input_that_comes_too_late_is_told_what_became_of_the_command,
+    what_was_left_out_is_told_once_however_often_it_was_cut,
+    input_that_was_taken_is_told_also_when_its_end_was_not,
+}
+
+async fn a_program_on_a_terminal_is_talked_to() {
+    let (world, host) = (World::new(), host());
+    let cmd = "stty size; echo $TERM; stty -echo; read x; echo got $x; tty -s && exit 5";
+    let mut order = world.late("one", cmd);
+    order.command.tty = true;
+    let running = goes_on(&host, order).await;
+    assert_eq!(running.stderr.path, None);
+    let offset = world
+        .until_said(&host, "one", (0, "24 80\r\nxterm-256color\r\n"))
+        .await;
+    world.input(&host, "one", (1, "word\n")).await;
+    world
+        .until_said(&host, "one", (offset, "got word\r\n"))
+        .await;
+    let output = world.watch(&host, "one").await;
+    assert_eq!(output.end, CommandEnd::Exited { status: 5 });
+    assert_eq!(output.stderr, Default::default());
+    let printed = world.printed(&host, "one", &everything()).await;
+    assert_eq!(printed.stderr, None);
+    assert!(printed.output.head.contains("24 80"), "{printed:?}");
+}
+
+async fn a_character_that_is_half_written_is_waited_for() {
+    let (world, host) = (World::new(), host());
+    let cmd = "printf 'a\\303'; read x; printf '\\251z'; read x";
+    world.begin(&host, "one", cmd).await;
+    let offset = world.until_said(&host, "one", (0, "a")).await;
+    assert_eq!(offset, 1);
+    let part = world.printed(&host, "one", &after(1)).await.output;
+    assert_eq!((part.head.as_str(), part.next_offset), ("", 1));
+    world.input(&host, "one", (1, "\n")).await;
+    assert_eq!(world.until_said(&host, "one", (1, "éz")).await, 4);
+    world.stop(&host, "one").await;
+}
+
+async fn streams_are_followed_each_by_itself() {
+    let (world, host) = (World::new(), host());
+    let cmd = "echo out; echo err >&2; echo up; read x; echo more >&2; echo done; read x";
+    world.begin(&host, "one", cmd).await;
+    world.until_said(&host, "one", (0, "up\n")).await;
+    let printed = world.printed(&host, "one", &everything()).await;
+    let stderr = printed.stderr.unwrap();
+    assert_eq!(printed.output.head, "out\nup\n");
+    assert_eq!(stderr.head, "err\n");
+    world.input(&host, "one", (1, "\n")).await;
+    let next = printed.output.next_offset;
+    world.until_said(&host, "one", (next, "done\n")).await;
+    let query = TaskOutput {
+        stderr_after_byte: Some(stderr.next_offset),
+        ..after(next)
+    };
+    let printed = world.printed(&host, "one", &query).await;
+    assert_eq!(printed.output.head, "done\n");
+    assert_eq!(printed.stderr.unwrap().head, "more\n");
+    world.stop(&host, "one").await;
+}
+
+async fn the_end_of_a_flood_is_read_while_it_runs() {
+    let (world, host) = (World::new(), host());
+    let cmd = "head -c 70000000 /dev/zero | tr '\\0' x; echo; echo end; echo up >&2; read x";
+    world.begin(&host, "one", cmd).await;
+    let total = 70_000_005;
+    let lines = |lines| TaskOutput {
+        tail_lines: Some(lines),
+        ..everything()
+    };
+    let until = async {
+        while world.printed(&host, "one", &lines(1)).await.output.head != "end\n" {
+            tokio::task::yield_now().await;
+        }
+    };
+    crate::world::soon(until).await;
+    let printed = world.printed(&host, "one", &everything()).await.output;
+    assert_eq!((printed.next_offset, printed.total_bytes), (total, total));
+    assert!(printed.tail.ends_with("x\nend\n"));
+    let read = (printed.head.len() + printed.tail.len()) as u64;
+    assert_eq!(printed.left_out, total - read);
+    // Its file gets the end when it has ended.
+    assert!(printed.lacks.bytes >= total - (64 << 20));
+    // The middle was not kept, and the offset says so.
+    let part = world.printed(&host, "one", &after(67_000_000)).await.output;
+    assert!(
+        part.at > 67_000_000 && part.head.starts_with('x'),
+        "{}",
+        part.at
+    );
+    world.stop(&host, "one").await;
+}
+
+async fn a_command_without_an_input_takes_none() {
+    let (world, host) = (World::new(), host());
+    let mut order = world.late("one", "exec sleep 3600");
+    order.command.accepts_input = false;
+    goes_on(&host, order).await;
+    let input = crate::world::input("one", 1, "word\n");
+    let refused = host.input(&world.key("one"), &input).await.unwrap_err();
+    assert!(refused.reason.contains("input is closed"), "{refused:?}");
+    world.stop(&host, "one").await;
+    let refused = host.input(&world.key("two"), &input).await.unwrap_err();
+    assert_eq!(refused.reason, "it was never started");
+}
+
+async fn input_that_comes_too_late_is_told_what_became_of_the_command() {
+    const CLOSED: &str = "its input is closed for good; if it needs more, start the command again";
+    const ENDED: &str =
+        "the command has ended: TaskStatus tells how, and TaskOutput reads what it printed";
+    let (world, host) = (World::new(), host());
+    world.begin(&host, "one", "cat; exec sleep 3600").await;
+    let last = TaskInput {
+        close_input: true,
+        ..crate::world::input("one", 1, "word\n")
+    };
+    assert_eq!(host.input(&world.key("one"), &last).await, Ok(5));
+    let more = crate::world::input("one", 2, "more\n");
+    let refused = host.input(&world.key("one"), &more).await.unwrap_err();
+    assert_eq!(refused.reason, CLOSED);
+    world.stop(&host, "one").await;
+
+    world.begin(&host, "two", "read x").await;
+    let write_on = async {
+        let mut number = 1;
+        loop {
+            let line = crate::world::input("two", number, "word\n");
+            match host.input(&world.key("two"), &line).await {
+                Ok(_) => {}
+                // Nobody watches it, so the host has not heard of its end.
+                Err(refused) if refused.reason == ENDED => break,
+                Err(refused) => assert_eq!(refused.reason, CLOSED),
+            }
+            number += 1;
+            tokio::task::yield_now().await;
+        }
+    };
+    crate::world::soon(write_on).await;
+}
+
+/// A task that runs.
+fn task() -> TaskRecord {
+    TaskRecord {
+        id: TaskId::from_stored("task_one"),
+        agent_id: AgentId::parse("scout").unwrap(),
+        kind: TaskKind::CommandTask,
+        status: TaskStatus::Running,
+        created_at: Timestamp::from_millis(0),
+        updated_at: Timestamp::from_millis(0),
+        parent_message_id: None,
+        work_item_id: None,
+        summary: None,
+        wait_policy: WaitPolicy::Background,
+        terminal_reentry: true,
+        recovery: None,
+        max_rounds: None,
+        effect: None,
+        stop: None,
+        end: None,
+        ends_unread: 0,
+    }
+}
+
+async fn what_was_left_out_is_told_once_however_often_it_was_cut() {
+    let (world, host) = (World::new(), host());
+    let cmd = "head -c 1000000 /dev/zero | tr '\\0' x; head -c 1000 /dev/zero | tr '\\0' e >&2; exec sleep 3600";
+    world.begin(&host, "one", cmd).await;
+    let until = async {
+        while world
+            .printed(&host, "one", &everything())
+            .await
+            .stderr
+            .unwrap()
+            .total_bytes
+            < 1_000
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    crate::world::soon(until).await;
+    // With room for 800 bytes, of which the complaints take a half, and with room for everything but the middle.
+    for tokens in [200, 8_000] {
+        let query = TaskOutput {
+            max_output_tokens: Some(tokens),
+            ..everything()
+        };
+        let max = task_output::shown_bytes(&query);
+        let printed = host.printed(&world.key("one"), &query, max).await.unwrap();
+        let now = Timestamp::from_millis(5);
+        let envelope = task_output::envelope(&task(), &query, Ok(&printed), now);
+        let kept = serde_json::to_value(&envelope).unwrap();
+        let shown = &kept["result"]["task"];
+        assert_eq!(shown["output_truncated"], true);
+        let text = shown["output_preview"].as_str().unwrap();
+        let letters = text
+            .lines()
+            .filter(|line| line.starts_with('x'))
+            .map(str::len)
+            .sum::<usize>();
+        let marker = format!("[{} bytes left out]", 1_000_000 - letters);
+        assert_eq!(
+            text.lines()
+                .filter(|line| line.starts_with('['))
+                .collect::<Vec<_>>(),
+            [marker]
+        );
+        assert!(holon_tools::receipt(&envelope).len() <= max + 600);
+    }
+    world.stop(&host, "one").await;
+}
+
+async fn input_that_was_taken_is_told_also_when_its_end_was_not() {
+    let (world, host) = (World::new(), host());
+    let mut order = world.late("one", "stty raw -echo; echo up; exec sleep 3600");
+    order.command.tty = true;
+    goes_on(&host, order).await;
+    world.until_said(&host, "one", (0, "up")).await;
+    let write = async |number: u64, bytes: usize, close_input: bool| {
+        let input = TaskInput {
+            close_input,
+            ..crate::world::input("one", number, &"x".repeat(bytes))
+        };
+        host.input(&world.key("one"), &input).await
+    };
+    // More than anybody takes who does not read.
+    assert_eq!(write(1, 1 << 20, false).await, Ok(1 << 20));
+    let fill = async {
+        let mut number = 2;
+        loop {
+            // What waits is told to who wants to write too much; the terminal may still take some of it.
+            let refused = write(number, 1 << 20, false).await.unwrap_err();
+            assert_eq!(refused.taken, 0);
+            let waiting = refused.reason.split(' ').next().unwrap();
+            let room = (1 << 20) - waiting.parse::<usize>().unwrap();
+            match write(number + 1, room, true).await {
+                Err(refused) if room > 0 => break (refused, room),
+                Err(_) | Ok(_) => number += 2,
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let (refused, room) = crate::world::soon(fill).await;
+    assert_eq!(refused.taken, room as u64);
+    world.stop(&host, "one").await;
+}

@@ -1,0 +1,159 @@
+//! Commands that turn on whoever supervises them.
+
+use crate::runner::tests;
+use crate::world::{NEVER_MS, World, ends, host, is_alive, soon};
+use holon_command::Commands;
+use holon_domain::command::{CommandEnd, CommandRun, KeptOutput, WhenLate};
+use holon_domain::task::TaskReport;
+use std::io::Read as _;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+tests! {
+    a_command_of_a_batch_that_suspends_its_shim_is_stopped_in_time,
+    a_command_of_a_batch_that_its_shim_does_not_stop_is_stopped_by_the_host,
+    a_command_that_suspends_its_shim_is_followed_to_its_end,
+    a_stop_of_a_command_whose_shim_does_not_answer_leaves_nothing_of_it,
+    a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead,
+    a_sweep_ends_a_command_whose_shim_does_not_answer,
+    what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it,
+    a_test_that_ends_in_the_middle_leaves_no_command_behind,
+}
+
+async fn a_command_of_a_batch_that_suspends_its_shim_is_stopped_in_time() {
+    for cmd in [
+        "kill -STOP $PPID; exec sleep 3600",
+        "trap '' TERM; while :; do kill -STOP $PPID; done",
+    ] {
+        let (world, host) = (World::new(), host());
+        let mut order = world.order("one", cmd);
+        order.command.yield_time_ms = 200;
+        order.when_late = WhenLate::IsStopped;
+        assert_eq!(ends(&host, order).await.end, CommandEnd::TimedOut, "{cmd}");
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the clock is paused, so that this waits for no time"
+)]
+async fn a_command_of_a_batch_that_its_shim_does_not_stop_is_stopped_by_the_host() {
+    let (world, host) = (World::new(), host());
+    // Its shim was told of no time.
+    world.begin(&host, "one", "exec sleep 3600").await;
+    let mut order = world.order("one", "");
+    order.when_late = WhenLate::IsStopped;
+    tokio::time::pause();
+    // So much time passes for the host alone that it is late; the stop takes its own time.
+    let late = async {
+        let then = tokio::time::Instant::now() + Duration::from_millis(NEVER_MS + 9_000);
+        tokio::time::sleep_until(then).await;
+        tokio::time::resume();
+    };
+    let (run, ()) = tokio::join!(host.run(order, CancellationToken::new()), late);
+    let Ok(CommandRun::Ended(output)) = run else {
+        panic!("{run:?}");
+    };
+    assert_eq!(output.end, CommandEnd::TimedOut);
+}
+
+async fn a_command_that_suspends_its_shim_is_followed_to_its_end() {
+    let (world, host) = (World::new(), host());
+    let cmd = "read x; kill -STOP $PPID; exit 3";
+    world.begin(&host, "one", cmd).await;
+    world.input(&host, "one", (0, "\n")).await;
+    let output = world.watch(&host, "one").await;
+    assert_eq!(output.end, CommandEnd::Exited { status: 3 });
+}
+
+/// Begins a command with processes in the background, that takes its shim's socket away and runs on. What is returned
+/// ends when everybody is dead.
+async fn silent(world: &World, host: &Commands, name: &str) -> JoinHandle<()> {
+    let pipe = world.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    let witness = std::thread::spawn(move || {
+        let mut pipe = std::fs::File::open(pipe).unwrap();
+        pipe.read_to_string(&mut String::new()).unwrap();
+    });
+    let socket = world.state_dir(name).join("shim.sock");
+    let cmd = format!(
+        "exec 9> pipe; sleep 3600 & (sleep 3600 &); read x; rm {}; exec sleep 3600",
+        socket.display()
+    );
+    world.begin(host, name, &cmd).await;
+    world.input(host, name, (0, "\n")).await;
+    while socket.exists() {
+        tokio::task::yield_now().await;
+    }
+    witness
+}
+
+async fn dead(witness: JoinHandle<()>) {
+    let dead = tokio::task::spawn_blocking(|| witness.join().unwrap());
+    soon(dead).await.unwrap();
+}
+
+async fn a_stop_of_a_command_whose_shim_does_not_answer_leaves_nothing_of_it() {
+    let (world, first) = (World::new(), host());
+    let witness = silent(&world, &first, "one").await;
+    drop(first);
+    match world.stop(&host(), "one").await {
+        TaskReport::Lost { reason, .. } => assert!(reason.contains("was killed"), "{reason}"),
+        TaskReport::Ended(output) => panic!("{output:?}"),
+    }
+    dead(witness).await;
+}
+
+async fn a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead() {
+    let (world, first) = (World::new(), host());
+    let witness = silent(&world, &first, "one").await;
+    drop(first);
+    let key = world.key("one");
+    soon(host().forget(&key, KeptOutput::Dropped)).await;
+    assert!(!world.state_dir("one").exists());
+    dead(witness).await;
+}
+
+async fn a_sweep_ends_a_command_whose_shim_does_not_answer() {
+    let (world, first) = (World::new(), host());
+    let witness = silent(&world, &first, "one").await;
+    drop(first);
+    soon(host().sweep(world.path().to_str().unwrap(), &[])).await;
+    assert!(!world.state_dir("one").exists());
+    dead(witness).await;
+}
+
+async fn what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it() {
+    let (world, first) = (World::new(), host());
+    let pipe = world.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    let witness = std::thread::spawn(move || {
+        let mut pipe = std::fs::File::open(pipe).unwrap();
+        pipe.read_to_string(&mut String::new()).unwrap();
+    });
+    let cmd = "exec 9> pipe; sleep 3600 & read x; kill -9 $PPID; sleep 3600";
+    world.begin(&first, "one", cmd).await;
+    // Its shim may be dead before it has answered.
+    let told = crate::world::input("one", 0, "\n");
+    drop(first.input(&world.key("one"), &told).await);
+    drop(first);
+    let report = soon(host().watch(&world.key("one"))).await;
+    assert!(matches!(report, TaskReport::Lost { .. }), "{report:?}");
+    dead(witness).await;
+    // Nobody follows what is lost to its end twice.
+    assert!(!is_alive(&host(), &world.key("one")).await);
+}
+
+async fn a_test_that_ends_in_the_middle_leaves_no_command_behind() {
+    let (world, host) = (World::new(), host());
+    world.begin(&host, "one", "exec sleep 3600").await;
+    let witness = silent(&world, &host, "two").await;
+    let lock = world.state_dir("one").join("spec.lock");
+    let lock = std::fs::File::options().write(true).open(lock).unwrap();
+    drop(world);
+    dead(witness).await;
+    // Its shim holds it as long as it lives.
+    let free = rustix::fs::fcntl_lock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    assert_eq!(free, Ok(()));
+}

@@ -1,0 +1,242 @@
+//! An agent's home, orders for commands in it, and hosts that come and go.
+
+use holon_command::Commands;
+use holon_domain::command::{
+    CommandContext, CommandFailure, CommandKey, CommandOrder, CommandOutput, CommandProbe,
+    CommandRun, CommandRunning, TaskPrinted, WhenLate,
+};
+use holon_domain::intent::{DuplicatePolicy, ExecCommand, TaskInput, TaskOutput};
+use holon_domain::task::TaskReport;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, CallId, TaskId, Timestamp};
+use holon_process::Image;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio_util::sync::CancellationToken;
+
+/// Longer than any test may take.
+pub(crate) const NEVER_MS: u64 = 3_600_000;
+/// Long enough for any machine; a test that needs it has failed.
+const FOREVER: Duration = Duration::from_secs(60);
+/// A variable that cargo sets for every test, in the part of one that commands must not see.
+pub(crate) const HIDDEN: &str = "CARGO_PKG_NAME";
+
+/// A host as it comes up.
+pub(crate) fn host() -> Commands {
+    let image = Image::open().unwrap();
+    let hidden = vec![HIDDEN.to_owned()];
+    Commands::new(image, Some(OsStr::new("/bin/sh")), hidden, wall_clock)
+}
+
+/// Shims stamp their commands by the machine's clock, so these tests read the same one.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "stands in for the daemon's clock adapter"
+)]
+pub(crate) fn wall_clock() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
+}
+
+/// Whether a command is proven to run.
+pub(crate) async fn is_alive(host: &Commands, key: &CommandKey) -> bool {
+    matches!(host.probe(key).await, CommandProbe::Running(_))
+}
+
+/// Waits for something that must come.
+pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(FOREVER, what).await;
+    done.expect("it takes no more than a minute")
+}
+
+/// An agent's home. Every command that was begun there ends with it, however the test went.
+pub(crate) struct World {
+    home: tempfile::TempDir,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let home = self.home().to_owned();
+        // Away from the runtime of the test, which cannot be waited for here and whose clock may stand still.
+        let swept = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.unwrap().block_on(host().sweep(&home, &[]));
+        });
+        if swept.join().is_err() {
+            assert!(std::thread::panicking(), "commands could not be ended");
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        Self { home }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.home.path()
+    }
+
+    fn home(&self) -> &str {
+        self.home.path().to_str().unwrap()
+    }
+
+    pub(crate) fn key(&self, name: &str) -> CommandKey {
+        CommandKey::of_call(self.home(), &CallId::from_stored(format!("call_{name}")))
+    }
+
+    pub(crate) fn state_dir(&self, name: &str) -> PathBuf {
+        let tasks = self.path().join(".holon/state/tasks");
+        tasks.join(self.key(name).name)
+    }
+
+    pub(crate) fn output_file(&self, name: &str) -> PathBuf {
+        let name = format!("{}.log", self.key(name).name);
+        self.path().join("task-output").join(name)
+    }
+
+    /// A command that is waited for until it ends.
+    pub(crate) fn order(&self, name: &str, cmd: &str) -> CommandOrder {
+        CommandOrder {
+            key: self.key(name),
+            context: CommandContext {
+                agent_id: AgentId::parse("scout").unwrap(),
+                agent_home: self.home().to_owned(),
+                workspace: WorkspaceEntry::agent_home(self.home()),
+            },
+            command: ExecCommand {
+                cmd: cmd.to_owned(),
+                workdir: None,
+                shell: None,
+                login: false,
+                tty: false,
+                accepts_input: false,
+                duplicate_policy: DuplicatePolicy::ReuseRunning,
+                yield_time_ms: NEVER_MS,
+                max_output_tokens: None,
+            },
+            when_late: WhenLate::GoesOn,
+        }
+    }
+
+    /// A command that is late at once and can be written to.
+    pub(crate) fn late(&self, name: &str, cmd: &str) -> CommandOrder {
+        let mut order = self.order(name, cmd);
+        order.command.accepts_input = true;
+        order.command.yield_time_ms = 0;
+        order
+    }
+
+    /// Begins a command that goes on.
+    pub(crate) async fn begin(&self, host: &Commands, name: &str, cmd: &str) -> CommandRunning {
+        goes_on(host, self.late(name, cmd)).await
+    }
+
+    pub(crate) async fn input(&self, host: &Commands, name: &str, (number, text): (u64, &str)) {
+        let input = input(name, number, text);
+        let written = soon(host.input(&self.key(name), &input)).await.unwrap();
+        assert_eq!(written, text.len() as u64);
+    }
+
+    pub(crate) async fn watch(&self, host: &Commands, name: &str) -> CommandOutput {
+        ended_report(soon(host.watch(&self.key(name))).await)
+    }
+
+    pub(crate) async fn stop(&self, host: &Commands, name: &str) -> TaskReport {
+        soon(host.stop(&self.key(name), 0)).await
+    }
+
+    pub(crate) async fn printed(
+        &self,
+        host: &Commands,
+        name: &str,
+        query: &TaskOutput,
+    ) -> TaskPrinted {
+        let key = self.key(name);
+        soon(host.printed(&key, query, 64 << 10)).await.unwrap()
+    }
+
+    /// Follows a command's output until it holds `text`, and returns the offset behind what was read.
+    pub(crate) async fn until_said(
+        &self,
+        host: &Commands,
+        name: &str,
+        (from, text): (u64, &str),
+    ) -> u64 {
+        let follow = async {
+            let (mut offset, mut said) = (from, String::new());
+            while !said.contains(text) {
+                let printed = self.printed(host, name, &after(offset)).await.output;
+                assert_eq!(printed.at, offset);
+                offset = printed.next_offset;
+                said += &printed.head;
+                tokio::task::yield_now().await;
+            }
+            offset
+        };
+        soon(follow).await
+    }
+}
+
+pub(crate) async fn run(
+    host: &Commands,
+    order: CommandOrder,
+) -> Result<CommandRun, CommandFailure> {
+    soon(host.run(order, CancellationToken::new())).await
+}
+
+/// Runs a command that ends.
+pub(crate) async fn ends(host: &Commands, order: CommandOrder) -> CommandOutput {
+    match run(host, order).await {
+        Ok(CommandRun::Ended(output)) => output,
+        other => panic!("it has not ended: {other:?}"),
+    }
+}
+
+/// Runs a command that does not.
+pub(crate) async fn goes_on(host: &Commands, order: CommandOrder) -> CommandRunning {
+    match run(host, order).await {
+        Ok(CommandRun::Running(running)) => running,
+        other => panic!("it does not run: {other:?}"),
+    }
+}
+
+pub(crate) fn ended_report(report: TaskReport) -> CommandOutput {
+    match report {
+        TaskReport::Ended(output) => output,
+        TaskReport::Lost { reason, .. } => panic!("it is lost: {reason}"),
+    }
+}
+
+pub(crate) fn input(name: &str, number: u64, text: &str) -> TaskInput {
+    TaskInput {
+        task_id: TaskId::from_stored(format!("task_{name}")),
+        number,
+        input: text.to_owned(),
+        close_input: false,
+    }
+}
+
+/// Everything.
+pub(crate) fn everything() -> TaskOutput {
+    TaskOutput {
+        task_id: TaskId::from_stored("task_any"),
+        wait_ms: None,
+        after_byte: None,
+        stderr_after_byte: None,
+        tail_lines: None,
+        max_output_tokens: None,
+    }
+}
+
+/// What is new since an offset.
+pub(crate) fn after(offset: u64) -> TaskOutput {
+    TaskOutput {
+        after_byte: Some(offset),
+        ..everything()
+    }
+}

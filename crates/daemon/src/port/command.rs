@@ -1,0 +1,80 @@
+//! The engine's port for commands, over `holon_command`. Delegation only.
+
+use super::wall_clock;
+use async_trait::async_trait;
+use holon_domain::command::{CommandFailure, TaskPrinted};
+use holon_domain::intent::{TaskInput, TaskOutput};
+use holon_domain::task::TaskReport;
+use holon_engine::ports::{
+    CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefused, KeptOutput,
+};
+use holon_process::Image;
+use std::ffi::OsStr;
+use tokio_util::sync::CancellationToken;
+
+/// Runs commands as this user, by the clock of this machine.
+#[derive(Debug)]
+pub struct Commands(holon_command::Commands);
+
+impl Commands {
+    /// `image` is the program that shims are made of, `shell` the user's login shell, and `hidden_env` names the
+    /// variables that commands must not see.
+    #[must_use]
+    pub fn new(image: Image, shell: Option<&OsStr>, hidden_env: Vec<String>) -> Self {
+        let commands = holon_command::Commands::new(image, shell, hidden_env, wall_clock);
+        Self(commands)
+    }
+
+    /// Hides these variables too from commands that start from now on.
+    pub(crate) fn hide_from_commands(&self, names: Vec<String>) {
+        self.0.hide_from_commands(names);
+    }
+}
+
+#[async_trait]
+impl CommandHost for Commands {
+    async fn was_begun(&self, key: &CommandKey) -> bool {
+        self.0.was_begun(key).await
+    }
+
+    async fn run(
+        &self,
+        order: CommandOrder,
+        cancel: CancellationToken,
+    ) -> Result<CommandRun, CommandFailure> {
+        self.0.run(order, cancel).await
+    }
+
+    async fn probe(&self, key: &CommandKey) -> CommandProbe {
+        self.0.probe(key).await
+    }
+
+    async fn watch(&self, key: &CommandKey) -> TaskReport {
+        self.0.watch(key).await
+    }
+
+    async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport {
+        self.0.stop(key, grace_ms).await
+    }
+
+    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
+        self.0.input(key, input).await
+    }
+
+    async fn printed(
+        &self,
+        key: &CommandKey,
+        query: &TaskOutput,
+        max_bytes: usize,
+    ) -> Result<TaskPrinted, String> {
+        self.0.printed(key, query, max_bytes).await
+    }
+
+    async fn forget(&self, key: &CommandKey, output: KeptOutput) {
+        self.0.forget(key, output).await;
+    }
+
+    async fn sweep(&self, agent_home: &str, known: &[String]) {
+        self.0.sweep(agent_home, known).await;
+    }
+}
