@@ -5,6 +5,7 @@
 
 use crate::delivery::MessageWorth;
 use crate::draft::Draft;
+use crate::ingress::Ingress;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
@@ -66,16 +67,7 @@ pub fn step(
 
 fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
     match input {
-        Input::Admit(ingress) => {
-            let entry = admission::admit(draft, ingress.as_ref().clone())?;
-            if entry.envelope.owes_outcome() {
-                turn::end_wait(draft, SuspensionEnd::OperatorMessage);
-            }
-            Ok(Reply::Admitted {
-                message_id: entry.envelope.id,
-                message_seq: entry.seq,
-            })
-        }
+        Input::Admit(ingress) => admit(draft, ingress),
         Input::Configure { workspace, model } => {
             lifecycle::configure(draft, workspace.clone(), model.clone())
         }
@@ -137,6 +129,18 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::ModelsChanged => Ok(lifecycle::models_changed(draft)),
         Input::Continue => Ok(Reply::Unchanged),
     }
+}
+
+/// Admits a message. A prompt ends the suspension of a turn, so that its model is asked again at once.
+fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
+    let entry = admission::admit(draft, ingress.clone())?;
+    if entry.envelope.owes_outcome() {
+        turn::end_wait(draft, SuspensionEnd::OperatorMessage);
+    }
+    Ok(Reply::Admitted {
+        message_id: entry.envelope.id,
+        message_seq: entry.seq,
+    })
 }
 
 /// Takes what another agent's decision sends.

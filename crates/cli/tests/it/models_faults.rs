@@ -40,7 +40,9 @@ fn expected(fault: &Fault, protocol: Protocol) -> Outcome {
         Fault::Unauthorized => FailedFast("auth"),
         Fault::ModelNotFound => FailedFast("model_unavailable"),
         Fault::ContextTooLong { .. } => FailedFast("context_length_exceeded"),
-        Fault::Status { .. } | Fault::UnknownPrevious => FailedFast("invalid_request"),
+        // A status that names no fault of the request: an address or a gateway that is not a model's.
+        Fault::Status { .. } => FailedFast("unsupported_transport"),
+        Fault::UnknownPrevious => FailedFast("invalid_request"),
         Fault::OutputTooLong { .. } => Refused("invalid_request"),
         Fault::HtmlOk
         | Fault::Redirect { .. }

@@ -164,7 +164,7 @@ const REFUSALS: &[(u16, &str, Kind)] = &[
     (
         404,
         "<html><title>404: the model gateway has no such route</title>",
-        Kind::InvalidRequest,
+        Kind::UnsupportedTransport,
     ),
     (
         404,
