@@ -143,6 +143,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
         Some("it may have been taken: look at the transcript before you send it again"),
     ),
     (
+        "store_lost",
+        500,
+        None,
+        Some(
+            "put the store back or restore a backup, start the host again, and look at the transcript before you send it again",
+        ),
+    ),
+    (
         "shutting_down",
         503,
         Some("5"),

@@ -1,0 +1,287 @@
+//! A store that is taken away under a running host: nothing is acknowledged from then on, and the host ends.
+
+use crate::support::{silent, until, world};
+use holon_testkit::{Served, World};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+
+/// What a host answered to a prompt.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    body: Value,
+}
+
+impl Answer {
+    fn seq(&self) -> Option<u64> {
+        let is_taken = (200..300).contains(&self.status);
+        is_taken.then(|| self.body["message_seq"].as_u64().unwrap())
+    }
+}
+
+/// A client that knows the host's address and token, whatever becomes of the files.
+#[derive(Clone)]
+struct Caller {
+    addr: String,
+    token: String,
+}
+
+impl Caller {
+    fn of(world: &World, served: &Served) -> Self {
+        let token = fs::read_to_string(world.home().join("run/control.token")).unwrap();
+        Self {
+            addr: served.addr.clone(),
+            token: token.trim().to_owned(),
+        }
+    }
+
+    /// Sends a prompt; none when the host is gone.
+    fn prompt(&self, text: &str) -> Option<Answer> {
+        let body = serde_json::json!({ "text": text }).to_string();
+        let request = format!(
+            "POST /control/agents/main/prompt HTTP/1.1\r\nHost: localhost\r\n\
+             Authorization: Bearer {}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.token,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(&self.addr).ok()?;
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut said = String::new();
+        stream.read_to_string(&mut said).ok()?;
+        let (head, body) = said.split_once("\r\n\r\n")?;
+        Some(Answer {
+            status: head.split(' ').nth(1)?.parse().ok()?,
+            body: serde_json::from_str(body).ok()?,
+        })
+    }
+}
+
+/// Messages the agent has taken by its row, in the store that stands in the home.
+fn stored(world: &World) -> u64 {
+    world.agent_record("main").unwrap().counters.messages
+}
+
+fn hosted(world: &World) -> (Served, Caller) {
+    let served = world.serve(&["--model", &silent(world)]);
+    let caller = Caller::of(world, &served);
+    (served, caller)
+}
+
+/// The host ended because of this file, and says so.
+fn assert_ended(mut served: Served, path: &Path, fate: &str) {
+    let (code, log) = served.wait();
+    assert_eq!(code, Some(1), "{log}");
+    let words = format!("the store is no longer there: {} {fate}", path.display());
+    assert!(log.contains(&format!("error: {words}")), "{words}: {log}");
+    assert!(log.contains("next: "), "{log}");
+}
+
+#[test]
+fn a_host_whose_store_loses_a_file_acknowledges_nothing_more_and_ends() {
+    for name in [
+        "state/holon.sqlite3",
+        "state/holon.sqlite3-wal",
+        "state/holon.sqlite3-shm",
+        "run/holon.lock",
+    ] {
+        let world = world();
+        let (served, caller) = hosted(&world);
+        let path = world.home().join(name);
+        assert_eq!(caller.prompt("one").unwrap().seq(), Some(1), "{name}");
+        fs::remove_file(&path).unwrap();
+        let refused = caller.prompt("two").unwrap();
+        assert_eq!(refused.status, 500, "{name}: {refused:?}");
+        assert_eq!(refused.body["code"], "store_lost", "{name}: {refused:?}");
+        let said = refused.body["error"].as_str().unwrap();
+        assert!(said.contains(path.to_str().unwrap()), "{said}");
+        assert_ended(served, &path, "was deleted");
+        if name == "state/holon.sqlite3" {
+            continue;
+        }
+        let again = world.serve(&["--model", &silent(&world)]);
+        assert!(stored(&world) >= 1, "{name}: what was acknowledged is there");
+        assert_eq!(again.terminate().0, Some(0), "{name}");
+    }
+}
+
+#[test]
+fn a_host_without_work_notices_that_its_home_was_moved_and_leaves_what_took_its_place_alone() {
+    let world = world();
+    let (mut served, caller) = hosted(&world);
+    assert_eq!(caller.prompt("one").unwrap().seq(), Some(1));
+    let away = world.path().join("away");
+    fs::rename(world.home(), &away).unwrap();
+    fs::create_dir_all(world.home().join("run")).unwrap();
+    let other = world.write("holon/run/daemon.json", "another host's");
+    let (code, log) = served.wait();
+    assert_eq!(code, Some(1), "{log}");
+    let moved = format!("was moved to {}", away.join("run/holon.lock").display());
+    assert!(log.contains(&moved), "{log}");
+    assert_eq!(fs::read_to_string(other).unwrap(), "another host's");
+    fs::remove_dir_all(world.home()).unwrap();
+    fs::rename(&away, world.home()).unwrap();
+    assert_eq!(stored(&world), 1);
+    let again = world.serve(&["--model", &silent(&world)]);
+    assert_eq!(again.terminate().0, Some(0));
+}
+
+#[test]
+fn a_host_whose_home_or_run_directory_is_deleted_ends_by_itself() {
+    for name in ["", "run", "state"] {
+        let world = world();
+        let (served, caller) = hosted(&world);
+        assert_eq!(caller.prompt("one").unwrap().seq(), Some(1));
+        let gone = world.home().join(name);
+        // What the agent is at may make a file while its directory is removed.
+        until("the directory is gone", || fs::remove_dir_all(&gone).is_ok());
+        let lost = match name {
+            "state" => "state/holon.sqlite3",
+            _ => "run/holon.lock",
+        };
+        assert_ended(served, &world.home().join(lost), "was deleted");
+        assert!(!gone.join("holon.lock").exists() && !gone.join("state").exists());
+    }
+}
+
+#[test]
+fn a_second_host_does_not_start_because_the_lock_file_of_the_first_was_deleted() {
+    let world = world();
+    let (mut served, _) = hosted(&world);
+    // It cannot notice before the second one has tried.
+    served.signal(Signal::STOP);
+    fs::remove_file(world.home().join("run/holon.lock")).unwrap();
+    let second = world.run(&["serve", "--port", "0"]);
+    assert_eq!(second.code, Some(1), "{second:?}");
+    assert!(second.stderr.contains("already runs on"), "{second:?}");
+    let run = world.run(&["run", "hi"]);
+    assert!(run.code.is_some_and(|code| code != 0), "{run:?}");
+    served.signal(Signal::CONT);
+    assert_eq!(served.wait().0, Some(1));
+}
+
+#[test]
+fn files_that_only_help_others_to_find_the_host_may_go() {
+    let world = world();
+    let (served, caller) = hosted(&world);
+    assert_eq!(caller.prompt("one").unwrap().seq(), Some(1));
+    for (seq, name) in (2..).zip([
+        "run/holon.sock",
+        "run/control.token",
+        "run/daemon.json",
+        "state/holon.sqlite3-held",
+        "state/holon.sqlite3-reserve",
+    ]) {
+        fs::remove_file(world.home().join(name)).unwrap();
+        assert_eq!(caller.prompt("more").unwrap().seq(), Some(seq), "{name}");
+    }
+    assert_eq!(served.terminate().0, Some(0));
+    assert_eq!(stored(&world), 6);
+}
+
+#[test]
+fn a_home_that_became_read_only_costs_nothing_that_was_acknowledged() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = world();
+    let (served, caller) = hosted(&world);
+    let parts = ["run", "state", ""].map(|part| world.home().join(part));
+    let set = |mode| {
+        let all = |part: &PathBuf| fs::set_permissions(part, fs::Permissions::from_mode(mode));
+        parts.iter().try_for_each(all).unwrap();
+    };
+    set(0o500);
+    let answer = caller.prompt("one").unwrap();
+    set(0o700);
+    assert_eq!(answer.seq(), Some(1), "its files are open: {answer:?}");
+    served.crash();
+    assert_eq!(stored(&world), 1);
+}
+
+#[test]
+fn a_backup_put_in_the_place_of_the_store_while_clients_write_costs_nothing_acknowledged() {
+    let world = world();
+    let (served, caller) = hosted(&world);
+    assert_eq!(caller.prompt("before").unwrap().seq(), Some(1));
+    assert_eq!(served.terminate().0, Some(0));
+    let db = world.home().join("state/holon.sqlite3");
+    let backup = fs::read(&db).unwrap();
+    let copy = world.home().join("state/copy");
+    fs::write(&copy, &backup).unwrap();
+
+    let (served, caller) = hosted(&world);
+    let clients: Vec<_> = (0..4)
+        .map(|client| {
+            let caller = caller.clone();
+            std::thread::spawn(move || {
+                let mut taken = Vec::new();
+                loop {
+                    match caller.prompt(&format!("of {client}")) {
+                        Some(answer) => match answer.seq() {
+                            Some(seq) => taken.push(seq),
+                            None => return (taken, Some(answer)),
+                        },
+                        None => return (taken, None),
+                    }
+                }
+            })
+        })
+        .collect();
+    let wal = world.home().join("state/holon.sqlite3-wal");
+    until("clients write", || {
+        fs::metadata(&wal).is_ok_and(|found| found.len() > 1 << 20)
+    });
+    let held = world.home().join("state/held");
+    fs::rename(&db, &held).unwrap();
+    fs::rename(&copy, &db).unwrap();
+
+    let (mut newest, mut told) = (0, 0);
+    for client in clients {
+        let (taken, last) = client.join().unwrap();
+        newest = taken.into_iter().max().unwrap_or(0).max(newest);
+        told += u32::from(last.is_some_and(|last| last.body["code"] == "store_lost"));
+    }
+    assert!(told > 0, "those who were waiting were told");
+    assert!(newest > 4, "clients had written");
+    assert_ended(served, &db, "was");
+    assert!(fs::read(&db).unwrap() == backup, "the backup is untouched");
+
+    let refused = world.run(&["serve", "--port", "0"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("move the log aside"), "{refused:?}");
+    assert!(fs::read(&db).unwrap() == backup, "and still is");
+
+    fs::rename(&held, &db).unwrap();
+    assert!(stored(&world) >= newest, "{} of {newest}", stored(&world));
+    let (served, _) = hosted(&world);
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_start_and_the_doctor_name_what_is_missing() {
+    let world = world();
+    let (served, caller) = hosted(&world);
+    for seq in 1..4 {
+        assert_eq!(caller.prompt("more").unwrap().seq(), Some(seq));
+    }
+    let note = world.home().join("state/holon.sqlite3-held");
+    until("the progress is noted", || {
+        fs::read_to_string(&note).is_ok_and(|note| note.contains("row_no"))
+    });
+    served.crash();
+    fs::remove_file(world.home().join("state/holon.sqlite3-wal")).unwrap();
+    fs::create_dir(world.home().join("agents/stray")).unwrap();
+    let doctor = world.run(&["config", "doctor"]);
+    for words in ["rows of events", "agents/stray is the home"] {
+        assert!(doctor.stdout.contains(words), "{words}: {doctor:?}");
+    }
+    let served = world.serve(&["--model", &silent(&world)]);
+    let (code, log) = served.terminate();
+    assert_eq!(code, Some(0), "{log}");
+    for words in ["rows of events", "write-ahead log", "agents/stray is the home"] {
+        assert!(log.contains(words), "{words}: {log}");
+    }
+}
