@@ -25,7 +25,11 @@ impl<'a> Marks<'a> {
 
 impl Drop for Marks<'_> {
     fn drop(&mut self) {
-        if self.lost.as_ref().is_some_and(|lost| lost.borrow().is_some()) {
+        if self
+            .lost
+            .as_ref()
+            .is_some_and(|lost| lost.borrow().is_some())
+        {
             return;
         }
         files::remove_quietly(&self.home.socket_path());

@@ -4,7 +4,7 @@
 //! and nobody is told of the host before it answers. On a full disk the host comes up as far as it can, and further
 //! when there is space. A store that is lost ends it at once.
 
-use crate::endpoint::{self, Bound, Endpoints};
+use crate::endpoint::{self, Endpoints};
 use crate::error::Error;
 use crate::marks::Marks;
 use crate::port::Live;

@@ -166,7 +166,11 @@ impl Host {
     /// Returns once the store is lost.
     pub async fn until_lost(&self) -> StoreLost {
         let mut lost = self.lost.clone();
-        match lost.wait_for(Option::is_some).await.map(|lost| lost.clone()) {
+        match lost
+            .wait_for(Option::is_some)
+            .await
+            .map(|lost| lost.clone())
+        {
             Ok(Some(lost)) => lost,
             // A writer that has ended in order loses nothing any more.
             Ok(None) | Err(_) => std::future::pending().await,

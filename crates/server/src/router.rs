@@ -97,11 +97,7 @@ pub(crate) fn router(gate: Gate, reads: ReadState, acts: ActState) -> Router {
     let when_up = middleware::from_fn_with_state(acts.acts.clone(), refuse_until_up);
     mount(read_routes())
         .with_state(reads)
-        .merge(
-            mount(act_routes())
-                .route_layer(when_up)
-                .with_state(acts),
-        )
+        .merge(mount(act_routes()).route_layer(when_up).with_state(acts))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(Arc::new(gate), guard))
@@ -126,8 +122,7 @@ async fn wrong_method(method: Method) -> Refusal {
 /// concerns the host and no agent is done all the same.
 async fn refuse_until_up(State(acts): State<Acts>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>();
-    let is_about_the_host =
-        path.is_some_and(|path| path.as_str().starts_with("/control/runtime/"));
+    let is_about_the_host = path.is_some_and(|path| path.as_str().starts_with("/control/runtime/"));
     if acts.is_up() || is_about_the_host {
         return next.run(request).await;
     }

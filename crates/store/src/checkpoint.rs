@@ -109,7 +109,10 @@ fn finish(db: &Db) -> Result<(i32, i32), Error> {
 /// The thread's part, on a connection that is not kept: it would hold on to a file that may be replaced. Only the
 /// files that are held are copied: the log must not be copied into a file that has taken the place of its own.
 fn copy(path: &Path, held: &Held) -> Result<(i32, i32), Error> {
-    let check = || held.first_lost().map_or(Ok(()), |lost| Err(Error::Lost(lost)));
+    let check = || {
+        held.first_lost()
+            .map_or(Ok(()), |lost| Err(Error::Lost(lost)))
+    };
     check()?;
     let conn = open::reopen(path)?;
     check()?;

@@ -249,8 +249,7 @@ fn guard(home: &Path) -> Result<Option<File>, HomeError> {
         Ok(()) => Ok(Some(directory)),
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let owner = File::open(lock_path(home)).ok();
-            let (pid, leaving) =
-                owner.map_or((None, false), |mut file| owner_named_in(&mut file));
+            let (pid, leaving) = owner.map_or((None, false), |mut file| owner_named_in(&mut file));
             let path = home.to_owned();
             Err(HomeError::Owned { path, pid, leaving })
         }

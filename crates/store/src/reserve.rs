@@ -4,7 +4,9 @@
 //! up for that, and made again when there is space.
 
 use crate::open;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Bytes kept: the index of a short log takes 32 KiB, the mark a few pages.
@@ -18,7 +20,13 @@ pub(crate) fn keep(path: &Path) {
     if reserve.exists() || free_bytes(path).is_none_or(|free| free < ENOUGH_BYTES) {
         return;
     }
-    if let Err(error) = fs::write(&reserve, vec![0; RESERVE_BYTES]) {
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&reserve)
+        .and_then(|mut file| file.write_all(&vec![0; RESERVE_BYTES]));
+    if let Err(error) = made {
         tracing::debug!(%error, "no space is kept for the next start");
         release(path);
     }

@@ -78,9 +78,9 @@ impl Shell {
         while !self.halted.is_cancelled() {
             match self.try_clear_up(agent_id).await {
                 Ok(())
-                | Err(
-                    Error::StoreLost { .. } | Error::ShuttingDown | Error::AgentAside { .. },
-                ) => return,
+                | Err(Error::StoreLost { .. } | Error::ShuttingDown | Error::AgentAside { .. }) => {
+                    return;
+                }
                 // No decision can be made about it; a start tries again.
                 Err(Error::Internal { message }) => {
                     return self.put_aside(agent_id, message, seen).await;

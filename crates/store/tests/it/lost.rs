@@ -1,7 +1,9 @@
 //! A store whose files are taken away: while it is open, and between two processes.
 
 use crate::samples::{Scribe, id};
-use holon_store::{Db, Error, Home, HomeError, Occupant, StoreLost, Tx, WriteError, Writer, survey};
+use holon_store::{
+    Db, Error, Home, HomeError, Occupant, StoreLost, Tx, WriteError, Writer, survey,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +51,8 @@ impl Place {
 }
 
 #[tokio::test]
-async fn a_writer_that_has_nothing_to_do_notices_that_its_store_is_gone_and_says_so_to_those_who_come() {
+async fn a_writer_that_has_nothing_to_do_notices_that_its_store_is_gone_and_says_so_to_those_who_come()
+ {
     let place = Place::new();
     let home = Home::open(&place.path("home")).expect("opens");
     let db = Db::open_home(&home, Occupant::Host).expect("opens");
@@ -110,10 +113,17 @@ async fn what_went_with_the_log_of_a_crashed_process_is_told_with_its_number() {
     }
     let agents = place.path("agents");
     let found = survey(&path, &agents).expect("reads");
-    assert!(found.iter().any(|line| line.contains("3 rows of events")), "{found:?}");
+    assert!(
+        found.iter().any(|line| line.contains("3 rows of events")),
+        "{found:?}"
+    );
     let db = Db::open(&path).expect("opens");
     assert_eq!(pending(&db), 0, "it was all in the log");
-    assert!(told(&db, "write-ahead log") && told(&db, "3 rows of events"), "{:?}", db.findings());
+    assert!(
+        told(&db, "write-ahead log") && told(&db, "3 rows of events"),
+        "{:?}",
+        db.findings()
+    );
     db.close().expect("closes");
     let db = Db::open(&path).expect("opens");
     assert!(db.findings().is_empty(), "told once: {:?}", db.findings());
@@ -152,7 +162,11 @@ fn a_log_is_not_mixed_with_a_file_that_took_the_place_of_its_own() {
     assert_eq!(pending(&db), 1, "what the backup had");
     assert!(told(&db, "another file"), "{:?}", db.findings());
     let held = Db::open(&place.path("held")).expect("opens");
-    assert_eq!(pending(&held), 2, "and nothing that was acknowledged is missing here");
+    assert_eq!(
+        pending(&held),
+        2,
+        "and nothing that was acknowledged is missing here"
+    );
 }
 
 fn directory(agents: &Path, name: &str) {
