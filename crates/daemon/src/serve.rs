@@ -4,7 +4,7 @@
 //! and nobody is told of the host before it answers. On a full disk the host comes up as far as it can, and further
 //! when there is space. A store that is lost ends it at once.
 
-use crate::endpoint::{self, Endpoints};
+use crate::endpoint::{self, Bound, Endpoints};
 use crate::error::Error;
 use crate::marks::Marks;
 use crate::port::Live;
@@ -16,7 +16,7 @@ use holon_config::Settings;
 use holon_domain::AgentId;
 use holon_domain::limits::OPEN_FILES;
 use holon_engine::{Host, Scope};
-use holon_server::{Doors, Manage, ServerConfig, Setup};
+use holon_server::{Doors, Manage, ServerConfig, Setup, Token};
 use holon_store::Home;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -45,16 +45,22 @@ pub async fn serve(
     let mut hangups = Hangups::listen()?;
     let home = tokio::select! {
         home = open::take_home(&settings.home.value) => home?,
-        signal = signals.next() => return Ok(not_up(signal)),
+        signal = signals.next() => {
+            note_not_up(signal);
+            return Ok(());
+        }
     };
     let (token, unsaved) = run_files::token(&home)?;
-    let token = holon_server::Token::new(token.expose())?;
+    let token = Token::new(token.expose())?;
     let bound = endpoint::bind(&home, settings.http_addr.value).await?;
     let mut marks = Marks::new(&home);
     // May have to wait for disk space, and must be interruptible while it does.
     let db = tokio::select! {
         db = no_space::open_store(&home, &bound) => db?,
-        signal = signals.next() => return Ok(not_up(signal)),
+        signal = signals.next() => {
+            note_not_up(signal);
+            return Ok(());
+        }
     };
     let full = db.disk_full();
     marks.stay_when(db.lost());
@@ -64,31 +70,22 @@ pub async fn serve(
     let setup = Arc::new(setup);
     let endpoints = bound.endpoints.clone();
     let (later, unix_later) = later_if(bound.unix.is_none());
-    let server = holon_server::serve(
-        ServerConfig {
-            default_agent: settings.default_agent.value.clone(),
-            home_dir: home.root().display().to_string(),
-            pid: std::process::id(),
-            tcp: Some(bound.tcp),
-            unix: bound.unix,
-            unix_later,
-            token,
-            allowed_hosts: Vec::new(),
-        },
-        Doors {
-            reads: host.reads(),
-            acts: host.acts(),
-            setup: Arc::clone(&setup) as Arc<dyn Setup>,
-            manage: Arc::clone(&setup) as Arc<dyn Manage>,
-        },
-        shutdown.clone(),
-    );
+    let config = ServerConfig {
+        unix_later,
+        ..config(settings, &home, (bound, token))
+    };
+    let server = holon_server::serve(config, doors(&host, &setup), shutdown.clone());
     let (up, is_up) = watch::channel(false);
     let owed = Owed::new(&home, endpoints.clone(), unsaved, later);
     let coming_up = async {
         come_up(&host, settings.default_agent.value.clone()).await?;
         up.send_replace(true);
-        announce(owed, || ready(&endpoints)).await
+        let (http, socket) = (endpoints.http_addr, endpoints.socket_path.display());
+        let announced = || {
+            tracing::info!(%http, %socket, "host is up");
+            ready(&endpoints);
+        };
+        announce(owed, announced).await
     };
     let serving = async {
         worth_serving(is_up, full, &shutdown).await;
@@ -104,7 +101,30 @@ pub async fn serve(
     }
 }
 
-fn not_up(signal: &str) {
+/// What the server of a home is given.
+fn config(settings: &Settings, home: &Home, (bound, token): (Bound, Token)) -> ServerConfig {
+    ServerConfig {
+        default_agent: settings.default_agent.value.clone(),
+        home_dir: home.root().display().to_string(),
+        pid: std::process::id(),
+        tcp: Some(bound.tcp),
+        unix: bound.unix,
+        unix_later: None,
+        token,
+        allowed_hosts: Vec::new(),
+    }
+}
+
+fn doors(host: &Host, setup: &Arc<HostSetup>) -> Doors {
+    Doors {
+        reads: host.reads(),
+        acts: host.acts(),
+        setup: Arc::clone(setup) as Arc<dyn Setup>,
+        manage: Arc::clone(setup) as Arc<dyn Manage>,
+    }
+}
+
+fn note_not_up(signal: &str) {
     tracing::info!(signal, "asked to go down before the host was up");
 }
 
@@ -127,7 +147,6 @@ async fn come_up(host: &Host, default_agent: AgentId) -> Result<(), Error> {
 /// Tells that the host is up, and goes on with what there was no space for.
 async fn announce(mut owed: Owed<'_>, ready: impl FnOnce()) -> Result<Infallible, Error> {
     owed.write()?;
-    tracing::info!("host is up");
     ready();
     owed.write_all().await?;
     std::future::pending().await
@@ -223,7 +242,8 @@ async fn until_done(
                     return Ok(());
                 }
                 if !host.is_up() {
-                    return Ok(not_up(signal));
+                    note_not_up(signal);
+                    return Ok(());
                 }
                 tracing::info!(signal, "going down");
                 shutdown.cancel();

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::held::{FileId, Held};
+use crate::mark::COUNTED;
 use crate::open;
 use crate::row::first;
 use holon_domain::Timestamp;
@@ -28,17 +29,27 @@ pub(crate) struct Progress {
     row_no: i64,
     /// When it was written, in milliseconds.
     at_ms: i64,
+    /// How many writes have removed rows. Only between two of them does the newest row never fall back.
+    removals: u64,
 }
 
 impl Progress {
     /// How far this database has come; none when it has no event.
     pub(crate) fn of(conn: &Connection) -> Result<Option<Self>, Error> {
+        let removals = first(conn, COUNTED, [], |row| Ok(row.get(0)?))?;
         first(conn, NEWEST, [], |row| {
             Ok(Self {
                 row_no: row.get(0)?,
                 at_ms: row.get(1)?,
+                removals: removals.unwrap_or(0),
             })
         })
+    }
+
+    /// Whether a store that has come this far lacks something that one which had come `then` far held.
+    const fn is_behind(self, then: Self) -> bool {
+        let is_same_span = self.removals == then.removals;
+        self.removals < then.removals || is_same_span && self.row_no < then.row_no
     }
 
     fn at(self) -> Timestamp {
@@ -95,23 +106,27 @@ impl Before {
         let mut found = Vec::new();
         if self.file.is_some_and(|file| file != self.note.file) {
             found.push(format!(
-                "{path} is another file than the last process held, so it has what its copy had"
+                "{path} is another file than the one the last process held"
             ));
         } else if self.log != Some(self.note.log) {
             found.push(format!(
-                "the write-ahead log of {path} is not the one the last process left; what was only in that is missing"
+                "the write-ahead log of {path} is not the one the last process left"
             ));
         }
-        let row_no = |progress: Option<Progress>| progress.map_or(0, |progress| progress.row_no);
-        if let Some(then) = self.note.progress
-            && row_no(now) < then.row_no
-        {
-            let newest = now.map_or_else(|| "none".to_owned(), |now| now.at().to_string());
-            found.push(format!(
-                "{} rows of events that were committed up to {} are missing: the newest in {path} is of {newest}",
-                then.row_no - row_no(now),
-                then.at()
-            ));
+        let is_behind = |then: Progress| now.is_none_or(|now| now.is_behind(then));
+        match self.note.progress.filter(|then| is_behind(*then)) {
+            Some(then) => {
+                let newest = now.map_or_else(|| "none".to_owned(), |now| now.at().to_string());
+                found.push(format!(
+                    "rows that were committed up to {} are missing from {path}: its newest event is of {newest}",
+                    then.at()
+                ));
+            }
+            None if found.is_empty() => {}
+            None => found.push(
+                "nothing is missing of what had been noted; of the last seconds nobody knows"
+                    .to_owned(),
+            ),
         }
         found
     }
@@ -174,6 +189,30 @@ impl NoteFile {
     pub(crate) fn remove(self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
             tracing::debug!(%error, "the note of the store stays");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_were_removed_in_order_are_not_called_missing() {
+        let progress = |row_no, removals| Progress {
+            row_no,
+            at_ms: 0,
+            removals,
+        };
+        let then = progress(9, 3);
+        for (now, is_behind) in [
+            (progress(9, 3), false),
+            (progress(12, 3), false),
+            (progress(8, 3), true),
+            (progress(5, 4), false),
+            (progress(12, 2), true),
+        ] {
+            assert_eq!(now.is_behind(then), is_behind, "{now:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A store that is taken away under a running host: nothing is acknowledged from then on, and the host ends.
 
-use crate::support::{silent, until, world};
+use crate::support::{silent, until, wait_for_status, world};
 use holon_testkit::{Served, World};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 /// What a host answered to a prompt.
 #[derive(Debug)]
@@ -117,6 +118,46 @@ fn a_host_whose_store_loses_a_file_acknowledges_nothing_more_and_ends() {
             assert_kept(&world, &[one]);
         }
     }
+}
+
+#[test]
+fn a_run_that_is_waited_for_ends_with_the_store_of_its_host() {
+    let world = world();
+    let (served, _) = hosted(&world);
+    let mut command = world.command();
+    command.args(["run", "hi", "--agent", "main"]);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = command.spawn().unwrap();
+    wait_for_status(&world, "awake_running");
+    let lock = world.home().join("run/holon.lock");
+    fs::remove_file(&lock).unwrap();
+    let ended = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    let words = format!("{} was deleted", lock.display());
+    assert!(
+        said.contains(&words) && said.contains("next: put the store back"),
+        "{said}"
+    );
+    assert_ended(served, &lock, "was deleted");
+}
+
+#[test]
+fn a_run_without_a_host_ends_with_its_store() {
+    let world = world();
+    let model = silent(&world);
+    let mut command = world.command();
+    command.args(["run", "hi", "--model", &model]);
+    let run = command.stderr(Stdio::piped()).spawn().unwrap();
+    let lock = world.home().join("run/holon.lock");
+    until("the run holds the store", || {
+        world.home().join("state/holon.sqlite3-held").exists()
+    });
+    fs::remove_file(&lock).unwrap();
+    let ended = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("the store is no longer there"), "{said}");
 }
 
 #[test]
@@ -282,14 +323,14 @@ fn a_start_and_the_doctor_name_what_is_missing() {
     fs::remove_file(world.home().join("state/holon.sqlite3-wal")).unwrap();
     fs::create_dir(world.home().join("agents/stray")).unwrap();
     let doctor = world.run(&["config", "doctor"]);
-    for words in ["rows of events", "agents/stray is the home"] {
+    for words in ["rows that were committed", "agents/stray is the home"] {
         assert!(doctor.stdout.contains(words), "{words}: {doctor:?}");
     }
     let served = world.serve(&["--model", &silent(&world)]);
     let (code, log) = served.terminate();
     assert_eq!(code, Some(0), "{log}");
     for words in [
-        "rows of events",
+        "rows that were committed",
         "write-ahead log",
         "agents/stray is the home",
     ] {
