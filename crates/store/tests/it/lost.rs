@@ -114,7 +114,9 @@ async fn what_went_with_the_log_of_a_crashed_process_is_told() {
     let agents = place.path("agents");
     let found = survey(&path, &agents).expect("reads");
     assert!(
-        found.iter().any(|line| line.contains("rows that were committed")),
+        found
+            .iter()
+            .any(|line| line.contains("rows that were committed")),
         "{found:?}"
     );
     let db = Db::open(&path).expect("opens");
