@@ -10,11 +10,11 @@ use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
 use std::sync::Arc;
 
-/// Starts the host of an opened home: what the last process left open is settled when this returns.
+/// Binds the host of an opened home; it is not up yet.
 ///
 /// # Errors
-/// When the store cannot be read or written.
-pub(crate) async fn start(
+/// When the store cannot be read.
+pub(crate) fn open(
     settings: &Settings,
     live: &Live,
     (home, db): (&Home, Db),
@@ -36,7 +36,7 @@ pub(crate) async fn start(
             scope,
         },
     };
-    Ok(Host::start(config, ports(live, home), db).await?)
+    Ok(Host::open(config, ports(live, home), db)?)
 }
 
 /// A model somebody has just typed must be usable. One from the environment or a file is only worth a warning:

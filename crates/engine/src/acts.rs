@@ -46,6 +46,18 @@ impl Acts {
         &self.readers
     }
 
+    /// Whether recovery is done. Before, nothing is to be asked here.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.shell.is_up()
+    }
+
+    /// What those are told whom the end of the host cuts off: that it goes down, or that its store is lost.
+    #[must_use]
+    pub fn why_down(&self) -> Error {
+        self.shell.why_down()
+    }
+
     /// Has every suspended turn ask its models again, because the host's models or credentials have changed.
     pub(crate) async fn ask_again(&self) {
         let listed = match self.readers.read(|reader| reader.agents()).await {

@@ -6,6 +6,7 @@ use holon_core::Rejection;
 use holon_domain::AgentId;
 use holon_domain::id::AgentIdError;
 use holon_domain::refusal::RefusalText;
+use holon_store::StoreLost;
 
 /// Why a request was not carried out. Nothing was written unless a variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +63,13 @@ pub enum Error {
     /// The store cannot tell whether the commit holds; the input may have taken effect.
     #[error("the commit could not be confirmed")]
     CommitUnknown,
+    /// The store is no longer there: its files were deleted, moved or replaced under the host, which ends. What was
+    /// asked may stand in a file that only the host still holds.
+    #[error("{message}")]
+    StoreLost {
+        /// Which file, and what became of it.
+        message: String,
+    },
     /// The host is going down.
     #[error("the host is shutting down")]
     ShuttingDown,
@@ -81,8 +89,19 @@ pub enum Error {
 
 impl From<holon_store::Error> for Error {
     fn from(error: holon_store::Error) -> Self {
-        Self::Storage {
-            message: error.to_string(),
+        match error {
+            holon_store::Error::Lost(lost) => lost.into(),
+            other => Self::Storage {
+                message: other.to_string(),
+            },
+        }
+    }
+}
+
+impl From<StoreLost> for Error {
+    fn from(lost: StoreLost) -> Self {
+        Self::StoreLost {
+            message: lost.to_string(),
         }
     }
 }
@@ -151,6 +170,11 @@ impl Error {
                 "the disk did not say whether the write holds",
                 "it may have been taken: look at the transcript before you send it again",
             ),
+            Self::StoreLost { .. } => RefusalText::with_hint(
+                "store_lost",
+                "files of the store were deleted, moved or replaced while the host held them; it acknowledges nothing more and ends",
+                "put the store back or restore a backup, start the host again, and look at the transcript before you send it again",
+            ),
             Self::ShuttingDown => RefusalText::with_hint(
                 "shutting_down",
                 "the host is going down",
@@ -194,6 +218,7 @@ impl Error {
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
+            | Self::StoreLost { .. }
             | Self::ShuttingDown
             | Self::Storage { .. }
             | Self::Internal { .. } => step.hint().map(str::to_owned),
@@ -214,6 +239,7 @@ impl Error {
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
+            | Self::StoreLost { .. }
             | Self::ShuttingDown
             | Self::Storage { .. }
             | Self::Internal { .. } => None,
@@ -246,6 +272,9 @@ impl Error {
             Self::Overloaded,
             Self::DiskFull,
             Self::CommitUnknown,
+            Self::StoreLost {
+                message: "the store is no longer there: state/holon.sqlite3 was deleted".to_owned(),
+            },
             Self::ShuttingDown,
             Self::Storage {
                 message: "disk I/O error".to_owned(),

@@ -42,7 +42,9 @@ impl Acts {
         } else {
             self.shell().spawn(run);
         }
-        waiting.await.unwrap_or(Err(Error::ShuttingDown))
+        waiting
+            .await
+            .unwrap_or_else(|_| Err(self.shell().why_down()))
     }
 }
 
@@ -216,7 +218,7 @@ async fn answer(
                 return Err(Error::ShuttingDown);
             }
             // A drain waits for its tasks; one that waits for an answer must not hold it up.
-            () = acts.shell().going_down() => return Err(Error::ShuttingDown),
+            () = acts.shell().going_down() => return Err(acts.shell().why_down()),
         }
     }
 }

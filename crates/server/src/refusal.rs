@@ -61,7 +61,8 @@ impl IntoResponse for Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let status = status_of(&error);
-        if status.is_server_error() {
+        // Of a full disk the writer says so itself, once a minute.
+        if status.is_server_error() && error != Error::DiskFull {
             tracing::warn!(code = error.code(), %error, "request failed");
         }
         let mut body = ErrorBody::new(error.code(), error.to_string());
@@ -98,9 +99,10 @@ fn status_of(error: &Error) -> StatusCode {
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
         // Not 503: clients send again on that, and an input that may have been taken would be taken twice.
-        Error::CommitUnknown | Error::Storage { .. } | Error::Internal { .. } => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        Error::CommitUnknown
+        | Error::StoreLost { .. }
+        | Error::Storage { .. }
+        | Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -142,6 +144,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::CursorTooOld { .. }
         | Error::DiskFull
         | Error::CommitUnknown
+        | Error::StoreLost { .. }
         | Error::Storage { .. }
         | Error::Internal { .. } => None,
     }

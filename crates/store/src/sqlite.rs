@@ -4,6 +4,7 @@ use crate::db::Db;
 use crate::delete::Removal;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
+use crate::held::StoreLost;
 use crate::readers::Readers;
 use crate::store::{Job, Store};
 use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
@@ -155,6 +156,10 @@ impl Store for SqliteStore {
 
     fn commits(&self) -> u64 {
         self.writer.commits()
+    }
+
+    fn lost(&self) -> Option<StoreLost> {
+        self.writer.lost()
     }
 
     async fn close(&self) -> Result<(), Error> {

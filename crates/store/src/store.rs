@@ -7,6 +7,7 @@ use crate::db::Db;
 use crate::delete::Removal;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
+use crate::held::StoreLost;
 use crate::ledger::Ledger;
 use crate::reader::Reader;
 use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
@@ -106,6 +107,9 @@ pub trait Store: std::fmt::Debug + Send + Sync {
 
     /// How many commits changed something since the store was opened.
     fn commits(&self) -> u64;
+
+    /// Which file of the store is no longer there, once one is not: nothing is acknowledged from then on.
+    fn lost(&self) -> Option<StoreLost>;
 
     /// Accepts nothing more, writes what waits, notes a clean exit and closes. A second call does nothing.
     async fn close(&self) -> Result<(), Error>;
@@ -250,6 +254,10 @@ impl Store for Inline {
 
     fn commits(&self) -> u64 {
         self.db().commits()
+    }
+
+    fn lost(&self) -> Option<StoreLost> {
+        self.db().lost.borrow().clone()
     }
 
     async fn close(&self) -> Result<(), Error> {

@@ -180,6 +180,7 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     let Diagnosis {
         report,
         waiting_failure_kinds,
+        store_findings,
         probes,
     } = diagnosis;
     let mut lines = Vec::new();
@@ -206,6 +207,11 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     lines.extend(retry(&report.retry_policy));
     lines.push(format!("waits for   {}", waiting_failure_kinds.join(", ")));
     lines.extend(ready(&report.providers));
+    lines.extend(
+        store_findings
+            .iter()
+            .map(|found| format!("store       {found}")),
+    );
     // The report looks at files only; what was learned is in the store, which a running host owns.
     lines.push(
         "figures     of the table and the settings; limits learned from providers are in: holon status"

@@ -23,6 +23,7 @@ mod init;
 mod keyring;
 mod logging;
 mod looking;
+mod lost;
 mod model;
 mod models;
 mod models_faults;

@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 30] = [
     (
         "agent_stopped",
         409,
@@ -141,6 +141,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
         500,
         None,
         Some("it may have been taken: look at the transcript before you send it again"),
+    ),
+    (
+        "store_lost",
+        500,
+        None,
+        Some(
+            "put the store back or restore a backup, start the host again, and look at the transcript before you send it again",
+        ),
     ),
     (
         "shutting_down",

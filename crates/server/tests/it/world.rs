@@ -46,6 +46,7 @@ impl World {
             manage: Arc::clone(&host) as Arc<_>,
         };
         let config = ServerConfig {
+            unix_later: None,
             default_agent: AgentId::parse("main").unwrap(),
             home_dir: "/srv/holon".into(),
             pid: 4711,

@@ -5,6 +5,7 @@ mod apply;
 mod damage;
 mod golden;
 mod home;
+mod lost;
 mod pages;
 mod property;
 mod reading;
