@@ -43,6 +43,7 @@ pub async fn serve(
         }
     };
     let token = Token::load_or_create(&home.token_path())?;
+    live.models.secrets().keep(token.expose().into());
     let token = holon_server::Token::new(token.expose())?;
     let bound = endpoint::bind(&home, settings.http_addr.value).await?;
     let endpoints = bound.endpoints.clone();

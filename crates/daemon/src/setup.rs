@@ -94,9 +94,10 @@ impl HostSetup {
         let _one = self.reloading.lock().await;
         let reread = Arc::clone(&self.reread);
         // Reads files, so it happens off the async threads.
+        let secrets = self.live.models.secrets().clone();
         let read = tokio::task::spawn_blocking(move || {
             let settings = reread()?;
-            let bound = Bound::new(&settings, limits(&settings));
+            let bound = Bound::new(&settings, limits(&settings), secrets);
             Ok((settings, bound.map_err(|error| error.to_string())?))
         });
         let read = read.await.unwrap_or_else(|ended| Err(ended.to_string()));
