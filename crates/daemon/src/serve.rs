@@ -67,6 +67,7 @@ pub async fn serve(
     let server = holon_server::serve(
         ServerConfig {
             default_agent: settings.default_agent.value.clone(),
+            workspace_dir: home.agents_dir().display().to_string(),
             home_dir: home.root().display().to_string(),
             pid: std::process::id(),
             tcp: Some(bound.tcp),
