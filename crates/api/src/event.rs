@@ -254,6 +254,30 @@ mod tests {
     }
 
     #[test]
+    fn an_envelope_of_a_newer_host_is_read_without_the_labels_nobody_knows_here() {
+        let sent = json!({
+            "id": "evt_main_9", "event_seq": 9, "ts": "2026-11-15T00:00:00.123Z", "agent_id": "main",
+            "type": "agent_dreamed", "version": 7,
+            "projection": {"name": "operator", "raw_payload_included": false, "redactions": []},
+            "provenance": {
+                "origin": {"kind": "satellite", "orbit": 7}, "trust": "half", "authority_class": "hearsay",
+                "delivery_surface": "pigeon", "admission_context": "by_ear", "message_id": "msg_1",
+            },
+            "payload": {"about": "sheep"},
+        });
+        let read: EventEnvelope = serde_json::from_str(&sent.to_string()).expect("reads");
+        let kept = Provenance {
+            message_id: Some(holon_domain::MessageId::from_stored("msg_1")),
+            ..Provenance::default()
+        };
+        assert_eq!(
+            (read.kind.as_str(), &read.provenance),
+            ("agent_dreamed", &kept)
+        );
+        assert!(matches!(read.event(), Event::Unknown { version: 7, .. }));
+    }
+
+    #[test]
     fn an_envelope_names_agent_position_kind_and_version() {
         let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
             turn_index: 3,

@@ -12,14 +12,15 @@ pub mod model;
 mod provenance;
 pub mod run;
 pub mod runtime;
+pub mod status;
 
 pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
 pub use error::ErrorBody;
 pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
 pub use model::{
-    AgentModelResponse, ClearModelRequest, ModelAvailability, ModelMetadata, ModelPrice,
-    ModelsResponse, SetModelRequest,
+    AgentModelResponse, ClearModelRequest, ModelAvailability, ModelCapabilities, ModelMetadata,
+    ModelPrice, ModelsResponse, SetModelRequest,
 };
 pub use provenance::Provenance;
 pub use run::RunRequest;
@@ -27,3 +28,4 @@ pub use runtime::{
     AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, ReloadResponse, Root, RuntimeInfo,
     ShutdownResponse,
 };
+pub use status::StatusResponse;

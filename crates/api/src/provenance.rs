@@ -1,30 +1,53 @@
 //! Provenance of an event: the ids and labels by which a client groups and judges it, taken from its typed payload.
 //!
-//! Nothing is guessed: what a payload does not say is absent. An event of another build has none.
+//! Nothing is guessed: what a payload does not say is absent. An event of another build has none. A reader that does not
+//! know a label finds it absent too.
 
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::event::Event;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Origin};
 use holon_domain::{MessageId, RunId, TaskId, WorkItemId};
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// Where something came from and what it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Provenance {
     /// The message's origin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub origin: Option<Origin>,
     /// The older label for the authority class.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub trust: Option<TrustLevel>,
     /// How its content is treated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub authority_class: Option<AuthorityClass>,
     /// The door it came through.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub delivery_surface: Option<DeliverySurface>,
     /// That door's posture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub admission_context: Option<AdmissionContext>,
     /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,6 +67,13 @@ pub struct Provenance {
     /// Causation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
+}
+
+/// A label this build knows.
+fn known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Ok(T::deserialize(&Value::deserialize(deserializer)?).ok())
 }
 
 impl Provenance {

@@ -4,19 +4,15 @@ use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::exchange::{Ask, Patience, ask};
 use crate::stream::EventStream;
+use crate::told::Told;
+use crate::view::{Agent, Brief, Chosen, Entry, Identity, Listed, Models, Run};
 use holon_api::{
-    AdmittedResponse, AgentModelResponse, ClearModelRequest, ControlAction, ControlRequest,
-    ControlResponse, CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health,
-    ModelsResponse, PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest,
-    SetModelRequest, ShutdownResponse,
+    AdmittedResponse, ClearModelRequest, ControlAction, ControlRequest, ControlResponse,
+    CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health, PageOrder, Projection,
+    PromptRequest, ReloadResponse, Root, RunRequest, SetModelRequest, ShutdownResponse,
 };
 use holon_domain::AgentId;
-use holon_domain::agent::IdentityView;
-use holon_domain::brief::BriefRecord;
 use holon_domain::limits::ANSWER_IDLE_MS;
-use holon_domain::run::RunOnceResponse;
-use holon_domain::summary::{AgentListEntry, AgentSummary};
-use holon_domain::transcript::TranscriptEntry;
 use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -145,7 +141,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
+    pub async fn agents(&self) -> Result<Vec<Told<Listed>>, Error> {
         self.get("/agents/list".into()).await
     }
 
@@ -153,7 +149,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn status(&self, agent_id: Option<&AgentId>) -> Result<AgentSummary, Error> {
+    pub async fn status(&self, agent_id: Option<&AgentId>) -> Result<Told<Agent>, Error> {
         self.get(of(agent_id, "status")).await
     }
 
@@ -165,7 +161,7 @@ impl Client {
         &self,
         agent_id: Option<&AgentId>,
         limit: Option<u64>,
-    ) -> Result<Vec<BriefRecord>, Error> {
+    ) -> Result<Vec<Told<Brief>>, Error> {
         self.get(query(
             &of(agent_id, "briefs"),
             [("limit", limit.map(|limit| limit.to_string()))],
@@ -181,7 +177,7 @@ impl Client {
         &self,
         agent_id: Option<&AgentId>,
         limit: Option<u64>,
-    ) -> Result<Vec<TranscriptEntry>, Error> {
+    ) -> Result<Vec<Told<Entry>>, Error> {
         self.get(query(
             &of(agent_id, "transcript"),
             [("limit", limit.map(|limit| limit.to_string()))],
@@ -216,7 +212,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &CreateAgentRequest,
-    ) -> Result<IdentityView, Error> {
+    ) -> Result<Told<Identity>, Error> {
         self.post(control(agent_id, "create"), request).await
     }
 
@@ -265,7 +261,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &SetModelRequest,
-    ) -> Result<AgentModelResponse, Error> {
+    ) -> Result<Told<Chosen>, Error> {
         self.post(control(agent_id, "model"), request).await
     }
 
@@ -273,7 +269,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn clear_model(&self, agent_id: &AgentId) -> Result<AgentModelResponse, Error> {
+    pub async fn clear_model(&self, agent_id: &AgentId) -> Result<Told<Chosen>, Error> {
         let request = ClearModelRequest::default();
         self.post(control(agent_id, "model/clear"), &request).await
     }
@@ -282,7 +278,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn models(&self) -> Result<ModelsResponse, Error> {
+    pub async fn models(&self) -> Result<Told<Models>, Error> {
         self.get("/models".into()).await
     }
 
@@ -290,7 +286,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn run(&self, request: &RunRequest) -> Result<RunOnceResponse, Error> {
+    pub async fn run(&self, request: &RunRequest) -> Result<Told<Run>, Error> {
         self.send("/control/run".into(), request, Patience::Endless)
             .await
     }

@@ -7,11 +7,12 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Lifecycle, Ownership,
     ProfilePreset, Visibility,
 };
+use holon_domain::limits::{BRIEF_PAGE, EVENT_PAGE};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
-    ExecutionPolicy, ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture,
+    ExecutionProfile, ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture,
 };
 use holon_domain::task::TaskListEntry;
 use holon_domain::turn::OpenTurn;
@@ -28,7 +29,7 @@ pub fn summarise(
     let standing = assess(Standing::new(agent, queue));
     AgentSummary {
         identity: agent.identity_view(),
-        agent: state_view(agent, queue, &standing),
+        agent: state_view(agent, queue, &standing, &active_tasks),
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),
         model: model_state(agent, host),
@@ -38,11 +39,11 @@ pub fn summarise(
             last_turn: agent.totals.last_turn,
         },
         closure: standing.closure,
-        execution: ExecutionSnapshot {
-            policy: ExecutionPolicy::host_local(),
-            workspace: agent.workspace.clone(),
-        },
+        execution: ExecutionSnapshot::host_local(agent.workspace.clone()),
+        active_task_count: u64::try_from(active_tasks.len()).unwrap_or(u64::MAX),
         active_tasks,
+        recent_brief_count: agent.counters.briefs.min(BRIEF_PAGE),
+        recent_event_count: agent.counters.events.min(EVENT_PAGE),
         newest_seq: agent.counters.events,
     }
 }
@@ -76,10 +77,7 @@ pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListE
         lineage_parent_agent_id: None,
     };
     AgentListEntry {
-        identity: IdentityView {
-            identity,
-            temporary: false,
-        },
+        identity: IdentityView::active(identity),
         status: AgentStatus::Stopped,
         scheduling_posture: aside_posture(agent_id, reason),
         lifecycle: stopped_hint(agent_id, ASIDE_HINT),
@@ -112,7 +110,14 @@ fn aside_posture(agent_id: &AgentId, reason: &str) -> SchedulingPosture {
     }
 }
 
-fn state_view(agent: &AgentRecord, queue: &QueueView, standing: &Assessment) -> AgentStateView {
+fn state_view(
+    agent: &AgentRecord,
+    queue: &QueueView,
+    standing: &Assessment,
+    tasks: &[TaskListEntry],
+) -> AgentStateView {
+    let workspace = &agent.workspace;
+    let totals = &agent.totals;
     AgentStateView {
         id: agent.identity.agent_id.clone(),
         status: standing.status,
@@ -128,6 +133,19 @@ fn state_view(agent: &AgentRecord, queue: &QueueView, standing: &Assessment) -> 
         current_message_id: agent.open_turn.as_ref().map(|turn| turn.message_id.clone()),
         pending: queue.pending,
         total_message_count: agent.counters.messages,
+        compacted_message_count: 0,
+        total_input_tokens: totals.usage.input_tokens,
+        total_output_tokens: totals.usage.output_tokens,
+        total_model_rounds: totals.model_rounds,
+        last_turn_token_usage: totals.last_turn,
+        active_task_ids: tasks.iter().map(|task| task.id.clone()).collect(),
+        execution_profile: ExecutionProfile::default(),
+        attached_workspaces: vec![workspace.workspace_id.clone()],
+        active_workspace_id: Some(workspace.workspace_id.clone()),
+        active_workspace_entry: Some(workspace.clone()),
+        cwd: Some(workspace.cwd.clone()),
+        model_override: agent.model_override.as_ref().map(ToString::to_string),
+        model_override_reasoning_effort: agent.reasoning_effort,
         turn_index: agent.counters.turns,
         last_wake_reason: agent.last_wake_reason.clone(),
         last_brief_at: agent.last_brief_at,

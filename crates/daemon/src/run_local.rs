@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::port::Live;
 use crate::signal::EndSignals;
 use crate::{compose, open};
-use holon_config::Settings;
+use holon_config::{Settings, Token};
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_domain::run::RunOnceResponse;
@@ -63,6 +63,10 @@ pub async fn run_local(
 
 fn open(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, Error> {
     let live = Live::new(settings)?;
+    // The token of a host that served the home before will serve the next one too.
+    if let Ok(token) = Token::load(&home.token_path()) {
+        live.models.secrets().keep(token.expose().into());
+    }
     let scope = Scope::Run(request.agent_id.clone());
     let store = open::open_store(home, Occupant::Run(request.agent_id.clone()))?;
     compose::open(settings, &live, (home, store), scope)

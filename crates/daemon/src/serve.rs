@@ -51,6 +51,7 @@ pub async fn serve(
         }
     };
     let (token, unsaved) = run_files::token(&home)?;
+    live.models.secrets().keep(token.expose().into());
     let token = Token::new(token.expose())?;
     let bound = endpoint::bind(&home, settings.http_addr.value).await?;
     let mut marks = Marks::new(&home);
@@ -105,6 +106,7 @@ pub async fn serve(
 fn config(settings: &Settings, home: &Home, (bound, token): (Bound, Token)) -> ServerConfig {
     ServerConfig {
         default_agent: settings.default_agent.value.clone(),
+        workspace_dir: home.agents_dir().display().to_string(),
         home_dir: home.root().display().to_string(),
         pid: std::process::id(),
         tcp: Some(bound.tcp),

@@ -84,15 +84,45 @@ pub struct AgentIdentity {
     pub lineage_parent_agent_id: Option<AgentId>,
 }
 
+/// Whether an agent is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdentityStatus {
+    /// It is.
+    #[default]
+    Active,
+    /// It is being removed: it takes nothing in any more.
+    Archived,
+}
+
 /// An identity as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentityView {
-    /// The identity itself; its fields stand beside `temporary`.
+    /// The identity itself; its fields stand beside the others.
     #[serde(flatten)]
     pub identity: AgentIdentity,
+    /// Whether the agent is there or on its way out.
+    #[serde(default)]
+    pub status: IdentityStatus,
+    /// Whether it is meant when none is named.
+    #[serde(default)]
+    pub is_default_agent: bool,
     /// Whether the agent is removed once its one run is over.
     #[serde(default)]
     pub temporary: bool,
+}
+
+impl IdentityView {
+    /// A lasting agent that is there.
+    #[must_use]
+    pub fn active(identity: AgentIdentity) -> Self {
+        Self {
+            status: IdentityStatus::Active,
+            is_default_agent: identity.kind == AgentKind::Default,
+            identity,
+            temporary: false,
+        }
+    }
 }
 
 impl std::ops::Deref for IdentityView {

@@ -192,6 +192,8 @@ pub const REQUEST_READ_MS: u64 = 10_000;
 pub const STREAM_HEARTBEAT_MS: u64 = 15_000;
 /// How long a stream's reader may take nothing at all before its connection is closed.
 pub const STREAM_STALL_MS: u64 = 60_000;
+/// Briefs one answer holds when the caller does not say how many.
+pub const BRIEF_PAGE: u64 = 20;
 /// The most briefs or transcript entries one answer holds.
 pub const LIST_PAGE_MAX: u64 = 500;
 /// How long the client waits for a connection on this machine.
@@ -244,6 +246,9 @@ pub const PROVIDER_LEARNED_MAX_TOKENS: u32 = 100_000_000;
 pub const PROVIDER_CONTINUATIONS: usize = 256;
 /// Most models taken from a provider's own list; the rest is left out.
 pub const PROVIDER_MODELS: usize = 2_000;
+/// Most credentials a host remembers to keep them out of what providers answer. Of more, the one that was fetched longest
+/// ago is forgotten. A command that prints a new one every five minutes fills it in five hours.
+pub const KNOWN_SECRETS: usize = 64;
 /// Open connections kept per provider for the next round.
 pub const PROVIDER_IDLE_CONNECTIONS: usize = 8;
 /// How long such a connection is kept. Most servers close theirs after a minute or more; ours closes first.

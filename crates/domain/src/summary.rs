@@ -1,9 +1,16 @@
 //! What is shown of an agent: status, posture, lifecycle hints, model, usage. All computed, none stored.
 
+mod execution;
+
+pub use execution::{
+    Enforcement, ExecutionPolicy, ExecutionProfile, ExecutionSnapshot, ProcessExecution,
+    ResourceAuthority,
+};
+
 use crate::agent::{AgentStatus, IdentityView, LastFailure, Lifecycle, RestRecord};
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
-use crate::id::{MessageId, RunId};
+use crate::id::{MessageId, RunId, TaskId, WorkspaceId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
 use crate::time::Timestamp;
@@ -156,6 +163,45 @@ pub struct AgentStateView {
     pub pending: u64,
     /// How many messages there ever were.
     pub total_message_count: u64,
+    /// How many of them history shows in a shorter form; none, since history is not shortened yet.
+    #[serde(default)]
+    pub compacted_message_count: u64,
+    /// Tokens read over its life.
+    #[serde(default)]
+    pub total_input_tokens: u64,
+    /// Tokens written over its life.
+    #[serde(default)]
+    pub total_output_tokens: u64,
+    /// Model rounds over its life.
+    #[serde(default)]
+    pub total_model_rounds: u64,
+    /// Tokens of the last turn that reported any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn_token_usage: Option<TokenUsage>,
+    /// Its tasks that are not over.
+    #[serde(default)]
+    pub active_task_ids: Vec<TaskId>,
+    /// What its tools may do here.
+    #[serde(default)]
+    pub execution_profile: ExecutionProfile,
+    /// The workspaces it may use.
+    #[serde(default)]
+    pub attached_workspaces: Vec<WorkspaceId>,
+    /// The one it works in; absent only in what an older host says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_workspace_id: Option<WorkspaceId>,
+    /// Where exactly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_workspace_entry: Option<WorkspaceEntry>,
+    /// The directory its commands start in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Its own choice of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_override: Option<String>,
+    /// How hard that one should think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_override_reasoning_effort: Option<ReasoningEffort>,
     /// Turns so far.
     pub turn_index: u64,
     /// What woke it last.
@@ -170,64 +216,6 @@ pub struct AgentStateView {
     /// Its last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_runtime_failure: Option<LastFailure>,
-}
-
-/// How far a boundary is enforced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Enforcement {
-    /// The runtime makes sure.
-    HardEnforced,
-    /// It does not, and says so.
-    NotEnforced,
-}
-
-/// What the `host_local` backend does and does not confine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExecutionPolicy {
-    /// Always `host_local` for now.
-    pub backend: String,
-    /// Commands start inside the execution root.
-    pub cwd_rooting: Enforcement,
-    /// And in the projection of the workspace.
-    pub projection_rooting: Enforcement,
-    /// They may reach other paths.
-    pub path_confinement: Enforcement,
-    /// And write there.
-    pub write_confinement: Enforcement,
-    /// And use the network.
-    pub network_confinement: Enforcement,
-    /// And read what the operator can read.
-    pub secret_isolation: Enforcement,
-    /// And leave processes behind.
-    pub child_process_containment: Enforcement,
-}
-
-impl ExecutionPolicy {
-    /// The honest figures of the only backend there is.
-    #[must_use]
-    pub fn host_local() -> Self {
-        Self {
-            backend: "host_local".into(),
-            cwd_rooting: Enforcement::HardEnforced,
-            projection_rooting: Enforcement::HardEnforced,
-            path_confinement: Enforcement::NotEnforced,
-            write_confinement: Enforcement::NotEnforced,
-            network_confinement: Enforcement::NotEnforced,
-            secret_isolation: Enforcement::NotEnforced,
-            child_process_containment: Enforcement::NotEnforced,
-        }
-    }
-}
-
-/// Where and how an agent's tools run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExecutionSnapshot {
-    /// What is enforced.
-    pub policy: ExecutionPolicy,
-    /// The active workspace.
-    #[serde(flatten)]
-    pub workspace: WorkspaceEntry,
 }
 
 /// One agent, concisely: what `/status` and `AgentGet` answer.
@@ -253,6 +241,15 @@ pub struct AgentSummary {
     /// Its tasks that are not over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub active_tasks: Vec<TaskListEntry>,
+    /// How many these are.
+    #[serde(default)]
+    pub active_task_count: u64,
+    /// How many of its briefs a reader gets that does not say how many it wants.
+    #[serde(default)]
+    pub recent_brief_count: u64,
+    /// How many of its events such a reader gets, as far as they are still kept.
+    #[serde(default)]
+    pub recent_event_count: u64,
     /// Its newest event, from the same read.
     pub newest_seq: u64,
 }

@@ -7,8 +7,8 @@
 mod snapshot;
 
 pub use snapshot::{
-    ArtifactRef, CommandSnapshot, InputTarget, TaskHandle, TaskListEntry, TaskOutputSnapshot,
-    TaskStatusSnapshot,
+    ArtifactRef, CommandSnapshot, InputTarget, ListedCommand, TaskHandle, TaskListEntry,
+    TaskOutputSnapshot, TaskStatusSnapshot,
 };
 
 use crate::authority::TrustLevel;

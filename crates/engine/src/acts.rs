@@ -107,10 +107,7 @@ impl Acts {
             return existing(&found, &new, &workspace);
         }
         match self.shell.create(new.clone()).await {
-            Ok(()) => Ok(IdentityView {
-                identity,
-                temporary: false,
-            }),
+            Ok(()) => Ok(IdentityView::active(identity)),
             // Someone else made it between the look and the commit.
             Err(Error::AgentConflict { .. }) => match self.find(&identity.agent_id).await? {
                 Some(found) => existing(&found, &new, &workspace),

@@ -22,6 +22,8 @@ use tokio_util::task::TaskTracker;
 pub struct ServerConfig {
     /// The agent that is meant when none is named.
     pub default_agent: AgentId,
+    /// Where agents work that were given no project, as it is shown.
+    pub workspace_dir: String,
     /// Where the host keeps its state, as it is shown.
     pub home_dir: String,
     /// The host's process.
@@ -65,6 +67,7 @@ pub async fn serve(
     let tasks = TaskTracker::new();
     let host = Arc::new(Host {
         default_agent: config.default_agent,
+        workspace_dir: config.workspace_dir,
         home_dir: config.home_dir,
         pid: config.pid,
         listen: bound.map(|addr| addr.to_string()),

@@ -36,3 +36,4 @@ mod refusals;
 mod reload;
 mod runs;
 mod support;
+mod terminal;

@@ -283,7 +283,7 @@ fn a_run_that_failed_says_what_would_help() {
     for (model, next) in [
         (
             "keyed/m",
-            "next: renew KEYED_KEY, or unset it and store the credential: holon config credentials set keyed\n",
+            "next: renew KEYED_KEY (a host that runs is to be restarted with it), or unset it and store the credential: holon config credentials set keyed\n",
         ),
         (
             "stored/m",

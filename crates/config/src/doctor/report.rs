@@ -47,10 +47,16 @@ pub struct RetryPolicy {
     pub max_retries_per_provider: u32,
     /// All tries.
     pub max_attempts_per_provider: u32,
-    /// First pause between tries; doubles with each.
+    /// First pause between tries.
     pub base_backoff_ms: u64,
+    /// How many times as long each further pause is.
+    pub backoff_growth: u64,
+    /// The same while somebody waits for the answer.
+    pub attended_backoff_growth: u64,
     /// Longest pause between tries.
     pub max_backoff_ms: u64,
+    /// Longest pause of a suspended turn before all models are asked again; the first is as long as the first above.
+    pub max_suspension_pause_ms: u64,
     /// What is tried again.
     pub retryable_failure_kinds: Vec<String>,
     /// What is not.

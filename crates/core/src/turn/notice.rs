@@ -65,7 +65,10 @@ fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> Actio
     let (code, mend) = match reason {
         SuspensionReason::Auth => (
             ActionCode::ProviderAuth,
-            format!("mend the credential for {model} (`holon config doctor` shows what is wrong)"),
+            format!(
+                "mend the credential for {model} (`holon config doctor` shows what is wrong; one from a variable counts \
+                 once the host is restarted with it)"
+            ),
         ),
         SuspensionReason::ModelUnavailable => (
             ActionCode::ModelUnavailable,

@@ -154,6 +154,7 @@ pub(crate) fn task(n: u32, seconds: i64, summary: &str) -> TaskListEntry {
         created_at: at(seconds),
         updated_at: at(seconds),
         wait_policy: WaitPolicy::Background,
+        command: None,
     }
 }
 

@@ -75,8 +75,10 @@ pub(crate) async fn handshake(
 fn runtime_info(state: &ReadState) -> RuntimeInfo {
     RuntimeInfo {
         default_agent: state.host.default_agent.clone(),
+        workspace_dir: state.host.workspace_dir.clone(),
         home_dir: state.host.home_dir.clone(),
         listen: state.host.listen.clone(),
+        advertise_url: None,
         epoch: state.reads.epoch().to_owned(),
     }
 }

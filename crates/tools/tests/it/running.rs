@@ -17,6 +17,7 @@ fn handle() -> TaskHandle {
         task_id: TaskId::from_stored("task_1"),
         task_kind: TaskKind::CommandTask,
         status: TaskStatus::Running,
+        initial_output: None,
     }
 }
 

@@ -9,7 +9,9 @@ use crate::preview;
 use crate::tool::command::{self, Files, cmd_preview, shown_tokens};
 use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning};
 use holon_domain::intent::ExecCommand;
+use holon_domain::limits::EVENT_PREVIEW_BYTES;
 use holon_domain::task::{CommandSnapshot, TaskHandle, TaskRecord};
+use holon_domain::text;
 use holon_domain::time::Timestamp;
 use holon_domain::tool::ToolEnvelope;
 use serde::{Deserialize, Serialize};
@@ -143,8 +145,12 @@ pub fn promoted(
     );
     // A terminal has one stream.
     let apart = !command.tty;
+    let initial_output = text::preview(&previews.stdout.text, EVENT_PREVIEW_BYTES);
     let result = Promoted {
-        task_handle: task_handle.clone(),
+        task_handle: TaskHandle {
+            initial_output: (!initial_output.is_empty()).then_some(initial_output),
+            ..task_handle.clone()
+        },
         waited_ms: command.yield_time_ms,
         accepts_input: command.accepts_input,
         initial_output_truncated: previews.truncated(),
