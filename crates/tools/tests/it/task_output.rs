@@ -210,6 +210,7 @@ fn looks_that_show_less_than_there_is_say_so() {
             lacks: Lacks {
                 bytes: 900,
                 reason: Some("No space left on device".into()),
+                missing: false,
             },
             ..part("begin", "/o/task_1.log")
         },
