@@ -170,10 +170,14 @@ impl Commands {
                 Source::Kept(kept.ok_or("its output is not kept, or not any more")?)
             }
         };
-        let printed = match source.printed(query, max_bytes).await {
+        // Boxed, or every future that reads output would hold the room of both reads.
+        let printed = match Box::pin(source.printed(query, max_bytes)).await {
             // Its supervisor is alive and does not answer; what it wrote before can be read all the same.
             Err(error @ Error::Unreachable { .. }) => match place.kept().await {
-                Some(facts) => Source::Growing(facts).printed(query, max_bytes).await,
+                Some(facts) => {
+                    let source = Source::Growing(facts);
+                    Box::pin(source.printed(query, max_bytes)).await
+                }
                 None => Err(error),
             },
             printed => printed,

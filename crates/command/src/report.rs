@@ -7,7 +7,7 @@ use holon_domain::limits::TASK_SUMMARY_BYTES;
 use holon_domain::task::TaskReport;
 use holon_domain::text;
 use holon_process::{Ended, Error, OutputFacts, Stream, StreamFacts, Task};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Size of a capture of which only the end is shown; the end is half of it.
 const SHORT_BYTES: usize = 2 * TASK_SUMMARY_BYTES;
@@ -114,11 +114,11 @@ async fn last_words(place: &Place) -> (CapturedStream, CapturedStream) {
     match place.kept().await {
         Some(facts) => captures(&facts, SHORT_BYTES).await,
         // The shim makes them before the command begins, so they were removed since.
-        None => (missing(place.output()), CapturedStream::default()),
+        None => (missing(&place.output()), CapturedStream::default()),
     }
 }
 
-fn missing(path: PathBuf) -> CapturedStream {
+fn missing(path: &Path) -> CapturedStream {
     CapturedStream {
         path: Some(path.to_string_lossy().into_owned()),
         lacks: Lacks {

@@ -44,7 +44,8 @@ pub async fn attach(sought: Sought<'_>) -> TaskState {
 
 /// As [`attach`], with a bound on how long the shim is waited for.
 pub async fn attach_within(sought: Sought<'_>, patience: Duration) -> TaskState {
-    let looked = holder::woken(sought.state_dir, look_for(sought));
+    // Boxed, because it is part of almost every future about a task.
+    let looked = Box::pin(holder::woken(sought.state_dir, look_for(sought)));
     let found = match tokio::time::timeout(patience, looked).await {
         Ok(Some(found)) => found,
         Ok(None) | Err(_) => unanswered(sought).await,

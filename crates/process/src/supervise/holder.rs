@@ -92,7 +92,8 @@ pub(super) fn claim(state_dir: &Path) -> io::Result<Claim> {
     let read = rustix::io::pread(&lock, &mut text, 0)?;
     let text = String::from_utf8_lossy(text.get(..read).unwrap_or_default());
     let task_id = text.strip_prefix(CLAIMED).map(str::trim);
-    let millis = i64::from(stat.st_mtime)
+    let millis = stat
+        .st_mtime
         .saturating_mul(1_000)
         .saturating_add(i64::try_from(stat.st_mtime_nsec / 1_000_000).unwrap_or(0));
     Ok(Claim {
