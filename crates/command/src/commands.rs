@@ -16,7 +16,7 @@ use holon_domain::command::{
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::limits::OUTPUT_KEPT_BYTES;
 use holon_domain::task::TaskReport;
-use holon_process::{Image, Shims, Task, attach};
+use holon_process::{Error, Image, Shims, Task, attach_within};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,10 @@ use tokio_util::sync::CancellationToken;
 const SHELLS: [&str; 9] = [
     "ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "yash", "zsh",
 ];
-/// The longest a probe waits for a supervisor that does not answer.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest a probe waits for a supervisor that does not answer; one that holds its lock then counts as alive.
+const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+/// The longest a probe takes where not even the command's directory can be read.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs commands of agents as this user.
 #[derive(Debug)]
@@ -109,8 +111,8 @@ impl Commands {
         // Not taken from the slot: a command that is held there may have ended without being waited for.
         let place = Place::of(key);
         let state_dir = place.state_dir();
-        let attached = tokio::time::timeout(PROBE_TIMEOUT, attach(sought(key, &state_dir))).await;
-        let Ok(state) = attached else {
+        let attached = attach_within(sought(key, &state_dir), PROBE_PATIENCE);
+        let Ok(state) = tokio::time::timeout(PROBE_TIMEOUT, attached).await else {
             return CommandProbe::Unknown(UnknownCause::SupervisorSilent);
         };
         let path = |path: PathBuf| Some(path.to_string_lossy().into_owned());
@@ -168,7 +170,18 @@ impl Commands {
                 Source::Kept(kept.ok_or("its output is not kept, or not any more")?)
             }
         };
-        let printed = source.printed(query, max_bytes).await;
+        // Boxed, or every future that reads output would hold the room of both reads.
+        let printed = match Box::pin(source.printed(query, max_bytes)).await {
+            // Its supervisor is alive and does not answer; what it wrote before can be read all the same.
+            Err(error @ Error::Unreachable { .. }) => match place.kept().await {
+                Some(facts) => {
+                    let source = Source::Growing(facts);
+                    Box::pin(source.printed(query, max_bytes)).await
+                }
+                None => Err(error),
+            },
+            printed => printed,
+        };
         printed.map_err(|error| error.to_string())
     }
 

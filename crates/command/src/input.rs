@@ -88,8 +88,11 @@ async fn why(error: Error, key: &CommandKey) -> String {
                 ) => Error::Lost.to_string(),
             }
         }
-        Error::InputFull { .. } | Error::NoTerminal | Error::NoStream | Error::Output { .. } => {
-            error.to_string()
-        }
+        Error::InputFull { .. }
+        | Error::LineTooLong { .. }
+        | Error::NoTerminal
+        | Error::NoStream
+        | Error::OutputMissing { .. }
+        | Error::Output { .. } => error.to_string(),
     }
 }

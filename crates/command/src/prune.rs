@@ -2,6 +2,7 @@
 
 use crate::off_thread::off_thread;
 use crate::place::{outputs, owner, remove_output, tasks};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,7 +19,17 @@ struct File {
     bytes: u64,
 }
 
-/// Removes output files of commands that are over, the oldest first, until what is left takes at most `limit` bytes.
+/// The output files of one command, which go together.
+#[derive(Debug)]
+struct Output {
+    files: Vec<PathBuf>,
+    /// When the last of them was written.
+    changed: SystemTime,
+    bytes: u64,
+}
+
+/// Removes the output of commands that are over, the oldest first and all files of a command at once, until what is
+/// left takes at most `limit` bytes.
 pub(crate) async fn prune(home: &Path, limit: u64) -> io::Result<()> {
     let home = home.to_owned();
     off_thread(move || prune_now(&home, limit)).await
@@ -28,21 +39,39 @@ fn prune_now(home: &Path, limit: u64) -> io::Result<()> {
     remove_oldest(home, files(&outputs(home))?, limit)
 }
 
-fn remove_oldest(home: &Path, mut files: Vec<File>, limit: u64) -> io::Result<()> {
+fn remove_oldest(home: &Path, files: Vec<File>, limit: u64) -> io::Result<()> {
     let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
-    files.sort_by_key(|file| file.changed);
-    for file in files {
+    let mut by_age: Vec<(String, Output)> = by_command(files).into_iter().collect();
+    by_age.sort_by_key(|(_, output)| output.changed);
+    for (command, output) in by_age {
         if bytes <= limit {
             break;
         }
         // Somebody writes or waits for the outcome while its directory is there.
-        if tasks(home).join(&file.command).exists() {
+        if tasks(home).join(&command).exists() {
             continue;
         }
-        remove_output(&file.path)?;
-        bytes -= file.bytes;
+        for file in &output.files {
+            remove_output(file)?;
+        }
+        bytes -= output.bytes;
     }
     Ok(())
+}
+
+fn by_command(files: Vec<File>) -> BTreeMap<String, Output> {
+    let mut outputs: BTreeMap<String, Output> = BTreeMap::new();
+    for file in files {
+        let output = outputs.entry(file.command).or_insert_with(|| Output {
+            files: Vec::new(),
+            changed: file.changed,
+            bytes: 0,
+        });
+        output.files.push(file.path);
+        output.changed = output.changed.max(file.changed);
+        output.bytes += file.bytes;
+    }
+    outputs
 }
 
 fn files(dir: &Path) -> io::Result<Vec<File>> {
@@ -117,8 +146,25 @@ mod tests {
         ]);
         prune(home.path(), 40).await.unwrap();
         assert_eq!(left(home.path()).len(), 4);
-        prune(home.path(), 20).await.unwrap();
-        assert_eq!(left(home.path()), ["task_b.stderr.log", "task_c.log"]);
+        prune(home.path(), 30).await.unwrap();
+        assert_eq!(
+            left(home.path()),
+            ["task_b.log", "task_b.stderr.log", "task_c.log"]
+        );
+    }
+
+    #[tokio::test]
+    async fn the_files_of_one_command_go_together_and_are_as_old_as_the_last_of_them() {
+        let home = home(&[
+            "task_a.log",
+            "task_b.log",
+            "task_b.stderr.log",
+            "task_a.stderr.log",
+        ]);
+        prune(home.path(), 30).await.unwrap();
+        assert_eq!(left(home.path()), ["task_a.log", "task_a.stderr.log"]);
+        prune(home.path(), 10).await.unwrap();
+        assert_eq!(left(home.path()), Vec::<String>::new());
     }
 
     #[tokio::test]

@@ -203,15 +203,19 @@ async fn running(
         // Removed meanwhile; the words say where it was.
         Err(_) => Path::new(&workspace.cwd).join(asked.unwrap_or_default()),
     };
-    match report::so_far(task, COMMAND_STREAM_BYTES).await {
-        Ok((stdout, stderr)) => Ok(CommandRunning {
-            workdir: workdir.to_string_lossy().into_owned(),
-            started_at: task.identity().started_at,
-            stdout,
-            stderr,
-        }),
-        Err(error) => Err(report::lost_failure(place, &error.to_string()).await),
-    }
+    let (stdout, stderr) = match report::so_far(task, COMMAND_STREAM_BYTES).await {
+        Ok(streams) => streams,
+        // Its shim holds its lock and does not answer, perhaps because its disk takes nothing at the moment. The
+        // command goes on, and what it printed is read later.
+        Err(Error::Unreachable { .. }) => report::unseen(place, order.command.tty),
+        Err(error) => return Err(report::lost_failure(place, &error.to_string()).await),
+    };
+    Ok(CommandRunning {
+        workdir: workdir.to_string_lossy().into_owned(),
+        started_at: task.identity().started_at,
+        stdout,
+        stderr,
+    })
 }
 
 async fn resolve_off_thread(

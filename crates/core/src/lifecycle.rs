@@ -198,6 +198,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
             let order = StopOrder {
                 force: false,
                 with_agent: true,
+                by_agent: false,
             };
             task::stop_all(draft, order, "stopped with its agent");
             Ok(Reply::Done)
@@ -225,6 +226,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     let order = StopOrder {
         force: true,
         with_agent: false,
+        by_agent: false,
     };
     task::stop_all(draft, order, "removed with its agent");
     home::remove_when_free(draft);

@@ -5,6 +5,7 @@
 use crate::id::{AgentId, TaskId};
 use crate::limits::CALLS_PER_ROUND;
 use crate::message::Priority;
+use crate::tool::ToolError;
 use crate::turn::CallPlace;
 use serde::{Deserialize, Serialize};
 
@@ -183,12 +184,42 @@ pub struct ExecCommand {
 }
 
 /// Commands to run one after the other. None of them becomes a task: one that takes too long is stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExecCommandBatch {
     /// In this order.
-    pub items: Vec<ExecCommand>,
+    pub items: Vec<BatchItem>,
     /// Whether the rest is skipped once one fails.
     pub stop_on_error: bool,
+}
+
+impl ExecCommandBatch {
+    /// The first command that is run.
+    #[must_use]
+    pub fn first_command(&self) -> Option<&ExecCommand> {
+        self.items.iter().find_map(|item| match item {
+            BatchItem::Command(command) => Some(command),
+            BatchItem::Rejected(_) => None,
+        })
+    }
+}
+
+/// One item of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum BatchItem {
+    /// A command.
+    Command(ExecCommand),
+    /// Arguments that make no command. The item fails without being run, and the others do not.
+    Rejected(RejectedItem),
+}
+
+/// An item of a batch that cannot be run as it was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RejectedItem {
+    /// The item as it was written, bounded.
+    pub written: String,
+    /// Why it is not run.
+    pub error: ToolError,
 }
 
 /// Something to write to a task.
@@ -228,6 +259,12 @@ pub struct TaskOutput {
 }
 
 impl TaskOutput {
+    /// Whether it reads on from an offset, so that the streams are followed each by itself.
+    #[must_use]
+    pub const fn names_offset(&self) -> bool {
+        self.after_byte.is_some() || self.stderr_after_byte.is_some()
+    }
+
     /// Whether it asks for the output. Who names an offset of the complaints alone does not.
     #[must_use]
     pub const fn wants_output(&self) -> bool {

@@ -245,6 +245,15 @@ impl Scribe {
         self.fact(Fact::TaskWritten(Box::new(record)))
     }
 
+    /// The task of a child agent as it stands from now on.
+    pub(crate) fn child_task(&mut self, name: &str, status: TaskStatus) -> &mut Self {
+        let record = TaskRecord {
+            kind: TaskKind::ChildAgentTask,
+            ..task(&self.record.identity.agent_id, name, status)
+        };
+        self.fact(Fact::TaskWritten(Box::new(record)))
+    }
+
     pub(crate) fn open_effect(&mut self) -> &mut Self {
         self.open(Effect::PrepareHome)
     }

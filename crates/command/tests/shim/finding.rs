@@ -105,6 +105,8 @@ async fn a_command_whose_shim_was_killed_is_lost_with_its_last_words() {
     let cmd = "echo $PPID; echo bad >&2; read x";
     world.begin(&first, "one", cmd).await;
     world.until_said(&first, "one", (0, "\n")).await;
+    // The shim reads the two pipes one after the other, and is killed only once it has read both.
+    world.until_complained(&first, "one", "bad\n").await;
     let said = std::fs::read_to_string(world.output_file("one")).unwrap();
     let pid = Pid::from_raw(said.trim().parse().unwrap()).unwrap();
     // We started it and have not reaped it, so the number is its own.

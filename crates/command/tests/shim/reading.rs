@@ -209,6 +209,8 @@ async fn what_was_left_out_is_told_once_however_often_it_was_cut() {
         let shown = &kept["result"]["task"];
         assert_eq!(shown["output_truncated"], true);
         let text = shown["output_preview"].as_str().unwrap();
+        let (text, complaints) = text.split_once("\nstderr:\n").unwrap();
+        assert_eq!(complaints, shown["stderr_preview"]);
         let letters = text
             .lines()
             .filter(|line| line.starts_with('x'))

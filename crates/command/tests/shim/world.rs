@@ -10,7 +10,11 @@ use holon_domain::task::TaskReport;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, TaskId, Timestamp};
 use holon_process::Image;
+use rustix::process::{
+    Flock, FlockType, PidfdFlags, Signal, fcntl_getlk, pidfd_open, pidfd_send_signal,
+};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
@@ -158,6 +162,37 @@ impl World {
     ) -> TaskPrinted {
         let key = self.key(name);
         soon(host.printed(&key, query, 64 << 10)).await.unwrap()
+    }
+
+    /// Reads a command's complaints until they are `text`.
+    pub(crate) async fn until_complained(&self, host: &Commands, name: &str, text: &str) {
+        let query = TaskOutput {
+            stderr_after_byte: Some(0),
+            ..everything()
+        };
+        let read = async {
+            while self.printed(host, name, &query).await.stderr.unwrap().head != text {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon(read).await;
+    }
+
+    /// The socket of a command's shim, and where a test puts it so that nobody reaches the shim.
+    pub(crate) fn sockets(&self, name: &str) -> (PathBuf, PathBuf) {
+        let dir = self.state_dir(name);
+        (dir.join("shim.sock"), dir.join("away"))
+    }
+
+    /// Kills the shim of a command, which is found by its lock.
+    pub(crate) fn kill_shim(&self, name: &str) {
+        let lock = File::open(self.state_dir(name).join("spec.lock")).unwrap();
+        let wanted = Flock::from(FlockType::ReadLock);
+        let holder = fcntl_getlk(&lock, &wanted)
+            .unwrap()
+            .and_then(|held| held.pid);
+        let shim = pidfd_open(holder.unwrap(), PidfdFlags::empty()).unwrap();
+        pidfd_send_signal(&shim, Signal::KILL).unwrap();
     }
 
     /// Follows a command's output until it holds `text`, and returns the offset behind what was read.

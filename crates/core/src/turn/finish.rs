@@ -48,7 +48,7 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
             task::take_over(draft, turn, spec);
         }
         HostAction::ExecCommandBatch(batch) => {
-            if let Some(first) = batch.items.first() {
+            if let Some(first) = batch.first_command() {
                 let spec = CommandTaskSpec {
                     batch_items: u32::try_from(batch.items.len()).ok(),
                     ..CommandTaskSpec::of(&call.id, first, &turn.workspace)

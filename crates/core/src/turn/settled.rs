@@ -116,9 +116,12 @@ fn task_stop(draft: &mut Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelop
     let seconds = limits::TASK_STOP_GRACE_MS / 1_000;
     let summary = match taken {
         StopTaken::Asked => format!(
-            "{id} is asked to end and killed with everything it started after {seconds} s; its end starts no turn, TaskStatus tells it"
+            "{id} is asked to end and killed with everything it started after {seconds} s; its end leaves a status message and starts no turn, TaskStatus tells it"
         ),
         StopTaken::Forced => format!("{id} is killed with everything it started"),
+        StopTaken::LetGo => format!(
+            "{id} is let go: its supervision was interrupted by a restart, and its child may still run"
+        ),
         StopTaken::Over => format!("{id} is over already"),
     };
     let snapshot = draft.task(id).map(|task| task.status_snapshot());

@@ -161,7 +161,7 @@ impl World {
             self.tasks.push(task.clone());
             return;
         };
-        assert!(!known.status.is_terminal(), "task {id} was over");
+        assert!(!known.is_over(), "task {id} was over");
         let (from, to) = (known.status, task.status);
         assert!(rank(from) <= rank(to), "task {id} moves {from:?} > {to:?}");
         known.clone_from(task);

@@ -150,9 +150,10 @@ pub struct TaskOutputSnapshot {
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// A bounded preview, never the promise of all of it.
+    /// A bounded preview of what was printed on both pipes, never the promise of all of it. Of a look that reads on from
+    /// an offset it is the output alone.
     pub output_preview: String,
-    /// The same of separate complaints.
+    /// What was printed on standard error, where that is kept apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_preview: Option<String>,
     /// Whether a preview was cut, by more than white space at its end.

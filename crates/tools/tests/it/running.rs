@@ -140,13 +140,14 @@ fn a_file_that_lacks_something_is_not_called_all_of_it() {
         lacks: Lacks {
             bytes: 900,
             reason: Some("No space left on device".into()),
+            missing: false,
         },
         ..filed("0123456789abcdefghij", "/o/task_1.log")
     };
     long.stderr = CapturedStream {
         lacks: Lacks {
             bytes: 7,
-            reason: None,
+            ..Lacks::default()
         },
         ..filed("0123456789abcdefghij", "/o/task_1.stderr.log")
     };

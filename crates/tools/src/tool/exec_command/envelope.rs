@@ -5,6 +5,7 @@
 
 use super::NAME;
 use super::diagnostics::Diagnostics;
+use crate::lines::joined;
 use crate::preview;
 use crate::tool::command::{self, Files, cmd_preview, shown_tokens};
 use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning};
@@ -51,8 +52,9 @@ pub(crate) struct Promoted {
     pub(crate) task_handle: TaskHandle,
     pub(crate) waited_ms: u64,
     pub(crate) accepts_input: bool,
+    /// What was printed so far, on both pipes.
     pub(crate) initial_output_preview: String,
-    /// Where complaints are kept apart.
+    /// The part of it that was printed on standard error, where that is kept apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) initial_stderr_preview: Option<String>,
     initial_output_truncated: bool,
@@ -154,7 +156,7 @@ pub fn promoted(
         waited_ms: command.yield_time_ms,
         accepts_input: command.accepts_input,
         initial_output_truncated: previews.truncated(),
-        initial_output_preview: previews.stdout.text,
+        initial_output_preview: joined(&previews.stdout.text, &previews.stderr.text),
         initial_stderr_preview: apart.then_some(previews.stderr.text),
         next_offset: running.stdout.next_offset(),
         next_stderr_offset: apart.then_some(running.stderr.next_offset()),
