@@ -114,6 +114,9 @@ pub(crate) fn summary(summary: &AgentSummary) -> String {
     }
     lines.extend(model::lines(model));
     lines.push(format!("works in   {}", execution.workspace.cwd));
+    if let Some(warning) = &execution.workspace_warning {
+        lines.push(format!("warning    {warning}"));
+    }
     if execution.policy.path_confinement == Enforcement::NotEnforced {
         lines.push("confined   no: its commands run as you (not_enforced)".to_owned());
     }

@@ -11,6 +11,9 @@ use holon_process::{Ended, Error, OutputFacts, Stream, StreamFacts, Task};
 /// Size of a capture of which only the end is shown; the end is half of it.
 const SHORT_BYTES: usize = 2 * TASK_SUMMARY_BYTES;
 
+/// What is said of an output file that was removed.
+const MISSING: &str = "the file is missing: a process removed it while the command ran, or since";
+
 /// A command that has ended, with at most `bytes` of each stream.
 pub(crate) async fn output(ended: &Ended, bytes: usize) -> CommandOutput {
     let (stdout, stderr) = captures(&ended.output, bytes).await;
@@ -71,15 +74,25 @@ pub(crate) async fn so_far(
     bytes: usize,
 ) -> Result<(CapturedStream, CapturedStream), Error> {
     let facts = task.output().await?;
-    let stdout = task.preview_of(&facts, Stream::Output, bytes).await?;
+    let stdout = task.preview_of(&facts, Stream::Output, bytes).await;
+    let stdout = shown(&facts.output, stdout)?;
     let stderr = match &facts.errors {
-        Some(errors) => at(
-            errors,
-            task.preview_of(&facts, Stream::Errors, bytes).await?,
-        ),
+        Some(errors) => shown(errors, task.preview_of(&facts, Stream::Errors, bytes).await)?,
         None => CapturedStream::default(),
     };
-    Ok((at(&facts.output, stdout), stderr))
+    Ok((stdout, stderr))
+}
+
+/// What was read of a stream. A file that cannot be read costs what it held, and not the command.
+fn shown(
+    facts: &StreamFacts,
+    read: Result<CapturedStream, Error>,
+) -> Result<CapturedStream, Error> {
+    match read {
+        Ok(stream) => Ok(at(facts, stream)),
+        Err(error @ Error::Output { .. }) => Ok(unread(facts, &error)),
+        Err(error) => Err(error),
+    }
 }
 
 async fn last_words(place: &Place) -> (CapturedStream, CapturedStream) {
@@ -101,19 +114,27 @@ async fn captures(facts: &OutputFacts, bytes: usize) -> (CapturedStream, Capture
 async fn captured(facts: &StreamFacts, bytes: usize) -> CapturedStream {
     match facts.preview(bytes).await {
         Ok(stream) => at(facts, stream),
-        Err(error) => {
-            tracing::warn!(%error, "what a command printed cannot be shown");
-            CapturedStream {
-                total_bytes: facts.total_bytes,
-                dropped_bytes: facts.total_bytes,
-                path: Some(facts.path.to_string_lossy().into_owned()),
-                lacks: Lacks {
-                    bytes: facts.total_bytes,
-                    reason: Some(error.to_string()),
-                },
-                ..CapturedStream::default()
-            }
-        }
+        Err(error) => unread(facts, &error),
+    }
+}
+
+/// A stream whose file cannot be read.
+fn unread(facts: &StreamFacts, error: &Error) -> CapturedStream {
+    tracing::warn!(%error, "what a command printed cannot be shown");
+    let reason = if facts.path.exists() {
+        error.to_string()
+    } else {
+        MISSING.to_owned()
+    };
+    CapturedStream {
+        total_bytes: facts.total_bytes,
+        dropped_bytes: facts.total_bytes,
+        path: Some(facts.path.to_string_lossy().into_owned()),
+        lacks: Lacks {
+            bytes: facts.total_bytes,
+            reason: Some(reason),
+        },
+        ..CapturedStream::default()
     }
 }
 

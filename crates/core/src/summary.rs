@@ -41,10 +41,27 @@ pub fn summarise(
         execution: ExecutionSnapshot {
             policy: ExecutionPolicy::host_local(),
             workspace: agent.workspace.clone(),
+            workspace_warning: workspace_warning(&agent.identity.agent_id, &agent.workspace, host),
         },
         active_tasks,
         newest_seq: agent.counters.events,
     }
+}
+
+/// What is said of a workspace that holds or lies in a directory of the host; an agent of an earlier build may have one.
+#[must_use]
+pub fn workspace_warning(
+    agent_id: &AgentId,
+    workspace: &WorkspaceEntry,
+    host: &HostFacts,
+) -> Option<String> {
+    let dir = host.reserved.reached_from(workspace)?;
+    Some(format!(
+        "the workspace {} reaches {}, where the host keeps what proves which commands ran; a command that cleans its \
+         workspace can remove that; name another workspace with: holon run --agent {agent_id} --workspace-root DIR",
+        workspace.execution_root,
+        dir.display(),
+    ))
 }
 
 /// One agent in a list.

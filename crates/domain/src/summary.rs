@@ -228,6 +228,9 @@ pub struct ExecutionSnapshot {
     /// The active workspace.
     #[serde(flatten)]
     pub workspace: WorkspaceEntry,
+    /// What an operator should change about the workspace; absent when it is as it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_warning: Option<String>,
 }
 
 /// One agent, concisely: what `/status` and `AgentGet` answer.
