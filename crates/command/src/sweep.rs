@@ -28,7 +28,10 @@ pub(crate) async fn sweep(home: &Path, folders: &Folders, is_spared: impl Fn(&st
             }
         };
         for name in names.into_iter().filter(|name| !is_spared(name)) {
-            sweeping.spawn(sweep_one(Place::in_folder(home, folders, folder, &name), name));
+            sweeping.spawn(sweep_one(
+                Place::in_folder(home, folders, folder, &name),
+                name,
+            ));
         }
     }
     sweeping.join_all().await;

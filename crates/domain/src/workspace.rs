@@ -97,7 +97,10 @@ mod tests {
             let found = reserved.reached_from(&WorkspaceEntry::agent_home(root));
             assert_eq!(found, reached.map(Path::new), "{root}");
             let nothing = ReservedDirs::none();
-            assert_eq!(nothing.reached_from(&WorkspaceEntry::agent_home(root)), None);
+            assert_eq!(
+                nothing.reached_from(&WorkspaceEntry::agent_home(root)),
+                None
+            );
         }
     }
 }

@@ -165,7 +165,7 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
             .workspace(&request.workspace, &found.agent_home)
             .await?;
         // An agent of an earlier build that works there already goes on; its status warns of it.
-        if chosen != found.workspace {
+        if chosen.execution_root != found.workspace.execution_root {
             acts.check_reserved(&chosen)?;
         }
         Some(chosen)

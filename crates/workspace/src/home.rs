@@ -102,7 +102,10 @@ fn parts(home: &Path) -> Result<(&Path, &str), Error> {
 /// When the filesystem refuses; what is left then has a temporary name, and the next attempt goes on with it.
 pub fn remove_home(agents_dir: &Path, agent_id: &AgentId) -> Result<(), Error> {
     let home = agents_dir.join(agent_id.as_str());
-    move_away(&home, &scratch::path(agents_dir, agent_id.as_str(), Purpose::Gone)?)?;
+    move_away(
+        &home,
+        &scratch::path(agents_dir, agent_id.as_str(), Purpose::Gone)?,
+    )?;
     scratch::sweep(agents_dir, agent_id.as_str())
 }
 

@@ -31,11 +31,7 @@ impl Purpose {
 }
 
 /// A fresh temporary path for this agent.
-pub(crate) fn path(
-    agents_dir: &Path,
-    agent_id: &str,
-    purpose: Purpose,
-) -> Result<PathBuf, Error> {
+pub(crate) fn path(agents_dir: &Path, agent_id: &str, purpose: Purpose) -> Result<PathBuf, Error> {
     let random = getrandom::u64().map_err(Error::Random)?;
     Ok(agents_dir.join(format!(".{agent_id}.{random:016x}{}", purpose.suffix())))
 }

@@ -35,13 +35,17 @@ fn cleaning(world: &World, then: &str) -> String {
     )
 }
 
-async fn a_command_that_empties_its_home_runs_once_and_its_result_says_that_its_output_is_missing() {
+async fn a_command_that_empties_its_home_runs_once_and_its_result_says_that_its_output_is_missing()
+{
     let (world, first) = World::with_host();
     let order = || world.order("one", &cleaning(&world, "exit 3"));
     for host in [first, world.host()] {
         let output = ends(&host, order()).await;
         assert_eq!(output.end, CommandEnd::Exited { status: 3 });
-        assert_eq!((output.stdout.head.as_str(), output.stdout.total_bytes), ("", 6));
+        assert_eq!(
+            (output.stdout.head.as_str(), output.stdout.total_bytes),
+            ("", 6)
+        );
         let lacks = output.stdout.lacks.words().unwrap();
         assert!(lacks.contains("the file is missing"), "{lacks}");
     }
@@ -55,7 +59,9 @@ async fn a_command_that_empties_its_home_runs_once_and_its_result_says_that_its_
 
 async fn a_command_that_empties_its_home_is_found_again_and_can_be_stopped() {
     let (world, first) = World::with_host();
-    world.begin(&first, "one", &cleaning(&world, "exec sleep 3600")).await;
+    world
+        .begin(&first, "one", &cleaning(&world, "exec sleep 3600"))
+        .await;
     while !marks(&world).contains("cleaned") {
         tokio::task::yield_now().await;
     }
@@ -98,7 +104,10 @@ async fn a_missing_home_is_made_for_the_next_command() {
         let said = format!("{}\nAGENTS.md\nmemory\ntask-output\n", home.display());
         assert_eq!(output.stdout.head, said);
     }
-    assert_eq!(std::fs::metadata(world.path()).unwrap().mode() & 0o777, 0o700);
+    assert_eq!(
+        std::fs::metadata(world.path()).unwrap().mode() & 0o777,
+        0o700
+    );
 }
 
 async fn a_home_that_cannot_be_made_is_told_and_nothing_runs() {
@@ -161,7 +170,9 @@ fn move_back(world: &World, name: &str) {
 
 async fn a_command_that_an_earlier_build_began_is_found_where_it_stands() {
     let (world, first) = World::with_host();
-    world.begin(&first, "live", "echo up; read x; exit $x").await;
+    world
+        .begin(&first, "live", "echo up; read x; exit $x")
+        .await;
     ends(&first, world.order("over", "echo over")).await;
     drop(first);
     for name in ["live", "over"] {

@@ -28,11 +28,7 @@ pub(crate) struct Homes {
 
 impl Homes {
     /// Homes under a directory.
-    pub(crate) const fn new(
-        agents_dir: PathBuf,
-        claims: Claims,
-        attachments: Attachments,
-    ) -> Self {
+    pub(crate) const fn new(agents_dir: PathBuf, claims: Claims, attachments: Attachments) -> Self {
         Self {
             agents_dir,
             claims,

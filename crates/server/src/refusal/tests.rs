@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 30] = [
     (
         "agent_stopped",
         409,
@@ -123,6 +123,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
     ),
     ("invalid_agent_id", 400, None, None),
     ("invalid_workspace", 400, None, None),
+    (
+        "workspace_reserved",
+        400,
+        None,
+        Some(
+            "name a directory beside the host's home, such as the project itself; without one the agent works in its own home",
+        ),
+    ),
     (
         "cursor_too_old",
         410,

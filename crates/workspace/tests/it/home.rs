@@ -32,7 +32,11 @@ fn a_home_begins_with_a_guide_and_a_memory_and_is_private() {
     let home = made(&agents, &main_id()).unwrap();
     assert_eq!(home, agents.join("main"));
     let parts = BTreeSet::from(["AGENTS.md".to_owned(), "memory".to_owned()]);
-    assert_eq!(names(&home), parts, "other folders come with what is put into them");
+    assert_eq!(
+        names(&home),
+        parts,
+        "other folders come with what is put into them"
+    );
     let guide = fs::read_to_string(home.join("AGENTS.md")).unwrap();
     assert!(guide.contains("`.holon/`") && guide.contains("owned by the runtime"));
     for file in ["AGENTS.md", "memory/self.md", "memory/operator.md"] {

@@ -331,7 +331,10 @@ fn a_first_patch_that_died_before_it_had_a_journal_changed_nothing_and_says_so()
     assert!(told.message.contains("nothing was changed"), "{told}");
     fs::remove_dir(house.home()).expect("it goes");
     let told = house.came_to("call_1", PATCH).expect("it can be told");
-    assert_eq!(told.expect_err("it is not in place").kind, ToolErrorKind::NotStarted);
+    assert_eq!(
+        told.expect_err("it is not in place").kind,
+        ToolErrorKind::NotStarted
+    );
 }
 
 #[test]
