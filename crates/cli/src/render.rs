@@ -85,6 +85,9 @@ pub(crate) fn summary(summary: &Agent) -> String {
     }
     lines.extend(model::lines(model));
     lines.push(format!("works in   {}", execution.cwd));
+    if let Some(warning) = &execution.workspace_warning {
+        lines.push(format!("warning    {warning}"));
+    }
     if execution.policy.process_execution.path_confinement == "not_enforced" {
         lines.push("confined   no: its commands run as you (not_enforced)".to_owned());
     }

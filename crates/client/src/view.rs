@@ -138,6 +138,9 @@ pub struct Execution {
     /// What is enforced.
     #[serde(default)]
     pub policy: Policy,
+    /// What an operator should change about the workspace. Absent when it is as it should be.
+    #[serde(default)]
+    pub workspace_warning: Option<String>,
 }
 
 /// What a backend confines.

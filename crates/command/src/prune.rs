@@ -1,7 +1,8 @@
 //! Keeps the output files of an agent within their allowance.
 
+use crate::folders::Folders;
 use crate::off_thread::off_thread;
-use crate::place::{outputs, owner, remove_output, tasks};
+use crate::place::{outputs, owner, remove_output};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,16 +31,16 @@ struct Output {
 
 /// Removes the output of commands that are over, the oldest first and all files of a command at once, until what is
 /// left takes at most `limit` bytes.
-pub(crate) async fn prune(home: &Path, limit: u64) -> io::Result<()> {
-    let home = home.to_owned();
-    off_thread(move || prune_now(&home, limit)).await
+pub(crate) async fn prune(home: &Path, folders: &Folders, limit: u64) -> io::Result<()> {
+    let (home, folders) = (home.to_owned(), folders.clone());
+    off_thread(move || prune_now(&home, &folders, limit)).await
 }
 
-fn prune_now(home: &Path, limit: u64) -> io::Result<()> {
-    remove_oldest(home, files(&outputs(home))?, limit)
+fn prune_now(home: &Path, folders: &Folders, limit: u64) -> io::Result<()> {
+    remove_oldest(folders, files(&outputs(home))?, limit)
 }
 
-fn remove_oldest(home: &Path, files: Vec<File>, limit: u64) -> io::Result<()> {
+fn remove_oldest(folders: &Folders, files: Vec<File>, limit: u64) -> io::Result<()> {
     let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
     let mut by_age: Vec<(String, Output)> = by_command(files).into_iter().collect();
     by_age.sort_by_key(|(_, output)| output.changed);
@@ -48,7 +49,7 @@ fn remove_oldest(home: &Path, files: Vec<File>, limit: u64) -> io::Result<()> {
             break;
         }
         // Somebody writes or waits for the outcome while its directory is there.
-        if tasks(home).join(&command).exists() {
+        if folders.holding(&command).join(&command).exists() {
             continue;
         }
         for file in &output.files {
@@ -111,7 +112,16 @@ fn files(dir: &Path) -> io::Result<Vec<File>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use holon_workspace::Claims;
     use std::time::Duration;
+
+    fn folders(home: &Path) -> Folders {
+        Folders::of(&Claims::of_host(&home.join("host")), home)
+    }
+
+    async fn prune(home: &Path, limit: u64) -> io::Result<()> {
+        super::prune(home, &folders(home), limit).await
+    }
 
     /// A home with output files of ten bytes each, the first the oldest.
     fn home(names: &[&str]) -> tempfile::TempDir {
@@ -169,10 +179,19 @@ mod tests {
 
     #[tokio::test]
     async fn files_of_commands_that_may_run_and_of_others_stay() {
-        let home = home(&["task_a.log", "notes.log", "task_x.txt", "task_b-1.log"]);
-        std::fs::create_dir_all(tasks(home.path()).join("task_a")).unwrap();
+        let home = home(&[
+            "task_a.log",
+            "notes.log",
+            "task_x.txt",
+            "task_b-1.log",
+            "task_c.log",
+        ]);
+        let Folders { own, former } = folders(home.path());
+        std::fs::create_dir_all(own.join("task_a")).unwrap();
+        std::fs::create_dir_all(former.join("task_c")).unwrap();
         prune(home.path(), 0).await.unwrap();
-        assert_eq!(left(home.path()), ["notes.log", "task_a.log", "task_x.txt"]);
+        let stay = ["notes.log", "task_a.log", "task_c.log", "task_x.txt"];
+        assert_eq!(left(home.path()), stay);
     }
 
     #[test]
@@ -180,7 +199,7 @@ mod tests {
         let home = home(&["task_a.log", "task_b.log"]);
         let found = files(&outputs(home.path())).unwrap();
         std::fs::remove_file(outputs(home.path()).join("task_a.log")).unwrap();
-        remove_oldest(home.path(), found, 0).unwrap();
+        remove_oldest(&folders(home.path()), found, 0).unwrap();
         assert_eq!(left(home.path()), Vec::<String>::new());
     }
 

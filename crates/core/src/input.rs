@@ -19,7 +19,7 @@ use holon_domain::task::TaskReport;
 use holon_domain::timer::{Due, DueId, Pause};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::turn::LogSeq;
-use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::workspace::{ReservedDirs, WorkspaceEntry};
 use holon_domain::{AgentId, CallId, Entropy, MessageId, TaskId, Timestamp, limits, text};
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub struct HostFacts {
     pub provider_patience_ms: u64,
     /// When the host was started. Nobody waits on the line for what was admitted before.
     pub started_at: Timestamp,
+    /// Directories that no workspace of a new agent may hold or lie in.
+    pub reserved: ReservedDirs,
 }
 
 impl HostFacts {
@@ -42,6 +44,7 @@ impl HostFacts {
             models,
             provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
             started_at: Timestamp::from_millis(0),
+            reserved: ReservedDirs::none(),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | booting | unchanged | stopped | deleting | admitted, waits |
 //! | runnable | a suspended turn asks again, else unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | deleting | admitted |
-//! | stopped | booting, and runnable once its home is there | unchanged | deleting | refused |
+//! | stopped | booting, and runnable once its home is there or can be made | unchanged | deleting | refused |
 //! | deleting | refused | refused | unchanged, or tried again at once if it failed | refused |
 //!
 //! A removal ends the agent's tasks by force first and lets a patch that is being applied come to its end; the home
@@ -29,8 +29,8 @@ use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{Entropy, RunId, Timestamp};
 
-/// Makes an agent: its row, its first event, and the effect that makes its home. `newest_generation` is the newest one
-/// the host has given out, to any agent.
+/// Makes an agent: its row, its first event, and the effect that looks at the place of its home. `newest_generation` is
+/// the newest one the host has given out, to any agent.
 #[must_use]
 pub fn create(
     new: NewAgent,
@@ -167,7 +167,7 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
         }),
         Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Stopped => {
-            // Making a home that exists is harmless, and one that could not be made is tried again.
+            // A place that could not be used is looked at again.
             draft.apply_control("start", Lifecycle::Booting, None);
             home::prepare(draft);
             Ok(Reply::Done)

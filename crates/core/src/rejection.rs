@@ -18,7 +18,8 @@ pub enum Rejection {
         /// The stopped agent.
         agent_id: AgentId,
     },
-    /// The agent was stopped because its home could not be made. A start tries to make it again.
+    /// The agent was stopped because its home cannot be made: something that is no directory is in its place. A start looks
+    /// again. A home that is merely missing is no reason: the next effect that needs it makes it.
     #[error("agent {agent_id} is stopped because its home could not be made: {reason}")]
     NoHome {
         /// The agent without a home.
@@ -112,7 +113,7 @@ const STOPPED: RefusalText = RefusalText::with_hint(
 );
 const NO_HOME: RefusalText = RefusalText::with_hint(
     "agent_home_missing",
-    "the agent is stopped because its home directory could not be made",
+    "the agent is stopped because its home directory cannot be made: something else is in its place",
     "mend what the message names, then: holon agent start {agent_id}",
 );
 const DELETING: RefusalText = RefusalText::without_hint(

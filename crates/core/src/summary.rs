@@ -39,13 +39,32 @@ pub fn summarise(
             last_turn: agent.totals.last_turn,
         },
         closure: standing.closure,
-        execution: ExecutionSnapshot::host_local(agent.workspace.clone()),
+        execution: ExecutionSnapshot {
+            workspace_warning: workspace_warning(&agent.identity.agent_id, &agent.workspace, host),
+            ..ExecutionSnapshot::host_local(agent.workspace.clone())
+        },
         active_task_count: u64::try_from(active_tasks.len()).unwrap_or(u64::MAX),
         active_tasks,
         recent_brief_count: agent.counters.briefs.min(BRIEF_PAGE),
         recent_event_count: agent.counters.events.min(EVENT_PAGE),
         newest_seq: agent.counters.events,
     }
+}
+
+/// What is said of a workspace that holds or lies in a directory of the host; an agent of an earlier build may have one.
+#[must_use]
+pub fn workspace_warning(
+    agent_id: &AgentId,
+    workspace: &WorkspaceEntry,
+    host: &HostFacts,
+) -> Option<String> {
+    let dir = host.reserved.reached_from(workspace)?;
+    Some(format!(
+        "the workspace {} reaches {}, where the host keeps what proves which commands ran; a command that cleans its \
+         workspace can remove that; name another workspace with: holon run --agent {agent_id} --workspace-root DIR",
+        workspace.execution_root,
+        dir.display(),
+    ))
 }
 
 /// One agent in a list.

@@ -5,9 +5,12 @@ use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, SystemCloc
 use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
+use holon_domain::workspace::ReservedDirs;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
+use holon_workspace::Claims;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Binds the host of an opened home; it is not up yet.
@@ -34,6 +37,7 @@ pub(crate) fn open(
             provider_patience_ms: u64::try_from(settings.provider_patience.value.as_millis())
                 .unwrap_or(u64::MAX),
             scope,
+            reserved: reserved(home),
         },
     };
     Ok(Host::open(config, ports(live, home), db)?)
@@ -63,14 +67,21 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
     }
 }
 
+/// What no workspace may reach: where the host keeps what proves which commands ran, its token and its socket.
+fn reserved(home: &Home) -> ReservedDirs {
+    let canonical = |dir: PathBuf| dir.canonicalize().unwrap_or(dir);
+    ReservedDirs::new([home.state_path(), home.run_dir()].map(canonical).to_vec())
+}
+
 fn ports(live: &Live, home: &Home) -> Ports {
     let Live { models, commands } = live.clone();
-    let attachments = Attachments::default();
+    let claims = Claims::of_host(home.root());
+    let attachments = Attachments::new(claims.clone());
     Ports {
         model: models,
         command: commands,
-        file: Arc::new(Files::new(attachments.clone())),
-        home: Arc::new(Homes::new(home.agents_dir(), attachments)),
+        file: Arc::new(Files::new(claims.clone(), attachments.clone())),
+        home: Arc::new(Homes::new(home.agents_dir(), claims, attachments)),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

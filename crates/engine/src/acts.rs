@@ -11,6 +11,7 @@ use holon_domain::agent::{
 };
 use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::turn::Phase;
+use holon_domain::workspace::WorkspaceEntry;
 use holon_store::Readers;
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
@@ -106,6 +107,7 @@ impl Acts {
         if let Some(found) = self.find(&identity.agent_id).await? {
             return existing(&found, &new, &workspace);
         }
+        self.check_reserved(&new.workspace)?;
         match self.shell.create(new.clone()).await {
             Ok(()) => Ok(IdentityView::active(identity)),
             // Someone else made it between the look and the commit.
@@ -142,13 +144,25 @@ impl Acts {
         &self,
         choice: &WorkspaceChoice,
         agent_home: &str,
-    ) -> Result<holon_domain::workspace::WorkspaceEntry, Error> {
+    ) -> Result<WorkspaceEntry, Error> {
         self.shell
             .ports
             .home
             .workspace(choice, agent_home)
             .await
             .map_err(|message| Error::Workspace { message })
+    }
+
+    /// Refuses a workspace that is new to its agent and from which a command could remove what proves that it ran.
+    pub(crate) fn check_reserved(&self, workspace: &WorkspaceEntry) -> Result<(), Error> {
+        let facts = self.shell.kernel.facts().now();
+        match facts.reserved.reached_from(workspace) {
+            Some(reserved) => Err(Error::WorkspaceReserved {
+                workspace: workspace.execution_root.clone(),
+                reserved: reserved.display().to_string(),
+            }),
+            None => Ok(()),
+        }
     }
 
     pub(crate) async fn find(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {

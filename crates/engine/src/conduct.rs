@@ -1,6 +1,7 @@
 //! How a host behaves: what it keeps, how much it shows a model, whose work it takes up.
 
 use holon_domain::tool::ToolOutputBudget;
+use holon_domain::workspace::ReservedDirs;
 use holon_domain::{AgentId, limits};
 
 /// How a host behaves.
@@ -14,6 +15,8 @@ pub struct Conduct {
     pub provider_patience_ms: u64,
     /// Whose work it takes up.
     pub scope: Scope,
+    /// Directories that no workspace of a new agent may hold or lie in.
+    pub reserved: ReservedDirs,
 }
 
 impl Default for Conduct {
@@ -23,6 +26,7 @@ impl Default for Conduct {
             tool_output: ToolOutputBudget::default(),
             provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
             scope: Scope::All,
+            reserved: ReservedDirs::none(),
         }
     }
 }

@@ -46,6 +46,14 @@ pub enum Error {
         /// Which directory, why not, and what would do.
         message: String,
     },
+    /// The workspace holds or lies in a directory of the host.
+    #[error("the workspace {workspace} reaches {reserved}, which belongs to the host")]
+    WorkspaceReserved {
+        /// The execution root that was asked for.
+        workspace: String,
+        /// The directory of the host that it holds or lies in.
+        reserved: String,
+    },
     /// The cursor is older than the oldest event kept.
     #[error("events before {oldest_seq} are no longer kept")]
     CursorTooOld {
@@ -150,6 +158,11 @@ impl Error {
                 "the directory cannot be used as a workspace",
                 "give an existing directory by its absolute path; the working directory must lie inside it",
             ),
+            Self::WorkspaceReserved { .. } => RefusalText::with_hint(
+                "workspace_reserved",
+                "the workspace holds or lies in the host's own `state` or `run`, where a command that cleans its workspace would remove what proves that it ran",
+                "name a directory beside the host's home, such as the project itself; without one the agent works in its own home",
+            ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",
                 "some of the events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
@@ -215,6 +228,7 @@ impl Error {
             Self::AgentConflict { .. }
             | Self::AgentId(_)
             | Self::Workspace { .. }
+            | Self::WorkspaceReserved { .. }
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
@@ -235,6 +249,7 @@ impl Error {
             | Self::AgentConflict { agent_id, .. } => Some(agent_id),
             Self::AgentId(_)
             | Self::Workspace { .. }
+            | Self::WorkspaceReserved { .. }
             | Self::CursorTooOld { .. }
             | Self::Overloaded
             | Self::DiskFull
@@ -264,6 +279,10 @@ impl Error {
             Self::AgentId(AgentIdError::LeadingDot),
             Self::Workspace {
                 message: "/srv/missing does not exist".to_owned(),
+            },
+            Self::WorkspaceReserved {
+                workspace: "/srv".to_owned(),
+                reserved: "/srv/holon/state".to_owned(),
             },
             Self::CursorTooOld {
                 oldest_seq: 5,

@@ -65,6 +65,7 @@ impl Host {
             models: config.models,
             provider_patience_ms: config.conduct.provider_patience_ms,
             started_at: ports.clock.now(),
+            reserved: config.conduct.reserved.clone(),
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

@@ -82,7 +82,7 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
     /// The outcome of a command is on record: what was kept to find it may go, and its output unless that is kept.
     async fn forget(&self, key: &CommandKey, output: KeptOutput);
 
-    /// Ends and forgets whatever was begun in this agent's home under a name that is not among these.
+    /// Ends and forgets what was begun for the agent with this home under a name that is not among these.
     async fn sweep(&self, agent_home: &str, known: &[String]);
 }
 
@@ -116,12 +116,13 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
     async fn finish_patch(&self, agent_home: &str, call: &CallId) -> Result<(), String>;
 }
 
-/// Makes and removes agents' homes.
+/// Looks after agents' homes. A home is made by the command or the patch that first needs it.
 #[async_trait]
 pub trait HomeHost: Send + Sync + std::fmt::Debug {
-    /// Makes the home, whole or not at all; harmless when it exists.
+    /// Looks whether the home is there or can be made, and notes which directory the agent works in.
     async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
-    /// Removes it; harmless when it is gone.
+    /// Removes the home, and what was kept to prove that the agent's commands and patches ran; harmless when they are
+    /// gone.
     async fn remove(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
     /// The workspace a caller chose, checked: it exists, and its directory lies inside it.
     async fn workspace(

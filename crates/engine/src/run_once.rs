@@ -139,6 +139,7 @@ async fn make_temporary(acts: &Acts, request: &RunRequest) -> Result<AgentId, Er
     let new = acts
         .new_agent(identity, &request.workspace, request.model.clone())
         .await?;
+    acts.check_reserved(&new.workspace)?;
     let run = Some(RunTerms::temporary(request.max_rounds));
     acts.shell().create(NewAgent { run, ..new }).await?;
     Ok(agent_id)
@@ -162,10 +163,14 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
     let workspace = if request.workspace.is_empty() {
         None
     } else {
-        Some(
-            acts.workspace(&request.workspace, &found.agent_home)
-                .await?,
-        )
+        let chosen = acts
+            .workspace(&request.workspace, &found.agent_home)
+            .await?;
+        // An agent of an earlier build that works there already goes on; its status warns of it.
+        if chosen.execution_root != found.workspace.execution_root {
+            acts.check_reserved(&chosen)?;
+        }
+        Some(chosen)
     };
     if workspace.is_none() && request.model.is_none() {
         return Ok(());

@@ -94,7 +94,9 @@ fn status_of(error: &Error) -> StatusCode {
         Error::Rejected(rejection) => status_of_rejection(rejection),
         Error::AgentNotFound { .. } => StatusCode::NOT_FOUND,
         Error::AgentConflict { .. } | Error::AgentAside { .. } => StatusCode::CONFLICT,
-        Error::AgentId(_) | Error::Workspace { .. } => StatusCode::BAD_REQUEST,
+        Error::AgentId(_) | Error::Workspace { .. } | Error::WorkspaceReserved { .. } => {
+            StatusCode::BAD_REQUEST
+        }
         Error::CursorTooOld { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
@@ -141,6 +143,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::AgentConflict { .. }
         | Error::AgentId(_)
         | Error::Workspace { .. }
+        | Error::WorkspaceReserved { .. }
         | Error::CursorTooOld { .. }
         | Error::DiskFull
         | Error::CommitUnknown

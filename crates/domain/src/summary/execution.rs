@@ -136,6 +136,9 @@ pub struct ExecutionSnapshot {
     /// The active workspace.
     #[serde(flatten)]
     pub workspace: WorkspaceEntry,
+    /// What an operator should change about the workspace. Absent when it is as it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_warning: Option<String>,
 }
 
 impl ExecutionSnapshot {
@@ -150,6 +153,7 @@ impl ExecutionSnapshot {
                 workspace.workspace_anchor.clone(),
             )],
             workspace,
+            workspace_warning: None,
         }
     }
 }

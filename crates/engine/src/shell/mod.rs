@@ -70,6 +70,8 @@ pub(crate) struct Inner {
     take_backs: TakeBacks,
     /// The temporary agents this process serves or found; with `Scope::Run` their work is taken up too.
     temporary: Mutex<BTreeSet<AgentId>>,
+    /// The agents whose workspace the log has warned of since this process began.
+    warned: Mutex<BTreeSet<AgentId>>,
     tasks: TaskTracker,
     /// Runs with an agent of their own, and the removal of those agents.
     removals: TaskTracker,
@@ -111,6 +113,7 @@ impl Shell {
             stalled: Stalled::default(),
             take_backs: TakeBacks::default(),
             temporary: Mutex::default(),
+            warned: Mutex::default(),
             tasks: TaskTracker::new(),
             removals: TaskTracker::new(),
             due_set: Notify::new(),

@@ -5,6 +5,7 @@ use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::tool_outcome::{EndedCommand, Forget, ToolRunOutcome};
 use crate::tool_run::ToolRun;
+use holon_core::summary::workspace_warning;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -12,6 +13,7 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, CallId};
+use std::sync::PoisonError;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
@@ -42,6 +44,7 @@ impl Shell {
     }
 
     async fn act(&self, run: &ToolRun, cancel: CancellationToken) -> Option<ToolRunOutcome> {
+        self.warn_of_workspace(run);
         let context = run.context();
         match &run.action {
             HostAction::ExecCommand(command) => {
@@ -54,6 +57,18 @@ impl Shell {
             HostAction::ApplyPatch(patch) => self.apply_patch(run, context, patch).await,
             HostAction::TaskInput(input) => self.task_input(run, input).await,
             HostAction::TaskOutput(query) => self.task_output(run, query.clone(), cancel).await,
+        }
+    }
+
+    /// Says once for each agent that its workspace reaches a directory of the host.
+    fn warn_of_workspace(&self, run: &ToolRun) {
+        let facts = self.kernel.facts().now();
+        let Some(warning) = workspace_warning(&run.agent_id, &run.workspace, &facts) else {
+            return;
+        };
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.insert(run.agent_id.clone()) {
+            tracing::warn!(agent_id = %run.agent_id, "{warning}");
         }
     }
 

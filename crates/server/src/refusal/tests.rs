@@ -124,6 +124,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 30] = [
     ("invalid_agent_id", 400, None, None),
     ("invalid_workspace", 400, None, None),
     (
+        "workspace_reserved",
+        400,
+        None,
+        Some(
+            "name a directory beside the host's home, such as the project itself; without one the agent works in its own home",
+        ),
+    ),
+    (
         "cursor_too_old",
         410,
         None,
