@@ -8,7 +8,6 @@ use super::drive::Scenario;
 use super::host::Host;
 use super::judge;
 use super::told::{Told, gather, id, until_settled};
-use crate::support::until;
 use holon_api::{CreateAgentRequest, PromptRequest, RunRequest};
 use holon_client::{Client, Error};
 use holon_testkit::World;
@@ -27,6 +26,7 @@ enum Step {
     Prompt,
     Gather,
     Run,
+    Removed,
     Done,
 }
 
@@ -89,11 +89,7 @@ impl Scenario for Cleaners {
             Some("not_started") => assert!(!patched, "{what}"),
             Some(other) => panic!("{what}: the patch came to {other}"),
         }
-        for folder in ["agents", "state/tasks"] {
-            until("the temporary agent is gone", || {
-                names(&self.home.join(folder)).all(|name| !name.contains(TEMPORARY))
-            });
-        }
+        assert!(!self.has_temporary(), "{what}");
         crate::processes::assert_none_left(world);
     }
 }
@@ -136,12 +132,26 @@ impl Cleaners {
                 let request = json!({ "text": "please", "model": self.temporary_model });
                 let request: RunRequest = serde_json::from_value(request).expect("a request");
                 // Not asked for again when it is cut off.
-                self.next = Step::Done;
+                self.next = Step::Removed;
                 client.run(&request).await?;
+                Step::Removed
+            }
+            Step::Removed => {
+                // An answer does not wait for the removal. Each look asks the host, which may be killed meanwhile.
+                while self.has_temporary() {
+                    client.status(Some(&id(AGENT))).await?;
+                }
                 Step::Done
             }
             Step::Done => Step::Done,
         })
+    }
+
+    /// Whether a temporary agent has anything left on disk.
+    fn has_temporary(&self) -> bool {
+        let folders = ["agents", "state/tasks"].map(|folder| self.home.join(folder));
+        let mut names = folders.iter().flat_map(|folder| names(folder));
+        names.any(|name| name.contains(TEMPORARY))
     }
 
     /// What the calls of the agent came to, in order.
