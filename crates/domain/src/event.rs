@@ -171,10 +171,10 @@ events! {
     BriefCreated = "brief_created", v 1;
     /// Where the agent stands after a turn.
     ClosureDecided = "closure_decided", v 1;
-    /// What the agent does has changed, as its status shows it. A signal to read `/state` again; it holds no more than the
-    /// two words, and is recorded only when one of them changes.
+    /// What the agent does has changed, as its status shows it. A signal to read the agent's status again; it holds no
+    /// more than the two words, and is recorded only when one of them changes.
     AgentStateChanged = "agent_state_changed", v 1;
-    /// Another run is open, or none any more. A signal to read `/state` again.
+    /// Another run is open, or none any more. A signal to read the agent's status again.
     SessionStateChanged = "session_state_changed", v 1;
     /// The runtime woke the agent.
     SystemTickEmitted = "system_tick_emitted", v 1;

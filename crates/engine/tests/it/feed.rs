@@ -1,6 +1,7 @@
 //! News of commits, and cursors older than what is kept.
 
-use crate::house::{House, agent, at_rest, briefs, commits, events, prompt};
+use crate::house::{House, agent, at_rest, briefs, commits, events, prompt, until};
+use holon_domain::agent::AgentStatus;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::limits;
 use holon_domain::message::Origin;
@@ -11,6 +12,11 @@ use holon_testkit::ports::says;
 async fn every_commit_with_events_is_news_of_the_newest() {
     let house = House::new();
     let host = house.with_main().await;
+    // That its home is made is news, too.
+    until(&host, "main", |status| {
+        status.agent.status == AgentStatus::Asleep
+    })
+    .await;
     let mut news = host.reads().subscribe();
     let before = events(&host, "main").await.len() as u64;
     prompt(&host, "main", "hello").await;
