@@ -4,8 +4,9 @@
 //! Order of the reading, first match wins: removed or stopped; booting; a turn runs; a message is queued (at once, or
 //! after a pause when only the agent itself keeps itself busy); a rest with an end; a rest without one; nothing to do.
 
-use holon_domain::Timestamp;
-use holon_domain::agent::{AgentRecord, AgentStatus, HomeState, Lifecycle};
+use holon_domain::agent::{
+    AgentRecord, AgentStatus, HomeState, LastFailure, Lifecycle, StateSignal,
+};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
 use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
@@ -15,6 +16,7 @@ use holon_domain::turn::{
     OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
     TerminalRecord,
 };
+use holon_domain::{Timestamp, limits, text};
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +79,10 @@ pub fn assess(standing: Standing<'_>) -> Assessment {
     let Standing { agent, queue } = standing;
     let next = next(agent, queue);
     let status = status(agent, &next);
-    let posture = posture(agent, queue, &next);
+    let posture = SchedulingPosture {
+        posture: posture_word(agent, queue, &next),
+        ..explain(agent, queue, &next)
+    };
     let closure = closure(agent, &next);
     Assessment {
         next,
@@ -137,9 +142,38 @@ fn status(agent: &AgentRecord, next: &Next) -> AgentStatus {
     }
 }
 
-fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPosture {
-    let plain = |posture, reason: String| SchedulingPosture {
-        posture,
+/// The part of an assessment that is told as a signal when it changes. Cheaper than the whole: no sentence is written.
+pub(crate) fn signal(standing: Standing<'_>) -> StateSignal {
+    let Standing { agent, queue } = standing;
+    let next = next(agent, queue);
+    StateSignal {
+        status: status(agent, &next),
+        posture: posture_word(agent, queue, &next),
+        run_id: agent.open_turn.as_ref().map(|turn| turn.run_id.clone()),
+    }
+}
+
+/// The posture without its reason. A stopped agent has the posture of what it holds; its status says that it is stopped.
+fn posture_word(agent: &AgentRecord, queue: &QueueView, next: &Next) -> Posture {
+    match next {
+        Next::Stay if agent.lifecycle == Lifecycle::Deleting => Posture::Archived,
+        Next::Stay | Next::Boot if queue.pending > 0 => Posture::HasQueuedInput,
+        Next::Stay | Next::Boot => Posture::Idle,
+        Next::Turn => match (&agent.open_turn, suspension(agent)) {
+            (None, _) => Posture::Unknown,
+            (Some(_), None) => Posture::ActiveTurn,
+            (Some(_), Some(Some(_))) => Posture::WaitingForExternal,
+            (Some(_), Some(None)) => Posture::WaitingForOperator,
+        },
+        Next::Take | Next::Pace { .. } => Posture::HasQueuedInput,
+        Next::RestUntil { .. } | Next::Rest => Posture::Idle,
+    }
+}
+
+/// Why an agent is where it is, which run is open and when it wakes by itself. The word is [`posture_word`]'s.
+fn explain(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPosture {
+    let because = |reason: String| SchedulingPosture {
+        posture: Posture::Unknown,
         reason,
         run_id: None,
         wakes_at: None,
@@ -148,44 +182,30 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
         Next::Stay => match agent.lifecycle {
             Lifecycle::Deleting => SchedulingPosture {
                 wakes_at: agent.home.removal_retry().map(|retry| retry.at),
-                ..plain(Posture::Archived, removal_reason(agent))
+                ..because(removal_reason(agent))
             },
-            Lifecycle::Stopped if home_is_missing(agent) => plain(
-                Posture::Archived,
-                "stopped because its home could not be made; a start tries again".into(),
-            ),
-            Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => plain(
-                Posture::Archived,
-                "stopped by an operator; only a start lets it run again".into(),
-            ),
+            Lifecycle::Stopped if home_is_missing(agent) => {
+                because("stopped because its home could not be made; a start tries again".into())
+            }
+            Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {
+                because("stopped by an operator; only a start lets it run again".into())
+            }
         },
-        Next::Boot if queue.pending > 0 => {
-            plain(Posture::HasQueuedInput, "its home is being made".into())
-        }
-        Next::Boot => plain(Posture::Idle, "its home is being made".into()),
-        Next::Turn => agent.open_turn.as_ref().map_or_else(
-            || plain(Posture::Unknown, "a turn without a record".into()),
-            turn_posture,
-        ),
-        Next::Take => plain(
-            Posture::HasQueuedInput,
-            format!("{} queued", messages(queue.pending)),
-        ),
+        Next::Boot => because("its home is being made".into()),
+        Next::Turn => match &agent.open_turn {
+            Some(turn) => explain_turn(turn),
+            None => because("a turn without a record".into()),
+        },
+        Next::Take => because(format!("{} queued", messages(queue.pending))),
         Next::Pace { until } => SchedulingPosture {
             wakes_at: Some(*until),
-            ..plain(Posture::HasQueuedInput, paced_reason(agent))
+            ..because(paced_reason(agent))
         },
         Next::RestUntil { until } => SchedulingPosture {
             wakes_at: Some(*until),
-            ..plain(
-                Posture::Idle,
-                rest_reason(agent, "until a set time or any message"),
-            )
+            ..because(rest_reason(agent, "until a set time or any message"))
         },
-        Next::Rest => plain(
-            Posture::Idle,
-            rest_reason(agent, "until any message arrives"),
-        ),
+        Next::Rest => because(rest_reason(agent, "until any message arrives")),
     }
 }
 
@@ -209,7 +229,7 @@ fn removal_reason(agent: &AgentRecord) -> String {
     }
 }
 
-fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
+fn explain_turn(turn: &OpenTurn) -> SchedulingPosture {
     let (reason, wakes_at) = match &turn.phase {
         Phase::CallingModel { .. } => (
             format!("asks {} for round {}", turn.model_ref(), turn.rounds + 1),
@@ -221,7 +241,10 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
             model_ref,
             error,
             pause,
-        } => return suspended_posture(turn, *reason, (model_ref, error), *pause),
+        } => {
+            let why = suspension_reason(*reason, (model_ref, error), pause.is_some());
+            (why, pause.map(|pause| pause.until))
+        }
         Phase::RunningTool { call_index, .. } => (
             format!("runs tool call {} of its round", call_index + 1),
             None,
@@ -254,12 +277,11 @@ fn pause_reason(turn: &OpenTurn, cause: PauseCause) -> String {
     }
 }
 
-fn suspended_posture(
-    turn: &OpenTurn,
+fn suspension_reason(
     reason: SuspensionReason,
     (model, error): (&str, &str),
-    pause: Option<Pause>,
-) -> SchedulingPosture {
+    has_pause: bool,
+) -> String {
     let why = match reason {
         SuspensionReason::ProviderTrouble => format!("{model} could not answer"),
         SuspensionReason::Network => format!("there is no network to reach {model}"),
@@ -267,22 +289,12 @@ fn suspended_posture(
         SuspensionReason::Auth => format!("the credential for {model} is missing or refused"),
         SuspensionReason::ModelUnavailable => format!("{model} cannot be asked"),
     };
-    let (posture, then) = match pause {
-        Some(_) => (
-            Posture::WaitingForExternal,
-            "it is asked again by itself at the set time, and at once when an operator writes",
-        ),
-        None => (
-            Posture::WaitingForOperator,
-            "mend that, then send any message, start the agent or change its model: the turn goes on where it stopped",
-        ),
+    let then = if has_pause {
+        "it is asked again by itself at the set time, and at once when an operator writes"
+    } else {
+        "mend that, then send any message, start the agent or change its model: the turn goes on where it stopped"
     };
-    SchedulingPosture {
-        posture,
-        reason: format!("suspended because {why} ({error}); {then}"),
-        run_id: Some(turn.run_id.clone()),
-        wakes_at: pause.map(|pause| pause.until),
-    }
+    format!("suspended because {why} ({error}); {then}")
 }
 
 fn messages(count: u64) -> String {
@@ -348,6 +360,11 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
     if matches!(next, Next::Turn) {
         return None;
     }
+    let failure = agent.last_failure.as_ref();
+    if let Some(failure) = failure.filter(|failure| is_of_home(failure.cause)) {
+        let evidence = told_failure(failure);
+        return decide(ClosureOutcome::Failed, None, runtime_posture, evidence);
+    }
     if let Some(wake) = agent.rest.as_ref().and_then(|rest| rest.wake) {
         let reason = Some(WaitingReason::AwaitingTimer);
         return decide(
@@ -359,7 +376,10 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
     }
     match &agent.last_turn {
         Some(end) if end.kind == TerminalKind::Aborted && is_failure(end.reason) => {
-            let evidence = format!("turn {} ended: {:?}", end.turn_index, end.reason);
+            let why = failure.map_or_else(String::new, |failure| {
+                format!(" ({})", told_failure(failure))
+            });
+            let evidence = format!("turn {} ended: {:?}{why}", end.turn_index, end.reason);
             decide(ClosureOutcome::Failed, None, runtime_posture, evidence)
         }
         Some(end) => decide(
@@ -375,6 +395,21 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
             "no turn yet".into(),
         ),
     }
+}
+
+/// Whether a failure is one of the agent's home, which no turn is to blame for. It comes before what the agent waits for.
+const fn is_of_home(cause: FailureCause) -> bool {
+    match cause {
+        FailureCause::HomeNotMade | FailureCause::HomeNotRemoved => true,
+        FailureCause::Provider(_) | FailureCause::Runtime => false,
+    }
+}
+
+/// A failure as evidence: its kind and the beginning of what is said of it.
+fn told_failure(failure: &LastFailure) -> String {
+    let artifact = &failure.failure_artifact;
+    let said = text::preview(&artifact.summary, limits::EVENT_PREVIEW_BYTES);
+    format!("{}: {said}", artifact.kind)
 }
 
 /// Whether a turn that ended for this reason failed, rather than being called off.

@@ -6,6 +6,7 @@
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, WaitingReason};
 use holon_domain::continuation::{ContinuationClass, ContinuationResolution, TriggerKind};
 use holon_domain::message::{Cause, MessageEnvelope, MessageKind};
+use holon_domain::{limits, text};
 
 /// What of a message decides its continuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +61,23 @@ pub fn resolve(prior: &ClosureDecision, trigger: Trigger) -> ContinuationResolut
         prior_closure_outcome: prior.outcome,
         prior_waiting_reason: prior.waiting_reason,
         matched_waiting_reason: class == ContinuationClass::ResumeExpectedWait,
-        evidence: Vec::new(),
+        evidence: evidence(prior, trigger),
     }
+}
+
+/// Where the agent stood and what the message is, in a few words each.
+fn evidence(prior: &ClosureDecision, trigger: Trigger) -> Vec<String> {
+    let stood = prior.evidence.iter().map(|fact| format!("before: {fact}"));
+    let flags = [
+        (trigger.ends_own_rest, "ends the rest the agent asked for"),
+        (trigger.observational, "only observes"),
+        (!trigger.contentful, "has nothing to read"),
+    ];
+    let is = flags.into_iter().filter(|(holds, _)| *holds);
+    let is = is.map(|(_, what)| format!("the message {what}"));
+    let facts = stood.chain(is).take(limits::CONTINUATION_EVIDENCE);
+    let cut = |fact: String| text::preview(&fact, limits::EVENT_PREVIEW_BYTES);
+    facts.map(cut).collect()
 }
 
 fn classify(prior: &ClosureDecision, trigger: Trigger) -> ContinuationClass {

@@ -3,17 +3,19 @@
 //! The only place where an agent's sequences advance, so that every number is given out once and in order. Parts of
 //! the view that were not loaded are asked for here: the draft notes what it misses, and the decision is made again.
 
-use crate::assess::{Next, Standing, assess, is_self_caused};
+use crate::assess::{Next, Standing, assess, is_self_caused, signal};
 use crate::input::{AgentView, HostFacts, Stamp};
-use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
-use holon_domain::event::{ControlApplied, EffectOutcomeDropped, Event};
+use holon_domain::event::{
+    AgentStateChanged, ControlApplied, EffectOutcomeDropped, Event, SessionStateChanged,
+};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::needs::{Loaded, Needs, Part};
-use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{Due, DueId, DueTime, Pause};
@@ -30,6 +32,9 @@ pub(crate) struct Draft<'a> {
     pub(crate) host: &'a HostFacts,
     pub(crate) now: Timestamp,
     pub(crate) entropy: &'a mut dyn Entropy,
+    /// What clients were told last of the agent's state.
+    before: StateSignal,
+    queued_prompts: Part<Vec<QueuedPrompt>>,
     round: Part<(LogSeq, Option<LogEntry>)>,
     active_tasks: Part<Vec<TaskRecord>>,
     /// Tasks by name: as loaded, or as this decision wrote them.
@@ -56,6 +61,7 @@ impl<'a> Draft<'a> {
         let AgentView { agent, loaded } = view;
         let Loaded {
             queue,
+            queued_prompts,
             round,
             active_tasks,
             tasks,
@@ -63,6 +69,10 @@ impl<'a> Draft<'a> {
             attempts,
             generation,
         } = loaded;
+        let before = match &agent.unsignalled {
+            Some(before) => before.clone(),
+            None => signal(Standing::new(&agent, &queue)),
+        };
         let tried = agent.open_turn.as_ref();
         let attempts = match tried.map_or(0, |turn| turn.failed_attempts) {
             0 => Part::Loaded(Vec::new()),
@@ -70,10 +80,12 @@ impl<'a> Draft<'a> {
         };
         Self {
             agent,
+            before,
             queue,
             host,
             now,
             entropy,
+            queued_prompts,
             round,
             active_tasks,
             tasks,
@@ -102,9 +114,10 @@ impl<'a> Draft<'a> {
     }
 
     /// The decision and what it sends to other agents; or the rows that have to be loaded first.
-    pub(crate) fn finish(self) -> Result<(Decision, Vec<(AgentId, Sent)>), Needs> {
+    pub(crate) fn finish(mut self) -> Result<(Decision, Vec<(AgentId, Sent)>), Needs> {
         let takes = assess(self.standing()).next == Next::Take;
         let more = self.queue_is_stale && takes;
+        self.signal_change(more);
         let missing = self.missing.into_inner();
         if !missing.is_empty() {
             return Err(missing);
@@ -115,6 +128,29 @@ impl<'a> Draft<'a> {
             more,
         };
         Ok((decision, self.sends))
+    }
+
+    /// Records what changed of the state that clients are told of. Where another decision follows in the same commit,
+    /// that one does: what lies between is seen by nobody.
+    fn signal_change(&mut self, more: bool) {
+        let now = signal(self.standing());
+        if more {
+            self.agent.unsignalled = Some(self.before.clone());
+            return;
+        }
+        self.agent.unsignalled = None;
+        let (status, posture) = (now.status, now.posture);
+        if (status, posture) != (self.before.status, self.before.posture) {
+            self.event(Event::AgentStateChanged(AgentStateChanged {
+                status,
+                posture,
+            }));
+        }
+        if now.run_id != self.before.run_id {
+            self.event(Event::SessionStateChanged(SessionStateChanged {
+                current_run_id: now.run_id,
+            }));
+        }
     }
 
     /// Whether a part was read that had not been loaded: nothing more needs to be decided on it.

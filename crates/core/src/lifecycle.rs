@@ -80,6 +80,8 @@ pub fn create(
         pace: None,
         last_turn: None,
         last_failure: None,
+        last_continuation: None,
+        unsignalled: None,
         last_wake_reason: None,
         last_brief_at: None,
     };
@@ -95,7 +97,8 @@ pub fn create(
     draft.decide_alone()
 }
 
-/// Sets where the agent works and whom it asks, from its next turn on. A turn in hand keeps what it began with.
+/// Sets where the agent works and which model it asks, from its next turn on. A turn in hand keeps what it began with,
+/// except that a suspended one asks the new model at once.
 pub(crate) fn configure(
     draft: &mut Draft<'_>,
     workspace: Option<WorkspaceEntry>,
@@ -115,7 +118,7 @@ pub(crate) fn configure(
     }
     if let Some(choice) = model {
         choose_model(draft, choice);
-        turn::end_wait(draft, SuspensionEnd::ModelChange);
+        turn::model_chosen(draft);
     }
     Ok(Reply::Done)
 }
@@ -175,7 +178,8 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     }
 }
 
-/// The host's models or credentials have changed: a suspended turn asks again.
+/// The host's models or credentials have changed: a suspended turn asks the models there are now, and a turn that pauses
+/// between two tries asks its own again, perhaps with another credential.
 pub(crate) fn models_changed(draft: &mut Draft<'_>) -> Reply {
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
     if may_run && turn::end_wait(draft, SuspensionEnd::ModelChange) {

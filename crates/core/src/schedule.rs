@@ -44,7 +44,9 @@ fn take(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) {
     }
     let resolution = continuation::resolve(prior, Trigger::of(&head.envelope));
     record(draft, &head.envelope, &resolution);
-    if resolution.model_visible {
+    let model_visible = resolution.model_visible;
+    draft.agent.last_continuation = Some(resolution);
+    if model_visible {
         draft.unqueue(&head, QueueStatus::Dequeued);
         rest::end_rest(draft);
         turn::open(draft, head);
@@ -75,6 +77,8 @@ fn record(draft: &mut Draft<'_>, message: &MessageEnvelope, resolution: &Continu
         prior_closure_outcome: resolution.prior_closure_outcome,
         prior_waiting_reason: resolution.prior_waiting_reason,
         matched_waiting_reason: resolution.matched_waiting_reason,
+        model_visible: Some(resolution.model_visible),
+        evidence: resolution.evidence.clone(),
     }));
 }
 

@@ -168,6 +168,7 @@ fn state_view(
         turn_index: agent.counters.turns,
         last_wake_reason: agent.last_wake_reason.clone(),
         last_brief_at: agent.last_brief_at,
+        last_continuation: agent.last_continuation.clone(),
         last_turn_terminal: agent.last_turn.clone(),
         last_runtime_failure: agent.last_failure.clone(),
     }

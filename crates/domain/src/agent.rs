@@ -15,10 +15,12 @@ pub use stored::AgentRow;
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
+use crate::continuation::ContinuationResolution;
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
-use crate::id::AgentId;
+use crate::id::{AgentId, RunId};
 use crate::queue::MessageSeq;
+use crate::summary::Posture;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::turn::{OpenTurn, TerminalRecord};
@@ -292,12 +294,31 @@ pub struct AgentRecord {
     /// Its last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
+    /// What the last message that was taken from the queue meant for the agent. Kept for inspection; no decision reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_continuation: Option<ContinuationResolution>,
+    /// Where the agent stood before a decision that another follows in the same commit. The last one of the commit tells
+    /// the change since then and clears it, so it is absent between commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsignalled: Option<StateSignal>,
     /// What woke it last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_wake_reason: Option<String>,
     /// When it last had something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+}
+
+/// What of an agent's assessed state is told as a signal when it changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateSignal {
+    /// Its status.
+    pub status: AgentStatus,
+    /// Its scheduling posture.
+    pub posture: Posture,
+    /// The run that is open, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
 }
 
 impl AgentRecord {

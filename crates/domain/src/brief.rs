@@ -106,6 +106,9 @@ pub struct BriefRow {
     /// What the operator has to do, if the agent cannot go on without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionRequired>,
+    /// The task that the brief speaks of: its turn answers that task's result. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_task_id: Option<TaskId>,
 }
 
 /// A brief as read.
@@ -132,7 +135,7 @@ pub struct BriefRecord {
     /// The message it answers first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_message_id: Option<MessageId>,
-    /// The task it speaks of.
+    /// The task it speaks of: its turn answers that task's result. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
     /// Every operator message this outcome settles.

@@ -5,6 +5,8 @@
 
 mod message;
 mod provider;
+mod state;
+mod subject;
 mod task;
 mod turn;
 
@@ -16,17 +18,19 @@ pub use provider::{
     AgentModelOverrideCleared, AgentModelOverrideSet, ModelLimitLearned, ProviderFallbackSelected,
     ProviderRetryScheduled, ProviderRoundCompleted, TerminalDeliveryRoundCompleted,
 };
+pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
-    AssistantRoundRecorded, MaxOutputTokensRecovery, RuntimeError, SuspensionEnd, ToolExecuted,
-    ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted, TurnSuspended,
-    TurnSuspensionEnded, TurnTerminal,
+    AssistantRoundRecorded, MaxOutputTokensRecovery, ProcessExecutionRequested, RuntimeError,
+    SuspensionEnd, ToolExecuted, ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted,
+    TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 
 use crate::brief::{ActionCode, BriefKind};
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::effect::EffectId;
-use crate::id::{BriefId, MessageId, RunId};
+use crate::id::{BriefId, MessageId, RunId, TaskId};
+use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::TerminalReason;
 use serde::{Deserialize, Serialize};
@@ -145,6 +149,10 @@ events! {
     AssistantRoundRecorded = "assistant_round_recorded", v 1;
     /// An answer was cut off by the output limit and the model is asked to go on.
     MaxOutputTokensRecovery = "max_output_tokens_recovery", v 1;
+    /// A command is about to be started for a call, recorded in the commit that asks for it: once for each command of a
+    /// batch, and not again when a restart finds the command. A command that turns out to be refused, skipped or running
+    /// already is told by its call's result.
+    ProcessExecutionRequested = "process_execution_requested", v 1;
     /// A call worked.
     ToolExecuted = "tool_executed", v 1;
     /// A call failed.
@@ -163,6 +171,11 @@ events! {
     BriefCreated = "brief_created", v 1;
     /// Where the agent stands after a turn.
     ClosureDecided = "closure_decided", v 1;
+    /// What the agent does has changed, as its status shows it. A signal to read the agent's status again; it holds no
+    /// more than the two words, and is recorded only when one of them changes.
+    AgentStateChanged = "agent_state_changed", v 1;
+    /// Another run is open, or none any more. A signal to read the agent's status again.
+    SessionStateChanged = "session_state_changed", v 1;
     /// The runtime woke the agent.
     SystemTickEmitted = "system_tick_emitted", v 1;
     /// A lifecycle request took effect.
@@ -215,6 +228,13 @@ pub struct BriefCreated {
     /// What the operator has to do, if the agent cannot go on without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionCode>,
+    /// The task that the brief speaks of: its turn answers that task's result. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_task_id: Option<TaskId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`Event::ClosureDecided`].
@@ -304,6 +324,8 @@ mod tests {
         let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
             turn_index: 3,
             attempt: 1,
+            run_id: None,
+            message_seq: Some(2),
         });
         let text = event.encode().expect("encodes");
         assert_eq!(Event::decode(event.kind(), event.version(), &text), event);

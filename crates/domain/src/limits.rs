@@ -72,6 +72,13 @@ pub const SUSPENSION_PAUSE_MAX_MS: u64 = 300_000;
 /// Queued runs of one agent whose callers left that are remembered; of more, the oldest are forgotten and may fail with
 /// their provider instead of being suspended.
 pub const LEFT_BY_CALLER: usize = 256;
+/// Queued prompts behind a turn in trouble whose operators are told that they wait; those behind them are told as these
+/// are answered.
+pub const QUEUED_PROMPTS: usize = 64;
+/// Queued messages that are looked at to find these prompts, and bytes of them; what lies behind is not told of.
+pub const QUEUED_PROMPTS_SEEN: usize = 256;
+/// See [`QUEUED_PROMPTS_SEEN`].
+pub const QUEUED_PROMPTS_SEEN_BYTES: usize = 1 << 20;
 /// How long an operator's prompt waits for a provider before a brief says so.
 pub const ACKNOWLEDGE_AFTER_MS: u64 = 60_000;
 /// The longest a turn waits for network or allowance while somebody sits and waits for its end; with the tries between
@@ -128,10 +135,12 @@ pub const TASK_WAIT_MAX_MS: u64 = 600_000;
 /// Bytes one call writes to a task. More is refused: write it in several calls, or to a file that the command reads. Up
 /// to a mebibyte of what was written may wait to be read; then input is refused until the command has read some.
 pub const TASK_INPUT_BYTES: usize = 64 << 10;
-/// Bytes of `ToolError::details` a model reads; larger details become a preview and a digest.
+/// Bytes of `ToolError::details` a model reads, and an event carries; larger details become a preview and a digest.
 pub const TOOL_ERROR_DETAIL_BYTES: usize = 1_000;
 /// Longest `Sleep(duration_ms)`: one day. Longer waits are timers.
 pub const SLEEP_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Facts kept with the resolution of a continuation; each is cut to the size of an event's preview.
+pub const CONTINUATION_EVIDENCE: usize = 4;
 /// Bytes of a text preview on an event.
 pub const EVENT_PREVIEW_BYTES: usize = 240;
 /// Bytes of a failure summary.

@@ -3,8 +3,10 @@
 //! The envelope is immutable once admitted; its place in the queue is a separate fact (`queue`).
 
 mod cause;
+mod labels;
 
 pub use cause::Cause;
+pub use labels::MessageLabels;
 
 use crate::authority::{AuthorityClass, TrustLevel};
 use crate::brief::BriefAttachment;
@@ -162,6 +164,19 @@ impl Origin {
         first.into_iter().chain(second)
     }
 
+    /// What the sender is called, where the origin names one: the outside system, the channel, or the part of the
+    /// runtime. None for operators, timers and tasks, which have ids of their own.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        match self {
+            Self::Channel { channel_id, .. } => Some(channel_id),
+            Self::Webhook { source, .. } => Some(source),
+            Self::Callback { source, .. } => source.as_deref(),
+            Self::System { subsystem } => Some(subsystem),
+            Self::Operator { .. } | Self::Timer { .. } | Self::Task { .. } => None,
+        }
+    }
+
     /// What it is worth when its ingress says nothing more; admission may only lower it.
     #[must_use]
     pub const fn ceiling(&self) -> AuthorityClass {
@@ -294,6 +309,22 @@ pub enum DeliverySurface {
 }
 
 impl DeliverySurface {
+    /// By what means a message came: `http`, `local_process`, `operator_transport`, or `runtime` where nothing was
+    /// transported.
+    #[must_use]
+    pub const fn transport(self) -> &'static str {
+        match self {
+            Self::HttpPublicEnqueue
+            | Self::HttpWebhook
+            | Self::HttpCallbackEnqueue
+            | Self::HttpCallbackWake
+            | Self::HttpControlPrompt => "http",
+            Self::CliPrompt | Self::RunOnce => "local_process",
+            Self::RemoteOperatorTransport => "operator_transport",
+            Self::TimerScheduler | Self::RuntimeSystem | Self::TaskRejoin => "runtime",
+        }
+    }
+
     /// Only these may bind a work item or a task out of free-form metadata.
     #[must_use]
     pub const fn is_runtime_owned(self) -> bool {

@@ -7,7 +7,7 @@ use crate::attempt::AttemptRecord;
 use crate::effect::{Effect, EffectId};
 use crate::id::TaskId;
 use crate::log::LogEntry;
-use crate::queue::QueueView;
+use crate::queue::{QueueView, QueuedPrompt};
 use crate::task::TaskRecord;
 use crate::turn::LogSeq;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,8 @@ pub struct Needs {
     pub queue_head: bool,
     /// How many operator messages may enter the running turn.
     pub operators: bool,
+    /// The operators' prompts that wait in the queue.
+    pub queued_prompts: bool,
     /// The round whose calls run.
     pub round: Option<LogSeq>,
     /// Every task that is not over.
@@ -42,6 +44,7 @@ impl Needs {
     pub fn extend(&mut self, more: Self) {
         self.queue_head |= more.queue_head;
         self.operators |= more.operators;
+        self.queued_prompts |= more.queued_prompts;
         self.round = more.round.or(self.round);
         self.active_tasks |= more.active_tasks;
         self.tasks.extend(more.tasks);
@@ -83,6 +86,9 @@ impl<T> Part<T> {
 pub struct Loaded {
     /// The queue's lengths, and the parts of it that were asked for.
     pub queue: QueueView,
+    /// The operators' prompts that wait, in the order they are taken; the first [`crate::limits::QUEUED_PROMPTS`] that are
+    /// found near the head.
+    pub queued_prompts: Part<Vec<QueuedPrompt>>,
     /// The entry of the round whose calls run, by its position; none when the log has no such entry.
     pub round: Part<(LogSeq, Option<LogEntry>)>,
     /// Every task that is not over.

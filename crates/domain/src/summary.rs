@@ -10,6 +10,7 @@ pub use execution::{
 use crate::agent::{AgentStatus, IdentityView, LastFailure, Lifecycle, RestRecord};
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
+use crate::continuation::ContinuationResolution;
 use crate::id::{MessageId, RunId, TaskId, WorkspaceId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub enum Posture {
     /// Not known to this build.
     Unknown,
-    /// Stopped or being removed.
+    /// Being removed: nothing runs any more, and its history goes with it.
     Archived,
     /// A turn runs.
     ActiveTurn,
@@ -210,6 +211,10 @@ pub struct AgentStateView {
     /// When it last had something to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+    /// What the last message that was taken from the queue meant for the agent, with the facts that follows from. Absent
+    /// before the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_continuation: Option<ContinuationResolution>,
     /// How its last turn ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn_terminal: Option<TerminalRecord>,

@@ -6,7 +6,7 @@
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::effect::EffectId;
-use crate::id::{MessageId, RunId};
+use crate::id::{MessageId, RunId, TaskId};
 use crate::message::MessageKind;
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
@@ -266,6 +266,9 @@ pub struct OpenTurn {
     pub message_id: MessageId,
     /// Its kind.
     pub message_kind: MessageKind,
+    /// The task that message belongs to. Absent when it belongs to none, and in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
     /// The authority everything the turn makes is capped by.
     pub authority: AuthorityClass,
     /// When it began.

@@ -7,13 +7,16 @@ use crate::stalled::Stalled;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
-use holon_domain::feed::{EventPage, EventQuery, FeedNotice};
+use holon_domain::feed::{EventPage, EventQuery, EventRecord, FeedNotice};
+use holon_domain::message::MessageLabels;
 use holon_domain::queue::{MessageSeq, QueueView};
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::{AgentId, limits};
 use holon_store::{AgentNo, ListedAgent, Reader, Readers};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
@@ -168,7 +171,11 @@ impl Reads {
     /// When there is no such agent, the cursor is too old, or storage fails.
     pub async fn events(&self, agent_id: &AgentId, query: EventQuery) -> Result<EventPage, Error> {
         let page = self
-            .of(agent_id, move |reader, no, _| reader.events(no, query))
+            .of(agent_id, move |reader, no, _| {
+                let mut page = reader.events(no, query)?;
+                add_labels(reader, no, &mut page.events)?;
+                Ok(page)
+            })
             .await?;
         match (query.after_seq, page.oldest_seq, page.newest_seq) {
             (Some(after), Some(oldest_seq), Some(newest_seq))
@@ -208,6 +215,27 @@ impl Reads {
         });
         found.await?
     }
+}
+
+/// Adds the labels of the messages that events are about. The events of a page are about few messages, so each is read
+/// once.
+fn add_labels(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    events: &mut [EventRecord],
+) -> Result<(), holon_store::Error> {
+    let mut read: BTreeMap<MessageSeq, Option<Arc<MessageLabels>>> = BTreeMap::new();
+    for record in events {
+        let Some(seq) = record.event.message_seq() else {
+            continue;
+        };
+        let labels = match read.entry(seq) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(reader.message_labels(no, seq)?.map(Arc::new)),
+        };
+        record.labels.clone_from(labels);
+    }
+    Ok(())
 }
 
 fn page(limit: u64) -> usize {

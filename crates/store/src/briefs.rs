@@ -106,7 +106,7 @@ fn resolve(
         related_message_id: row
             .related_message_id
             .or_else(|| row.settles.first().cloned()),
-        related_task_id: None,
+        related_task_id: row.related_task_id,
         settles: row.settles,
         turn_index: row.turn_index,
         acknowledges: row.acknowledges,

@@ -88,6 +88,11 @@ impl Ledger for Tx<'_> {
     fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error> {
         let conn = self.conn();
         let queue = queue::view(conn, no, &agents::tally(conn, no)?, needs)?;
+        let queued_prompts = if needs.queued_prompts {
+            Part::Loaded(queue::prompts(conn, no)?)
+        } else {
+            Part::Missing
+        };
         let round = match needs.round {
             Some(seq) => Part::Loaded((seq, log::entry(conn, no, seq)?)),
             None => Part::Missing,
@@ -114,6 +119,7 @@ impl Ledger for Tx<'_> {
         Ok(Loaded {
             generation,
             queue,
+            queued_prompts,
             attempts,
             round,
             active_tasks,

@@ -22,6 +22,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (attempts::CLEAR, None),
     (attempts::OF_AGENT, None),
     (queue::HEAD, Some("messages_queue")),
+    (queue::QUEUED, Some("messages_queue")),
     (queue::ONE, None),
     (interjections::REMOVE, None),
     (interjections::LISTED, None),

@@ -180,6 +180,8 @@ impl Scribe {
         let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
             turn_index: seq,
             attempt: 1,
+            run_id: None,
+            message_seq: None,
         });
         self.fact(Fact::EventRecorded {
             seq,
@@ -235,6 +237,7 @@ impl Scribe {
             turn_index: 1,
             acknowledges: Vec::new(),
             action_required: None,
+            related_task_id: None,
         };
         self.fact(Fact::BriefWritten { seq, row })
     }

@@ -24,5 +24,6 @@ pub use home::ScriptedHomes;
 pub use instant::InstantPorts;
 pub use model::{
     FixedModel, SMALL_POLICY, ScriptedModel, WIDE_POLICY, calls, failure, reply, says,
+    says_and_calls,
 };
 pub use pending::{CallQueue, PendingCall};

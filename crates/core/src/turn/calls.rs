@@ -4,6 +4,8 @@
 use super::end;
 use super::ending::{Ending, Rest};
 use super::finish::{finish_call, in_hand};
+use super::request;
+use super::round::is_owed_words;
 use super::settled::{self, Taken};
 use crate::draft::Draft;
 use crate::input::{Planned, Reply, RoundInHand, Stamp};
@@ -17,7 +19,7 @@ use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::sent::{SendId, Sent, Verdict};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::turn::{CallPlace, OpenTurn, Phase, TerminalReason};
+use holon_domain::turn::{CallPlace, OpenTurn, Phase, Speech, TerminalReason};
 use serde_json::json;
 
 /// Runs the calls of a round from number `from` on, until one needs the world or another agent, or none is left.
@@ -39,6 +41,9 @@ pub(super) fn run_calls(
                 reason,
                 duration_ms,
             }) if alone => {
+                if is_owed_words(&turn, round) {
+                    return refuse_silent_sleep(draft, turn, call);
+                }
                 let envelope = slept(call, reason.as_deref(), *duration_ms);
                 finish_call(draft, &turn, call, envelope, 0);
                 let rest = Rest {
@@ -54,7 +59,10 @@ pub(super) fn run_calls(
         };
         match taken {
             Taken::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
-            Taken::Act => return start_call(draft, turn, place),
+            Taken::Act => {
+                request::record_commands(draft, &turn, call, planned);
+                return start_call(draft, turn, place);
+            }
             Taken::Message {
                 agent_id,
                 text,
@@ -62,6 +70,17 @@ pub(super) fn run_calls(
             } => return send_message(draft, turn, place, (agent_id, text, priority)),
         }
     }
+    next_round(draft, turn);
+}
+
+/// A turn that owes an operator words does not rest before it has said any. The model is told, once; then the turn fails.
+fn refuse_silent_sleep(draft: &mut Draft<'_>, mut turn: OpenTurn, call: &ToolCall) {
+    let refused = ToolEnvelope::failure(&call.name, sleep_without_answer());
+    finish_call(draft, &turn, call, refused, 0);
+    if turn.rounds >= turn.max_rounds || turn.speech == Speech::AskedAgain {
+        return end::end(draft, &turn, Ending::empty_answer(&turn));
+    }
+    turn.speech = Speech::AskedAgain;
     next_round(draft, turn);
 }
 
@@ -255,6 +274,15 @@ fn sleep_not_alone() -> ToolError {
         "Sleep was not taken: other calls of this round have results to read",
     )
     .hint("read the results, then call Sleep alone to end the turn")
+    .retryable()
+}
+
+fn sleep_without_answer() -> ToolError {
+    ToolError::new(
+        ToolErrorKind::ToolExecutionFailed,
+        "Sleep was not taken: an operator waits for an answer, and your last message has no words",
+    )
+    .hint("answer the request, or say why you cannot; the same message may call Sleep")
     .retryable()
 }
 

@@ -10,6 +10,7 @@ use crate::draft::Draft;
 use crate::input::Reply;
 use crate::{detached, rest, task};
 use holon_domain::agent::LastFailure;
+use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
@@ -48,10 +49,8 @@ fn record_failure(
     failure: &Failure,
     reason: TerminalReason,
 ) {
-    let usage = failure
-        .timeline
-        .as_ref()
-        .and_then(|timeline| timeline.aggregated_token_usage);
+    // Counts what was answered before, too: a turn that fails in its last round has paid for all of them.
+    let usage = (turn.usage != TokenUsage::default()).then_some(turn.usage);
     let artifact = failure.artifact.clone();
     draft.event(Event::RuntimeError(RuntimeError {
         message_id: turn.message_id.clone(),
@@ -60,6 +59,9 @@ fn record_failure(
         failure_kind: artifact.kind.clone(),
         token_usage: usage,
         provider_attempt_timeline: failure.timeline.clone(),
+        run_id: Some(turn.run_id.clone()),
+        turn_index: Some(turn.turn_index),
+        message_seq: Some(turn.message_seq),
     }));
     draft.agent.last_failure = Some(LastFailure {
         occurred_at: draft.now,
@@ -77,17 +79,14 @@ fn record_failure(
             reason: Some(reason),
             usage,
             timeline: failure.timeline.clone(),
+            task_id: turn.task_id.clone(),
         },
     );
 }
 
 /// Writes the one brief, if there is anything to say or anyone to say it to, and settles what is owed.
 fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
-    let has_words = ending
-        .last_round
-        .as_ref()
-        .is_some_and(|(_, words)| !words.is_empty());
-    if turn.owes.is_empty() && ending.failure.is_none() && !has_words {
+    if turn.owes.is_empty() && ending.failure.is_none() && ending.words().is_none() {
         return;
     }
     let (kind, words, preview) = match (&ending.failure, &ending.last_round) {
@@ -118,6 +117,7 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         turn_index: turn.turn_index,
         acknowledges: Vec::new(),
         action_required: None,
+        related_task_id: turn.task_id.clone(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),
@@ -128,6 +128,8 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         acknowledges: Vec::new(),
         text_preview: text::preview(&preview, limits::EVENT_PREVIEW_BYTES),
         action_required: None,
+        related_task_id: turn.task_id.clone(),
+        message_seq: Some(turn.message_seq),
     }));
     draft.fact(Fact::BriefWritten { seq, row });
     let settled = |seq: &MessageSeq| turn.owes.iter().any(|owed| owed.seq == *seq);
@@ -153,6 +155,7 @@ fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
             message_kind: turn.message_kind,
             run_id: Some(turn.run_id.clone()),
             reason: ending.reason,
+            message_seq: Some(turn.message_seq),
         }));
     }
 }
@@ -192,6 +195,9 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         duration_ms,
         rounds: turn.rounds,
         token_usage: turn.usage,
+        message_seq: Some(turn.message_seq),
+        last_assistant_message: ending.words().map(str::to_owned),
+        task_id: turn.task_id.clone(),
     }));
     if turn.usage.total_tokens > 0 {
         draft.agent.totals.last_turn = Some(turn.usage);

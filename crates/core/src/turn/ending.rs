@@ -72,7 +72,7 @@ impl Ending {
 
     pub(super) fn empty_answer(turn: &OpenTurn) -> Self {
         let summary = format!(
-            "{} ended the turn without a word; ask again, or choose another model",
+            "{} ended the turn without a word for its operator; ask again, or choose another model",
             turn.model_ref()
         );
         let mut failure = Failure::runtime("empty_answer", &summary);
@@ -100,6 +100,12 @@ impl Ending {
 
     pub(super) fn called_off(reason: TerminalReason, summary: &str) -> Self {
         Self::failed(reason, Failure::runtime("run_aborted", summary))
+    }
+
+    /// The first of the turn's last words; none when its last round said nothing or it failed before one.
+    pub(super) fn words(&self) -> Option<&str> {
+        let (_, words) = self.last_round.as_ref()?;
+        Some(words.as_str()).filter(|words| !words.is_empty())
     }
 
     pub(super) const fn kind(&self) -> TerminalKind {

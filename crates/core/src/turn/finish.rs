@@ -126,6 +126,7 @@ pub(super) fn finish_call(
 ) {
     let (tool_call_id, tool_name) = (call.id.clone(), call.name.clone());
     let (turn_index, run_id) = (turn.turn_index, turn.run_id.clone());
+    let message_seq = Some(turn.message_seq);
     let event = match envelope.error() {
         None => Event::ToolExecuted(ToolExecuted {
             tool_call_id,
@@ -135,6 +136,7 @@ pub(super) fn finish_call(
             duration_ms,
             summary: text::preview(&envelope.summary_text, limits::EVENT_PREVIEW_BYTES),
             exec_command_cmd: command_preview(call),
+            message_seq,
         }),
         Some(error) => Event::ToolExecutionFailed(ToolExecutionFailed {
             tool_call_id,
@@ -143,7 +145,8 @@ pub(super) fn finish_call(
             run_id,
             duration_ms,
             error: text::preview(&error.to_string(), limits::EVENT_PREVIEW_BYTES),
-            tool_error: bounded(error),
+            tool_error: error.bounded(),
+            message_seq,
         }),
     };
     draft.event(event);
@@ -156,14 +159,6 @@ pub(super) fn finish_call(
             duration_ms,
         },
     );
-}
-
-/// The error as an event carries it: details stay in the log, where they are stored once.
-fn bounded(error: &ToolError) -> ToolError {
-    ToolError {
-        details: None,
-        ..error.clone()
-    }
 }
 
 fn command_preview(call: &ToolCall) -> Option<String> {

@@ -37,6 +37,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         message_id: envelope.id.clone(),
         run_id: run_id.clone(),
         queue_wait_ms: draft.now.millis_since(envelope.created_at),
+        message_seq: Some(seq),
     }));
     draft.event(Event::TurnStarted(TurnStarted {
         message_id: envelope.id.clone(),
@@ -44,6 +45,8 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         run_id: run_id.clone(),
         turn_index,
         requested_model: ModelRef::spell(model.as_ref()),
+        message_seq: Some(seq),
+        task_id: envelope.task_id.clone(),
     }));
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
     let effect = draft.open_effect(Effect::CallModel {
@@ -57,6 +60,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         message_seq: seq,
         message_id: envelope.id,
         message_kind: envelope.kind,
+        task_id: envelope.task_id,
         authority: envelope.authority_class,
         started_at: draft.now,
         model,

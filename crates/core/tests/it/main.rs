@@ -26,6 +26,7 @@ mod random;
 mod recovery;
 mod render;
 mod rows;
+mod signals;
 mod states;
 mod tasks;
 mod transitions;

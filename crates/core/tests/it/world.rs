@@ -22,12 +22,12 @@ use holon_domain::log::LogEntry;
 use holon_domain::model::ModelChain;
 use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::provider::LearnedLimits;
-use holon_domain::queue::{QueueEntry, QueueStatus, QueueView};
+use holon_domain::queue::{QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{Due, DueTime};
 use holon_domain::turn::{CallPlace, TerminalReason};
-use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance from a seed; no two draws are the same.
@@ -164,8 +164,24 @@ impl World {
         };
         let task = |id: &TaskId| self.tasks.iter().find(|task| task.id == *id).cloned();
         let effect = |id: &u64| self.effects.get(id).map(|open| open.effect.clone());
+        let queued_prompts = if needs.queued_prompts {
+            let mut queued = self.in_status(QueueStatus::Queued);
+            queued.sort_by_key(|entry| (entry.envelope.priority.rank(), entry.seq));
+            let prompts = queued
+                .into_iter()
+                .filter(|entry| entry.envelope.owes_outcome());
+            let prompt = |entry: &QueueEntry| QueuedPrompt {
+                seq: entry.seq,
+                id: entry.envelope.id.clone(),
+                created_at: entry.envelope.created_at,
+            };
+            Part::Loaded(prompts.map(prompt).take(limits::QUEUED_PROMPTS).collect())
+        } else {
+            Part::Missing
+        };
         Loaded {
             queue,
+            queued_prompts,
             round,
             active_tasks,
             attempts: if needs.attempts {

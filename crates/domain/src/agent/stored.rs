@@ -3,9 +3,10 @@
 use super::legacy::OldRow;
 use super::{
     AgentRecord, AgentSettings, Counters, HomeState, LastFailure, Lifecycle, RestRecord, RestWake,
-    Totals,
+    StateSignal, Totals,
 };
 use crate::attempt::AttemptRecord;
+use crate::continuation::ContinuationResolution;
 use crate::effect::EffectId;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
@@ -59,6 +60,10 @@ pub(super) struct HotState {
     pub(super) last_turn: Option<TerminalRecord>,
     #[serde(default)]
     pub(super) last_failure: Option<LastFailure>,
+    #[serde(default)]
+    pub(super) last_continuation: Option<ContinuationResolution>,
+    #[serde(default)]
+    pub(super) unsignalled: Option<StateSignal>,
     #[serde(default)]
     pub(super) last_wake_reason: Option<String>,
     #[serde(default)]
@@ -114,6 +119,8 @@ impl AgentRecord {
             pace: state.pace,
             last_turn: state.last_turn,
             last_failure: state.last_failure,
+            last_continuation: state.last_continuation,
+            unsignalled: state.unsignalled,
             last_wake_reason: state.last_wake_reason,
             last_brief_at: state.last_brief_at,
         }

@@ -4,7 +4,7 @@ use crate::request::Admitted;
 use holon_core::assess::{Assessment, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::attempt::{AttemptTimeline, TokenUsage};
-use holon_domain::block::{ToolCall, calls_of, text_of};
+use holon_domain::block::{calls_of, text_of};
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::closure::{ClosureOutcome, WaitingReason};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
@@ -16,6 +16,7 @@ use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::{LogSeq, Phase, TerminalReason};
 use holon_domain::{TaskId, text};
+use holon_tools::{apply_patch, exec_command, exec_command_batch};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -257,7 +258,9 @@ struct Tally {
     usage: TokenUsage,
     rounds: u64,
     calls: u64,
+    /// Commands that calls of their own ran.
     commands: u64,
+    /// Commands that batches ran.
     batched: u64,
     changed: Vec<String>,
     words: Option<String>,
@@ -286,11 +289,7 @@ impl Tally {
                 } if in_turn => {
                     tally.usage.add(usage);
                     tally.rounds += 1;
-                    for call in calls_of(&blocks) {
-                        tally.calls += 1;
-                        tally.commands += u64::from(call.name == "ExecCommand");
-                        tally.batched += batched(call);
-                    }
+                    tally.calls += calls_of(&blocks).count() as u64;
                     tally.words = Some(text_of(&blocks));
                     tally.add_timeline(tries.timeline(usage));
                 }
@@ -305,7 +304,7 @@ impl Tally {
                         .into_iter()
                         .for_each(|timeline| tally.add_timeline(timeline));
                 }
-                LogEntry::ToolResult { envelope, .. } if in_turn => tally.add_changes(&envelope),
+                LogEntry::ToolResult { envelope, .. } if in_turn => tally.add_result(&envelope),
                 LogEntry::AssistantRound { .. }
                 | LogEntry::RuntimeFailure { .. }
                 | LogEntry::Frame(_)
@@ -317,9 +316,11 @@ impl Tally {
         tally
     }
 
-    /// Adds the files a patch changed, each once.
-    fn add_changes(&mut self, envelope: &ToolEnvelope) {
-        for path in holon_tools::apply_patch::changed_paths(envelope) {
+    /// Adds what a call came to: the commands it ran, and the files a patch changed, each once.
+    fn add_result(&mut self, envelope: &ToolEnvelope) {
+        self.commands += exec_command::commands_run(envelope);
+        self.batched += exec_command_batch::commands_run(envelope);
+        for path in apply_patch::changed_paths(envelope) {
             if !self.changed.contains(&path) {
                 self.changed.push(path);
             }
@@ -401,6 +402,7 @@ fn response(
         token_usage: tally.usage,
         input_tokens: tally.usage.input_tokens,
         output_tokens: tally.usage.output_tokens,
+        provider_cache_usage: tally.usage.cache_usage(),
         model_rounds: tally.rounds,
         tool_calls: tally.calls,
         shell_commands: tally.commands + tally.batched,
@@ -408,15 +410,6 @@ fn response(
         batched_exec_command_items: tally.batched,
         provider_attempt_timeline: tally.timeline,
     }
-}
-
-/// How many commands a call holds.
-fn batched(call: &ToolCall) -> u64 {
-    if call.name != holon_tools::exec_command_batch::NAME {
-        return 0;
-    }
-    let items = call.input.get("items").and_then(Value::as_array);
-    items.map_or(0, |items| items.len() as u64)
 }
 
 #[cfg(test)]
@@ -432,6 +425,7 @@ mod tests {
             reason: Some(TerminalReason::ProviderFailed),
             usage: None,
             timeline: None,
+            task_id: None,
         };
         let begins = |message_seq| LogEntry::IncomingMessage { message_seq };
         for scope in [Scope::All, Scope::Message(1)] {

@@ -5,7 +5,7 @@
 mod envelope;
 mod text;
 
-pub use envelope::{ItemOutcome, completed};
+pub use envelope::{ItemOutcome, commands_run, completed};
 pub(crate) use text::text;
 
 use crate::input::{Subject, members, typed};

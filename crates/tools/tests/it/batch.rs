@@ -8,7 +8,7 @@ use holon_domain::intent::{
 };
 use holon_domain::limits::{BATCH_COMMAND_MS, TOOL_OUTPUT_TOKENS};
 use holon_domain::tool::ToolErrorKind;
-use holon_tools::exec_command_batch::{ItemOutcome, completed};
+use holon_tools::exec_command_batch::{ItemOutcome, commands_run, completed};
 use holon_tools::{interpret, item_refers_to_files, receipt, refers_to_files};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -179,6 +179,13 @@ fn eventful() -> (ExecCommandBatch, Vec<ItemOutcome>) {
 fn a_batch_is_kept_item_by_item_whatever_became_of_each() {
     let (batch, outcomes) = eventful();
     insta::assert_json_snapshot!(completed(&batch, &outcomes));
+}
+
+#[test]
+fn only_items_that_were_begun_count_as_commands_that_ran() {
+    let (batch, outcomes) = eventful();
+    let ran = commands_run(&completed(&batch, &outcomes));
+    assert_eq!(ran, 5, "four came to an end, one was lost");
 }
 
 #[test]

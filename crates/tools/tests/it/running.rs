@@ -7,7 +7,7 @@ use holon_domain::intent::ExecCommand;
 use holon_domain::task::{TaskHandle, TaskKind, TaskStatus};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::{TaskId, Timestamp};
-use holon_tools::exec_command::{already_running, completed, failed, promoted};
+use holon_tools::exec_command::{already_running, commands_run, completed, failed, promoted};
 use holon_tools::{receipt, refers_to_files};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -77,6 +77,7 @@ fn a_command_that_goes_on_reads_as_a_task_and_how_to_go_on() {
 fn an_equal_command_that_runs_is_named_with_its_age_and_the_way_around_it() {
     let now = running().created_at.plus_millis(303_000);
     let envelope = already_running(&command(), &running(), now);
+    assert_eq!(commands_run(&envelope), 0, "nothing was started");
     insta::assert_json_snapshot!(envelope);
     insta::assert_snapshot!(receipt(&envelope));
     let first = receipt(&envelope)

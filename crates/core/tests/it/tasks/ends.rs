@@ -40,6 +40,8 @@ fn the_end_of_a_task_is_row_and_result_in_one_decision_and_opens_a_turn_at_once(
             "continuation_resolved",
             "message_processing_started",
             "turn_started",
+            "agent_state_changed",
+            "session_state_changed",
         ]
     );
     world.send(Said::words("").to(&world));

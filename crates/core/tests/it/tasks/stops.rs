@@ -370,10 +370,14 @@ fn a_stop_writes_each_task_once_and_says_once_that_it_is_being_stopped() {
         [
             "control_applied",
             "task_status_updated",
-            "task_status_updated"
+            "task_status_updated",
+            "agent_state_changed"
         ]
     );
     let from = world.events.len();
     world.send(Input::Delete);
-    assert_eq!(world.event_kinds(from), ["control_applied"]);
+    assert_eq!(
+        world.event_kinds(from),
+        ["control_applied", "agent_state_changed"]
+    );
 }

@@ -14,7 +14,7 @@ use holon_domain::limits::EVENT_PREVIEW_BYTES;
 use holon_domain::task::{CommandSnapshot, TaskHandle, TaskRecord};
 use holon_domain::text;
 use holon_domain::time::Timestamp;
-use holon_domain::tool::ToolEnvelope;
+use holon_domain::tool::{ToolEnvelope, ToolErrorKind, ToolOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -189,4 +189,17 @@ pub fn already_running(command: &ExecCommand, task: &TaskRecord, now: Timestamp)
         command_diagnostics: json!(Diagnostics::of(command)),
     };
     success(summary, &Disposition::AlreadyRunning(result))
+}
+
+/// How many commands the call ran: one, unless it was refused, could not be started, or an equal command ran already. One
+/// that was begun and then lost has run.
+#[must_use]
+pub fn commands_run(envelope: &ToolEnvelope) -> u64 {
+    if envelope.tool_name != NAME {
+        return 0;
+    }
+    u64::from(match &envelope.outcome {
+        ToolOutcome::Success { result } => result["disposition"] != "already_running",
+        ToolOutcome::Error { error } => error.kind == ToolErrorKind::OutcomeUnknown,
+    })
 }

@@ -11,9 +11,9 @@ use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput};
 use holon_domain::intent::{BatchItem, ExecCommand, ExecCommandBatch};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_OUTPUT_TOKENS_MAX};
 use holon_domain::text;
-use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// How much more a batch may show than the largest of its items: it stands for several calls, but is read as one.
@@ -283,4 +283,17 @@ fn not_run(bare: Item, command: &ExecCommand, failure: &CommandFailure, budget: 
         error_message: Some(with_hint(error)),
         ..bare
     }
+}
+
+/// How many commands the call ran: its items that came to an end of their own or by their time limit, or were begun and
+/// then lost. Items that were skipped or could not be started do not count.
+#[must_use]
+pub fn commands_run(envelope: &ToolEnvelope) -> u64 {
+    let items = match &envelope.outcome {
+        ToolOutcome::Success { result } if envelope.tool_name == NAME => result["items"].as_array(),
+        ToolOutcome::Success { .. } | ToolOutcome::Error { .. } => None,
+    };
+    let lost = json!(ToolErrorKind::OutcomeUnknown);
+    let ran = |item: &&Value| item["exit_status"].is_i64() || item["error_kind"] == lost;
+    items.map_or(0, |items| items.iter().filter(ran).count() as u64)
 }
