@@ -23,6 +23,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 mod view;
+mod work;
+
+use work::WorkRows;
 
 pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
@@ -38,6 +41,8 @@ pub(crate) struct Draft<'a> {
     attempts: Part<Vec<AttemptRecord>>,
     /// The newest generation of the host, this decision's own included.
     newest_generation: Part<u64>,
+    /// Work items, waits, timers and hints.
+    work: WorkRows,
     facts: Vec<Fact>,
     sends: Vec<(AgentId, Sent)>,
     /// What was read and had not been loaded. Such a decision is not used.
@@ -53,7 +58,8 @@ impl<'a> Draft<'a> {
         now: Timestamp,
         entropy: &'a mut dyn Entropy,
     ) -> Self {
-        let AgentView { agent, loaded } = view;
+        let AgentView { agent, mut loaded } = view;
+        let work = WorkRows::take(&mut loaded);
         let Loaded {
             queue,
             round,
@@ -62,6 +68,7 @@ impl<'a> Draft<'a> {
             effects,
             attempts,
             generation,
+            ..
         } = loaded;
         let tried = agent.open_turn.as_ref();
         let attempts = match tried.map_or(0, |turn| turn.failed_attempts) {
@@ -80,6 +87,7 @@ impl<'a> Draft<'a> {
             effects,
             attempts,
             newest_generation: generation,
+            work,
             facts: Vec::new(),
             sends: Vec::new(),
             missing: RefCell::default(),
@@ -321,8 +329,12 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn set_pause(&mut self, pause: Pause, due: Due) -> DueId {
+        self.set_due_time(DueTime::Pause(pause), due)
+    }
+
+    /// Sets an entry of the due-queue for a pause or a slot on the wall.
+    pub(crate) fn set_due_time(&mut self, time: DueTime, due: Due) -> DueId {
         let id = self.next_effect();
-        let time = DueTime::Pause(pause);
         self.facts.push(Fact::DueSet { id, time, due });
         id
     }

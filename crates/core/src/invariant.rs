@@ -28,6 +28,8 @@ pub struct StoredFacts {
     pub dequeued: Vec<u64>,
     /// Messages that are held.
     pub held: Vec<u64>,
+    /// Due entries that its work items, waits and timers wait for.
+    pub work_due: Vec<u64>,
     /// How many failed attempts are kept.
     pub attempts: u32,
 }
@@ -50,7 +52,9 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
         "the open effects are exactly those a state waits for",
         &|| format!("open {:?}, awaited {awaited_effects:?}", stored.effects),
     );
-    let awaited_due = awaited_due(agent);
+    let mut awaited_due = awaited_due(agent);
+    awaited_due.extend(&stored.work_due);
+    awaited_due.sort_unstable();
     let mut due = stored.due.clone();
     due.sort_unstable();
     expect(
@@ -174,7 +178,9 @@ pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
         .and_then(|wake| wake.due);
     let of_pace = agent.pace.and_then(|pace| pace.due);
     let of_home = agent.home.removal_retry().map(|retry| retry.due);
-    let of_pauses = of_rest.into_iter().chain(of_pace).chain(of_home);
+    let of_ticks = agent.work.tick_pause.and_then(|pause| pause.due);
+    let of_work = of_ticks.into_iter().chain(agent.work.unpark);
+    let of_pauses = of_rest.into_iter().chain(of_pace).chain(of_home).chain(of_work);
     let mut all: Vec<u64> = of_turn.into_iter().chain(of_pauses).collect();
     all.sort_unstable();
     all

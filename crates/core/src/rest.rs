@@ -132,6 +132,7 @@ pub(crate) fn rest_over(
         subsystem: SLEEP_WAIT.to_owned(),
         message_id: entry.envelope.id,
         planned_at,
+        work_item_id: None,
     }));
     Reply::Done
 }

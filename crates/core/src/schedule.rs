@@ -6,7 +6,7 @@
 use crate::assess::{Next, assess, is_self_caused, run_failed_since};
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
-use crate::{rest, turn};
+use crate::{rest, tick, turn};
 use holon_domain::closure::ClosureDecision;
 use holon_domain::continuation::ContinuationResolution;
 use holon_domain::event::{ContinuationResolved, Event, SchedulerChoice, SchedulerDecision};
@@ -24,6 +24,11 @@ pub(crate) fn run_to_rest(draft: &mut Draft<'_>) {
             (Some(prior), Some(head)) if !is_paced(draft, &head) => take(draft, &prior, head),
             (Some(_) | None, Some(_) | None) => {}
         },
+        Next::Tick(cause) => {
+            if tick::emit(draft, cause) {
+                run_to_rest(draft);
+            }
+        }
         Next::Stay | Next::Boot | Next::Turn | Next::RestUntil { .. } | Next::Rest => {}
     }
 }

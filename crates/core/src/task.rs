@@ -16,6 +16,7 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{Finding, Found, Reply, Stamp};
 use crate::rejection::Rejection;
+use crate::{wait, work};
 use holon_domain::agent::Lifecycle;
 use holon_domain::command::CapturedStream;
 use holon_domain::effect::{Effect, EffectId};
@@ -26,6 +27,7 @@ use holon_domain::task::{
     TaskStatus, WaitPolicy,
 };
 use holon_domain::turn::OpenTurn;
+use holon_domain::wait::Wake;
 use holon_domain::{TaskId, limits, text};
 
 /// Whether one more command may become a task.
@@ -74,7 +76,7 @@ fn new_task(
         created_at: draft.now,
         updated_at: draft.now,
         parent_message_id: Some(turn.message_id.clone()),
-        work_item_id: None,
+        work_item_id: turn.work_item_id.clone(),
         summary: Some(summary.clone()),
         wait_policy: WaitPolicy::Background,
         terminal_reentry: false,
@@ -324,6 +326,9 @@ fn close(draft: &mut Draft<'_>, task: TaskRecord, status: TaskStatus, end: TaskE
     };
     draft.event(moved(&task, previous, &reason));
     draft.end_task(task.clone());
+    let by = format!("task {} ended", task.id);
+    wait::wake_matching(draft, Wake::TaskEnded(&task.id), &by);
+    work::wake(draft);
     task
 }
 

@@ -15,6 +15,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_attempts.sql"),
     include_str!("migrations/0006_interjections.sql"),
     include_str!("migrations/0007_pauses.sql"),
+    include_str!("migrations/0008_work.sql"),
 ];
 
 /// The newest version this build knows.

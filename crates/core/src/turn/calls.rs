@@ -5,9 +5,10 @@ use super::end;
 use super::ending::{Ending, Rest};
 use super::finish::{finish_call, in_hand};
 use super::settled::{self, Taken};
+use super::work_calls;
 use crate::draft::Draft;
 use crate::input::{Planned, Reply, RoundInHand, Stamp};
-use crate::task;
+use crate::{task, work};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -47,7 +48,16 @@ pub(super) fn run_calls(
                 };
                 return end::end(draft, &turn, Ending::slept(round, rest));
             }
-            Ok(Intent::Sleep { .. }) => {
+            Ok(Intent::WaitFor(new)) if alone => {
+                match work_calls::waited(draft, &mut turn, call, new) {
+                    Ok((envelope, wait)) => {
+                        finish_call(draft, &turn, call, envelope, 0);
+                        return end::end(draft, &turn, Ending::waits(round, &wait));
+                    }
+                    Err(error) => Taken::Settled(ToolEnvelope::failure(&call.name, error)),
+                }
+            }
+            Ok(Intent::Sleep { .. } | Intent::WaitFor(_)) => {
                 Taken::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
             }
             Ok(intent) => settled::take(draft, &mut turn, call, intent),
@@ -62,6 +72,7 @@ pub(super) fn run_calls(
             } => return send_message(draft, turn, place, (agent_id, text, priority)),
         }
     }
+    work::promote(draft, &mut turn, round);
     next_round(draft, turn);
 }
 
@@ -186,11 +197,27 @@ pub(crate) fn conclude_call(
     consequence: &Consequence,
     duration_ms: u64,
 ) -> Reply {
+    let mut turn = turn;
     let envelope = match consequence {
-        Consequence::Result(envelope) => envelope,
+        Consequence::Result(envelope) => {
+            turn.progress |= is_successful_patch(envelope);
+            envelope.clone()
+        }
         Consequence::Task { result, spec } => {
             task::promote(draft, &turn, spec.as_ref().clone());
-            result
+            turn.progress = true;
+            result.clone()
+        }
+        Consequence::PlanWritten(plan) => {
+            let place = turn.phase.call();
+            let round = place.and_then(|place| draft.round(place.round_entry));
+            let made = match (place, round) {
+                (Some(place), Some(round)) => {
+                    work_calls::created(draft, &mut turn, &round, place, plan)
+                }
+                (Some(_) | None, Some(_) | None) => None,
+            };
+            made.unwrap_or_else(|| ToolEnvelope::failure("CreateWorkItem", not_interpreted()))
         }
     };
     go_on(draft, turn, duration_ms, |_| envelope.clone())
@@ -237,6 +264,11 @@ pub(crate) fn take_up_call(draft: &mut Draft<'_>, turn: OpenTurn) {
     }
 }
 
+/// Whether a call changed files, which is progress of the work it belongs to.
+fn is_successful_patch(envelope: &ToolEnvelope) -> bool {
+    envelope.tool_name == "ApplyPatch" && envelope.error().is_none()
+}
+
 fn slept(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>) -> ToolEnvelope {
     let summary = match duration_ms {
         Some(ms) => format!("resting for {ms} ms or until something arrives"),
@@ -252,9 +284,9 @@ fn slept(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>) -> Too
 fn sleep_not_alone() -> ToolError {
     ToolError::new(
         ToolErrorKind::SleepNotAlone,
-        "Sleep was not taken: other calls of this round have results to read",
+        "not taken: other calls of this round have results to read",
     )
-    .hint("read the results, then call Sleep alone to end the turn")
+    .hint("read the results, then call Sleep or WaitFor alone to end the turn")
     .retryable()
 }
 

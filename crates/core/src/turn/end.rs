@@ -8,7 +8,7 @@ use super::finish::{close_unfinished, failing, take_over};
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{detached, rest, task};
+use crate::{detached, rest, task, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::brief::{BriefKind, BriefRow, BriefText};
 use holon_domain::decision::Fact;
@@ -36,6 +36,7 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     settle(draft, turn, &ending);
     close_message(draft, turn, &ending);
     record_terminal(draft, turn, &ending);
+    work::turn_ended(draft, turn, ending.reason);
     if let Some(rest) = ending.rest {
         rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);
     }
@@ -87,7 +88,7 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         .last_round
         .as_ref()
         .is_some_and(|(_, words)| !words.is_empty());
-    if turn.owes.is_empty() && ending.failure.is_none() && !has_words {
+    if turn.owes.is_empty() && ending.failure.is_none() && !has_words && ending.asks.is_none() {
         return;
     }
     let (kind, words, preview) = match (&ending.failure, &ending.last_round) {
@@ -116,8 +117,9 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
             .then(|| turn.message_id.clone()),
         settles: settles.clone(),
         turn_index: turn.turn_index,
+        work_item_id: turn.work_item_id.clone(),
         acknowledges: Vec::new(),
-        action_required: None,
+        action_required: ending.asks.clone(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),
@@ -127,7 +129,7 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         settles,
         acknowledges: Vec::new(),
         text_preview: text::preview(&preview, limits::EVENT_PREVIEW_BYTES),
-        action_required: None,
+        action_required: row.action_required.as_ref().map(|action| action.code),
     }));
     draft.fact(Fact::BriefWritten { seq, row });
     let settled = |seq: &MessageSeq| turn.owes.iter().any(|owed| owed.seq == *seq);

@@ -1,6 +1,7 @@
 //! Calls the kernel answers itself, in the commit of the round: about the agent, its queue and its tasks. What needs
 //! the world is handed on as an action.
 
+use super::work_calls;
 use crate::admission;
 use crate::draft::Draft;
 use crate::ingress::Ingress;
@@ -60,9 +61,17 @@ pub(super) fn take(
         Intent::Host(HostAction::ExecCommand(_)) if !task::has_room(draft) => {
             ToolEnvelope::failure(&call.name, no_room_for_task())
         }
-        Intent::TaskInput { .. } | Intent::TaskOutput(_) | Intent::Host(_) => return Taken::Act,
+        Intent::Work(intent) => work_calls::take(draft, turn, call, intent),
+        Intent::CreateWorkItem(new) => match work_calls::check_new(draft, new) {
+            Ok(()) => return Taken::Act,
+            Err(error) => ToolEnvelope::failure(&call.name, error),
+        },
+        Intent::TaskInput { .. }
+        | Intent::TaskOutput(_)
+        | Intent::WorkQuery(_)
+        | Intent::Host(_) => return Taken::Act,
         // A rest ends the turn and is taken before anything gets here.
-        Intent::Sleep { .. } => ToolEnvelope::failure(
+        Intent::Sleep { .. } | Intent::WaitFor(_) => ToolEnvelope::failure(
             &call.name,
             ToolError::new(
                 ToolErrorKind::ToolExecutionFailed,

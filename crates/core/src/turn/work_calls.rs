@@ -1,0 +1,200 @@
+//! Calls about work that the kernel decides in the commit of the round: what they change and what they answer.
+
+use crate::draft::Draft;
+use crate::input::RoundInHand;
+use crate::{timer, wait, work};
+use holon_domain::block::ToolCall;
+use holon_domain::intent::{Intent, NewWait, NewWorkItem, WorkIntent};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::turn::{CallPlace, OpenTurn};
+use holon_domain::wait::{WaitRecord, WakeSource};
+use holon_domain::work_item::{
+    PlanArtifact, ViewContext, WorkItemProvenance, WorkItemRecord, WorkItemView,
+};
+use holon_domain::{WorkItemId, limits, text};
+use serde_json::json;
+
+const BINDING_NOTE: &str = "later calls of this turn are about this item unless they name another";
+
+/// Performs a call that changes work.
+pub(super) fn take(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    intent: &WorkIntent,
+) -> ToolEnvelope {
+    let done = match intent {
+        WorkIntent::Pick {
+            work_item_id,
+            reason,
+        } => picked(draft, turn, call, work_item_id, reason.as_deref()),
+        WorkIntent::Update {
+            work_item_id,
+            change,
+        } => work::update(draft, work_item_id, change).map(|(item, warnings)| {
+            let view = view(draft, &item);
+            let summary = format!("work item {} is at revision {}", item.id, item.revision);
+            ToolEnvelope::success(
+                &call.name,
+                summary,
+                json!({ "work_item": view, "warnings": warnings }),
+            )
+        }),
+        WorkIntent::Complete { work_item_id } => completed(draft, turn, call, work_item_id),
+        WorkIntent::CancelWait { wait_id } => {
+            let ended = wait::cancel(draft, wait_id, "the agent cancelled it");
+            let unknown = || {
+                let id = text::preview(wait_id.as_str(), limits::EVENT_PREVIEW_BYTES);
+                ToolError::new(
+                    ToolErrorKind::UnknownWait,
+                    format!("this agent has no active wait {id:?}"),
+                )
+                .hint("AgentGet shows the active waits with their ids")
+            };
+            ended.ok_or_else(unknown).map(|wait| {
+                ToolEnvelope::success(
+                    &call.name,
+                    format!("wait {} is cancelled", wait.id),
+                    json!({ "wait": wait }),
+                )
+            })
+        }
+        WorkIntent::CreateTimer(new) => timer::create(draft, new, turn.authority).map(|timer| {
+            let first = timer.next_fire_at.map(|at| at.to_string()).unwrap_or_default();
+            ToolEnvelope::success(
+                &call.name,
+                format!("timer {} fires first at {first}", timer.id),
+                json!({ "timer": timer }),
+            )
+        }),
+        WorkIntent::CancelTimer { timer_id } => {
+            let unknown = || {
+                let id = text::preview(timer_id.as_str(), limits::EVENT_PREVIEW_BYTES);
+                ToolError::new(
+                    ToolErrorKind::UnknownTimer,
+                    format!("this agent has no active timer {id:?}"),
+                )
+                .hint("ListTimers shows the timers of this agent with their ids")
+            };
+            timer::cancel(draft, timer_id).ok_or_else(unknown).map(|timer| {
+                ToolEnvelope::success(
+                    &call.name,
+                    format!("timer {} is cancelled", timer.id),
+                    json!({ "timer": timer }),
+                )
+            })
+        }
+    };
+    match done {
+        Ok(envelope) => {
+            turn.progress = true;
+            envelope
+        }
+        Err(error) => work::refused(call, error),
+    }
+}
+
+fn picked(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    id: &WorkItemId,
+    reason: Option<&str>,
+) -> Result<ToolEnvelope, ToolError> {
+    let picked = work::pick(draft, id, reason)?;
+    turn.work_item_id = Some(picked.current.id.clone());
+    let warnings: Vec<&str> = picked
+        .reason_missing
+        .then_some("the item you left could have gone on; say why you switch in `reason`")
+        .into_iter()
+        .collect();
+    let summary = format!("work item {} has the focus", picked.current.id);
+    let result = json!({
+        "previous_work_item": picked.previous.as_ref().map(|item| view(draft, item)),
+        "current_work_item": view(draft, &picked.current),
+        "current_work_item_id": picked.current.id,
+        "transition": "picked",
+        "binding_note": BINDING_NOTE,
+        "warnings": warnings,
+    });
+    Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+fn completed(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    id: &WorkItemId,
+) -> Result<ToolEnvelope, ToolError> {
+    let (item, warnings) = work::complete(draft, turn, id)?;
+    let result = json!({
+        "work_item": view(draft, &item),
+        "warnings": warnings.iter().map(|message| json!({
+            "kind": "unfinished_todos",
+            "message": message,
+        })).collect::<Vec<_>>(),
+        "completed_transition": true,
+    });
+    let summary = format!("work item {} is completed", item.id);
+    Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+/// The plan file of a new item is written: the row makes the item exist.
+pub(super) fn created(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    round: &RoundInHand,
+    place: CallPlace,
+    plan: &PlanArtifact,
+) -> Option<ToolEnvelope> {
+    let (call, planned) = round.calls().nth(place.call_index)?;
+    let Some(Ok(Intent::CreateWorkItem(new))) = planned else {
+        return None;
+    };
+    let id = WorkItemId::of_call(&call.id);
+    let provenance = WorkItemProvenance {
+        authority: turn.authority,
+        turn_index: Some(turn.turn_index),
+        message_id: Some(turn.message_id.clone()),
+    };
+    let item = work::create(draft, id, new, Some(plan.clone()), provenance);
+    turn.progress = true;
+    let summary = format!("work item {} is made; PickWorkItem gives it the focus", item.id);
+    let result = json!({ "work_item": view(draft, &item) });
+    Some(ToolEnvelope::success(&call.name, summary, result))
+}
+
+/// Whether a new item may be made at all, before its plan file is written.
+pub(super) fn check_new(draft: &Draft<'_>, _new: &NewWorkItem) -> Result<(), ToolError> {
+    work::has_room(draft)
+}
+
+/// Declares a wait and answers its call; the turn ends with it.
+pub(super) fn waited(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    new: &NewWait,
+) -> Result<(ToolEnvelope, WaitRecord), ToolError> {
+    let wait = wait::declare(draft, turn, new)?;
+    turn.progress = true;
+    let summary = format!("waiting for: {}", text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES));
+    let envelope = ToolEnvelope::success(&call.name, summary, json!({ "wait": wait }));
+    Ok((envelope, wait))
+}
+
+/// Whether only an operator's answer or a time ends this wait.
+pub(super) fn asks_operator(wait: &WaitRecord) -> bool {
+    wait.wake_sources
+        .iter()
+        .any(|source| matches!(source, WakeSource::OperatorInput))
+}
+
+fn view(draft: &Draft<'_>, item: &WorkItemRecord) -> WorkItemView {
+    item.view(ViewContext {
+        agent_home: &draft.agent.agent_home,
+        current: draft.agent.work.current.as_ref().map(|current| &current.id),
+        wake_count: draft.agent.work.wake_count,
+        include_todo_list: true,
+    })
+}

@@ -1,0 +1,129 @@
+//! The work_items table: every item an agent ever had, with the columns that lists and the scheduler look up.
+
+use crate::error::Error;
+use crate::row::{AgentNo, all, first, json, limit, run};
+use holon_domain::intent::WorkItemFilter;
+use holon_domain::limits::RECHECKS_PER_TICK;
+use holon_domain::work_item::{STALLED_AFTER, WorkItemRecord, WorkItemSchedulingState};
+use holon_domain::WorkItemId;
+use rusqlite::{Connection, Row, params};
+
+pub(crate) const WRITE: &str = "INSERT INTO work_items \
+     (agent_no, work_item_id, class, changed, idle, wake_count, recheck_at, record) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (agent_no, work_item_id) DO UPDATE SET \
+     class = ?3, changed = ?4, idle = ?5, wake_count = ?6, recheck_at = ?7, record = ?8";
+pub(crate) const ONE: &str =
+    "SELECT work_item_id, record FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
+pub(crate) const NEXT: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND class = 0 AND idle < ?2 ORDER BY idle, wake_count, changed LIMIT 2";
+pub(crate) const NEXT_VOID: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND class = 0 AND idle = ?2 AND wake_count < ?3 \
+     ORDER BY wake_count, changed LIMIT 2";
+pub(crate) const RECHECKS: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND recheck_at IS NOT NULL ORDER BY recheck_at LIMIT ?2";
+pub(crate) const LIST: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 ORDER BY changed DESC LIMIT ?2";
+pub(crate) const LIST_CLASS: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND class = ?3 ORDER BY changed DESC LIMIT ?2";
+const COUNT: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1";
+const COUNT_CLASS: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1 AND class = ?2";
+
+/// The group of an item in lists, whatever the count of its idle turns.
+const fn class_of(state: WorkItemSchedulingState) -> i64 {
+    match state {
+        WorkItemSchedulingState::Runnable | WorkItemSchedulingState::Stalled => 0,
+        WorkItemSchedulingState::WaitingOperator => 1,
+        WorkItemSchedulingState::WaitingTask
+        | WorkItemSchedulingState::WaitingExternal
+        | WorkItemSchedulingState::WaitingTimer
+        | WorkItemSchedulingState::Blocked => 2,
+        WorkItemSchedulingState::Completed => 3,
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<WorkItemRecord, Error> {
+    let id: String = row.get(0)?;
+    json(row, 1, "work_items", id)
+}
+
+/// Writes an item that is made or changes.
+pub(crate) fn write(conn: &Connection, no: AgentNo, item: &WorkItemRecord) -> Result<(), Error> {
+    let counted = item.idle_turns;
+    let recheck = item.recheck.as_ref();
+    let come = recheck.filter(|recheck| recheck.due.is_none() && recheck.consumed_at.is_none());
+    run(
+        conn,
+        WRITE,
+        params![
+            no.0,
+            item.id.as_str(),
+            class_of(item.scheduling_state(counted.wake_count)),
+            item.updated_at.as_millis(),
+            counted.count.min(STALLED_AFTER),
+            counted.wake_count,
+            come.map(|recheck| recheck.at.as_millis()),
+            serde_json::to_string(item)?,
+        ],
+    )?;
+    Ok(())
+}
+
+/// One item, open or completed.
+pub(crate) fn one(
+    conn: &Connection,
+    no: AgentNo,
+    id: &WorkItemId,
+) -> Result<Option<WorkItemRecord>, Error> {
+    first(conn, ONE, params![no.0, id.as_str()], read)
+}
+
+/// The items that a tick would offer first; at most four, so that the current one can be left out.
+pub(crate) fn next(
+    conn: &Connection,
+    no: AgentNo,
+    wake_count: u64,
+) -> Result<Vec<WorkItemRecord>, Error> {
+    let mut found = all(conn, NEXT, params![no.0, STALLED_AFTER], read)?;
+    let void = params![no.0, STALLED_AFTER, wake_count];
+    found.extend(all(conn, NEXT_VOID, void, read)?);
+    Ok(found)
+}
+
+/// The items whose recheck has come and was not shown yet, earliest first.
+pub(crate) fn due_rechecks(conn: &Connection, no: AgentNo) -> Result<Vec<WorkItemRecord>, Error> {
+    all(conn, RECHECKS, params![no.0, limit(RECHECKS_PER_TICK)], read)
+}
+
+/// A page of a list, newest change first, and how many items match.
+pub(crate) fn list(
+    conn: &Connection,
+    no: AgentNo,
+    filter: WorkItemFilter,
+    count: usize,
+) -> Result<(Vec<WorkItemRecord>, u64), Error> {
+    let classes: &[i64] = match filter {
+        WorkItemFilter::All => {
+            let found = all(conn, LIST, params![no.0, limit(count)], read)?;
+            let total = first(conn, COUNT, [no.0], |row| Ok(row.get(0)?))?;
+            return Ok((found, total.unwrap_or(0)));
+        }
+        WorkItemFilter::Open | WorkItemFilter::Current => &[0, 1, 2],
+        WorkItemFilter::Completed => &[3],
+        WorkItemFilter::Queued => &[0, 1],
+        WorkItemFilter::Blocked => &[2],
+        WorkItemFilter::WaitingForOperator => &[1],
+        WorkItemFilter::Runnable => &[0],
+    };
+    let mut found = Vec::new();
+    let mut total = 0_u64;
+    for class in classes {
+        found.extend(all(conn, LIST_CLASS, params![no.0, limit(count), class], read)?);
+        let counted = first(conn, COUNT_CLASS, params![no.0, class], |row| {
+            Ok(row.get::<_, u64>(0)?)
+        })?;
+        total += counted.unwrap_or(0);
+    }
+    found.sort_by_key(|item| std::cmp::Reverse(item.updated_at));
+    found.truncate(count);
+    Ok((found, total))
+}
