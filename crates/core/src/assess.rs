@@ -6,7 +6,7 @@
 
 use crate::tick::{self, TickCause};
 use holon_domain::Timestamp;
-use holon_domain::agent::{AgentRecord, AgentStatus, HomeState, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentStatus, CurrentItem, HomeState, Lifecycle};
 use holon_domain::closure::{
     ClosureDecision, ClosureOutcome, ReactivationMode, RuntimePosture, WaitingReason, WorkSignal,
     WorkSignalStatus,
@@ -14,14 +14,14 @@ use holon_domain::closure::{
 use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::queue::QueueView;
-use holon_domain::text;
-use holon_domain::wait::WaitKind;
-use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::summary::{Posture, SchedulingPosture};
+use holon_domain::text;
 use holon_domain::turn::{
     OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
     TerminalRecord,
 };
+use holon_domain::wait::WaitKind;
+use holon_domain::work_item::WorkItemSchedulingState;
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +109,11 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
         // A head nobody looked at is the agent's own while a pause is set: anything else would have been taken.
         let head = queue.known_head().map(|entry| &entry.envelope);
         return match (head.is_none_or(is_self_caused), agent.pace) {
-            (true, Some(pace)) if pace.due.is_some() => Next::Pace { until: pace.at },
+            // Who is outside does not wait for the agent's own pause.
+            (true, Some(pace)) if pace.due.is_some() => match tick::cause(agent) {
+                Some(TickCause::Hints) => Next::Tick(TickCause::Hints),
+                Some(TickCause::Work | TickCause::Rechecks) | None => Next::Pace { until: pace.at },
+            },
             (true | false, Some(_) | None) => Next::Take,
         };
     }
@@ -117,8 +121,10 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
         return Next::Tick(cause);
     }
     let rest = agent.rest.as_ref().and_then(|rest| rest.wake);
-    let ends = [rest, agent.work.tick_pause];
-    match ends.into_iter().flatten().map(|wake| wake.at).min() {
+    let pause = agent.work.tick_pause.filter(|pause| pause.due.is_some());
+    let own_wait = agent.work.agent_wait.as_ref().and_then(|wait| wait.due_at);
+    let ends = [rest, pause].into_iter().flatten().map(|wake| wake.at);
+    match ends.chain(own_wait).min() {
         Some(until) => Next::RestUntil { until },
         None => Next::Rest,
     }
@@ -199,19 +205,23 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
         Next::RestUntil { until } => SchedulingPosture {
             wakes_at: Some(*until),
             ..plain(
-                waiting_posture(agent),
+                resting_posture(agent),
                 rest_reason(agent, "until a set time or any message"),
             )
         },
         Next::Rest => plain(
-            waiting_posture(agent),
+            resting_posture(agent),
             rest_reason(agent, "until any message arrives"),
         ),
     }
 }
 
-/// What a resting agent waits for, as far as its work says: the most urgent kind first.
-fn waiting_posture(agent: &AgentRecord) -> Posture {
+/// What a resting agent waits for, as far as its work says: the most urgent kind first. Work that can go on is only paused,
+/// or belongs to an agent that gets no ticks.
+fn resting_posture(agent: &AgentRecord) -> Posture {
+    if agent.work.items.runnable > 0 {
+        return Posture::HasRunnableWork;
+    }
     match waiting_reason(agent) {
         Some(WaitingReason::AwaitingOperatorInput) => Posture::WaitingForOperator,
         Some(WaitingReason::AwaitingTaskResult) => Posture::WaitingForTask,
@@ -245,7 +255,9 @@ fn waiting_reason(agent: &AgentRecord) -> Option<WaitingReason> {
             WaitingReason::AwaitingTimer,
         ),
     ];
-    kinds.into_iter().find_map(|(waits, reason)| waits.then_some(reason))
+    kinds
+        .into_iter()
+        .find_map(|(waits, reason)| waits.then_some(reason))
 }
 
 fn removal_reason(agent: &AgentRecord) -> String {
@@ -385,11 +397,17 @@ fn work_reason(agent: &AgentRecord) -> String {
     if let Some(wait) = &work.agent_wait {
         parts.push(format!("waits for: {}", wait.waiting_for));
     }
-    if let Some(pause) = work.tick_pause {
-        parts.push(format!("its work made no progress and is tried again at {}", pause.at));
+    if let Some(pause) = work.tick_pause.filter(|pause| pause.due.is_some()) {
+        parts.push(format!(
+            "its work made no progress and is tried again at {}",
+            pause.at
+        ));
     }
     let states = [
-        (items.stalled, "stalled; a message or `holon work resume` makes it go on"),
+        (
+            items.stalled,
+            "stalled; a message or `holon work resume` makes it go on",
+        ),
         (items.waiting_operator, "waiting for an operator"),
         (items.waiting_task, "waiting for a task"),
         (items.waiting_external, "waiting for something outside"),
@@ -398,7 +416,10 @@ fn work_reason(agent: &AgentRecord) -> String {
     ];
     for (count, state) in states {
         if count > 0 {
-            parts.push(format!("{}: {state}", text::counted(u64::from(count), "work item")));
+            parts.push(format!(
+                "{}: {state}",
+                text::counted(u64::from(count), "work item")
+            ));
         }
     }
     if work.active_timers > 0 {
@@ -444,18 +465,27 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
     if matches!(next, Next::Turn) {
         return None;
     }
-    if let Some(signal) = work_signal(agent) {
-        let evidence = format!("work item {} can go on", signal.work_item_id);
-        return decide(ClosureOutcome::Continuable, None, runtime_posture, evidence).map(|closure| {
-            ClosureDecision {
-                work_signal: Some(signal),
+    if agent.work.items.runnable > 0 {
+        let signal = work_signal(agent);
+        let evidence = match &signal {
+            Some(signal) => format!("work item {} can go on", signal.work_item_id),
+            None => "a work item can go on".to_owned(),
+        };
+        return decide(ClosureOutcome::Continuable, None, runtime_posture, evidence).map(
+            |closure| ClosureDecision {
+                work_signal: signal,
                 ..closure
-            }
-        });
+            },
+        );
     }
     if let Some(reason) = waiting_reason(agent) {
         let evidence = waiting_evidence(agent, reason);
-        return decide(ClosureOutcome::Waiting, Some(reason), runtime_posture, evidence);
+        return decide(
+            ClosureOutcome::Waiting,
+            Some(reason),
+            runtime_posture,
+            evidence,
+        );
     }
     match &agent.last_turn {
         Some(end) if end.kind == TerminalKind::Aborted && is_failure(end.reason) => {
@@ -477,14 +507,21 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
     }
 }
 
-/// The work that makes a closure continuable. Queued items are told by their number alone: which of them a tick offers is
-/// found when it is sent.
+/// The work that makes a closure continuable: the current item, or else the one that a tick would offer. Absent only
+/// inside a decision, until the scheduler has looked which one that is.
 fn work_signal(agent: &AgentRecord) -> Option<WorkSignal> {
-    let current = agent.work.current.as_ref()?;
-    (current.state == WorkItemSchedulingState::Runnable).then(|| WorkSignal {
-        work_item_id: current.id.clone(),
-        status: WorkSignalStatus::Active,
-        reactivation_mode: ReactivationMode::ContinueActive,
+    let runs = |current: &&CurrentItem| current.state == WorkItemSchedulingState::Runnable;
+    if let Some(current) = agent.work.current.as_ref().filter(runs) {
+        return Some(WorkSignal {
+            work_item_id: current.id.clone(),
+            status: WorkSignalStatus::Active,
+            reactivation_mode: ReactivationMode::ContinueActive,
+        });
+    }
+    agent.work.queued.clone().map(|work_item_id| WorkSignal {
+        work_item_id,
+        status: WorkSignalStatus::Queued,
+        reactivation_mode: ReactivationMode::ActivateQueued,
     })
 }
 

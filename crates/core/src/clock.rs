@@ -81,6 +81,10 @@ fn move_wait(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause, id: &W
     };
     wait.due = Some(set_anew(draft, running, pause));
     wait.due_at = Some(pause.over_at());
+    let own = draft.agent.work.agent_wait.as_mut();
+    if let Some(own) = own.filter(|own| own.wait_id == wait.id) {
+        own.due_at = wait.due_at;
+    }
     draft.put_wait(wait);
     true
 }

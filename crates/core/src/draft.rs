@@ -11,7 +11,7 @@ use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{ControlApplied, EffectOutcomeDropped, Event};
 use holon_domain::log::LogEntry;
-use holon_domain::message::MessageEnvelope;
+use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::sent::Sent;
@@ -49,6 +49,8 @@ pub(crate) struct Draft<'a> {
     missing: RefCell<Needs>,
     /// The view of the queue no longer says what its head is; deciding goes on with a fresh view.
     queue_is_stale: bool,
+    /// Whether this decision ended a turn.
+    ended_turn: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -92,7 +94,18 @@ impl<'a> Draft<'a> {
             sends: Vec::new(),
             missing: RefCell::default(),
             queue_is_stale: false,
+            ended_turn: false,
         }
+    }
+
+    /// Notes that a turn has ended, so that what follows is a rest or the next turn.
+    pub(crate) fn note_end_of_turn(&mut self) {
+        self.ended_turn = true;
+    }
+
+    /// Whether a turn has ended since the last look. The answer is given once.
+    pub(crate) fn take_end_of_turn(&mut self) -> bool {
+        std::mem::take(&mut self.ended_turn)
     }
 
     /// The decision of a draft that has seen everything there is, as that of a new agent has.
@@ -111,8 +124,8 @@ impl<'a> Draft<'a> {
 
     /// The decision and what it sends to other agents; or the rows that have to be loaded first.
     pub(crate) fn finish(self) -> Result<(Decision, Vec<(AgentId, Sent)>), Needs> {
-        let takes = assess(self.standing()).next == Next::Take;
-        let more = self.queue_is_stale && takes;
+        let goes_on = matches!(assess(self.standing()).next, Next::Take | Next::Tick(_));
+        let more = self.queue_is_stale && goes_on;
         let missing = self.missing.into_inner();
         if !missing.is_empty() {
             return Err(missing);
@@ -209,6 +222,8 @@ impl<'a> Draft<'a> {
         }
         let own = u64::from(is_self_caused(message));
         self.agent.self_caused_queued = self.agent.self_caused_queued.saturating_add(own);
+        let ticks = &mut self.agent.work.timer_ticks;
+        *ticks = ticks.saturating_add(u32::from(message.kind == MessageKind::TimerTick));
     }
 
     /// Keeps a message for the next turn that runs, whoever begins it.
@@ -266,6 +281,9 @@ impl<'a> Draft<'a> {
             .agent
             .self_caused_queued
             .saturating_sub(u64::from(is_self_caused(&entry.envelope)));
+        let ticks = &mut self.agent.work.timer_ticks;
+        let own = u32::from(entry.envelope.kind == MessageKind::TimerTick);
+        *ticks = ticks.saturating_sub(own);
         self.forget_head();
     }
 

@@ -15,9 +15,7 @@ use crate::home;
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{detached, rest, task, turn, work};
-use holon_domain::agent::{
-    AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState,
-};
+use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, SuspensionEnd,
@@ -117,7 +115,11 @@ pub(crate) fn configure(
         draft.change_settings(|settings| settings.workspace = workspace);
     }
     if let Some(choice) = model {
+        let before = draft.agent.model_override.clone();
         choose_model(draft, choice);
+        if draft.agent.model_override != before {
+            work::wake(draft);
+        }
         turn::end_wait(draft, SuspensionEnd::ModelChange);
     }
     Ok(Reply::Done)

@@ -5,7 +5,7 @@
 
 use crate::input::{Input, WorkCommand};
 use holon_domain::agent::AgentRecord;
-use holon_domain::intent::{Intent, WorkIntent};
+use holon_domain::intent::{Intent, WakeOn, WorkIntent};
 use holon_domain::needs::Needs;
 use holon_domain::sent::Sent;
 use holon_domain::timer::Due;
@@ -35,7 +35,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {
             for intent in answer.intents.iter().flatten() {
-                name_tasks(intent, &mut needs);
+                name_rows(intent, agent, &mut needs);
             }
             // Without a call the turn ends here, unless an operator has more to say.
             needs.operators = answer.intents.is_empty();
@@ -43,8 +43,11 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         }
         Input::ToolFinished { .. } => needs.round = call.map(|call| call.round_entry),
         Input::Received(sent) => match sent {
-            Sent::Message { .. } => {}
-            Sent::ChildEnded { task_id, .. } => drop(needs.tasks.insert(task_id.clone())),
+            Sent::Message { .. } => needs.active_waits = agent.work.active_waits > 0,
+            Sent::ChildEnded { task_id, .. } => {
+                needs.tasks.insert(task_id.clone());
+                needs.active_waits = agent.work.active_waits > 0;
+            }
             Sent::Stop => all_open(agent, &mut needs),
             Sent::Verdict { .. } => needs.round = call.map(|call| call.round_entry),
         },
@@ -78,7 +81,7 @@ fn all_open(agent: &AgentRecord, needs: &mut Needs) {
     needs.effects.extend(agent.detached_effects());
 }
 
-fn name_tasks(intent: &Intent, needs: &mut Needs) {
+fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
     match intent {
         Intent::TaskStatus { task_id } | Intent::TaskStop { task_id } => {
             needs.tasks.insert(task_id.clone());
@@ -95,13 +98,28 @@ fn name_tasks(intent: &Intent, needs: &mut Needs) {
             needs.timers.insert(timer_id.clone());
         }
         Intent::Work(WorkIntent::CancelWait { .. }) => needs.active_waits = true,
+        Intent::WaitFor(new) => {
+            let current = agent.work.current.as_ref().map(|current| &current.id);
+            needs
+                .work_items
+                .extend(new.work_item_id.as_ref().or(current).cloned());
+            needs.active_waits = agent.work.active_waits > 0;
+            needs
+                .tasks
+                .extend(new.wake_on.iter().filter_map(|on| match on {
+                    WakeOn::Task { task_id } => Some(task_id.clone()),
+                    WakeOn::External { .. }
+                    | WakeOn::Operator
+                    | WakeOn::Time { .. }
+                    | WakeOn::After { .. } => None,
+                }));
+        }
         Intent::Sleep { .. }
         | Intent::Enqueue { .. }
         | Intent::TaskInput { .. }
         | Intent::TaskOutput(_)
         | Intent::Message { .. }
         | Intent::CreateWorkItem(_)
-        | Intent::WaitFor(_)
         | Intent::Work(WorkIntent::CreateTimer(_))
         | Intent::WorkQuery(_)
         | Intent::Host(_) => {}
@@ -112,7 +130,9 @@ fn name_work(command: &WorkCommand, agent: &AgentRecord, needs: &mut Needs) {
     match command {
         WorkCommand::Update { work_item_id, .. }
         | WorkCommand::Complete { work_item_id }
-        | WorkCommand::Resume { work_item_id } => drop(needs.work_items.insert(work_item_id.clone())),
+        | WorkCommand::Resume { work_item_id } => {
+            drop(needs.work_items.insert(work_item_id.clone()))
+        }
         WorkCommand::CancelWait { .. } => needs.active_waits = agent.work.active_waits > 0,
         WorkCommand::CancelTimer { timer_id } => drop(needs.timers.insert(timer_id.clone())),
         WorkCommand::Create(_) | WorkCommand::CreateTimer(_) => {}

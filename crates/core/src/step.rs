@@ -9,8 +9,8 @@ use crate::ingress::Ingress;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest, schedule,
-    task, tick, timer, turn, wait, work,
+    admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest,
+    schedule, task, tick, timer, turn, wait, work,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::SuspensionEnd;
@@ -140,7 +140,6 @@ fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
     if entry.envelope.owes_outcome() {
         turn::end_wait(draft, SuspensionEnd::OperatorMessage);
     }
-    wait::message_came(draft, &entry.envelope);
     Ok(Reply::Admitted {
         message_id: entry.envelope.id,
         message_seq: entry.seq,

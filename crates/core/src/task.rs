@@ -27,7 +27,7 @@ use holon_domain::task::{
     TaskStatus, WaitPolicy,
 };
 use holon_domain::turn::OpenTurn;
-use holon_domain::wait::Wake;
+use holon_domain::wait::{WaitRecord, Wake};
 use holon_domain::{TaskId, limits, text};
 
 /// Whether one more command may become a task.
@@ -178,7 +178,7 @@ fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
         draft.close_effect(effect);
     }
     let end = result::without_word(&task, "removed with its parent", draft.now);
-    close(draft, task, TaskStatus::Cancelled, end);
+    drop(close(draft, task, TaskStatus::Cancelled, end));
 }
 
 fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason: &str) {
@@ -274,14 +274,19 @@ pub(crate) fn ended(
 /// Puts the end of a task on record whose effect is closed, and tells of it where that is owed.
 fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     let (status, end) = result::of_command(&task, report, draft.now);
-    let task = close(draft, task, status, end);
+    let (task, ended) = close(draft, task, status, end);
     if task.terminal_reentry {
-        result::queue(draft, &task, &result::LastOutput::of(report));
-    } else if task.stop.is_some_and(|order| order.with_agent)
+        let resumes = wait::resumes(&ended);
+        result::queue(draft, &task, &result::LastOutput::of(report), resumes);
+        return;
+    }
+    if task.stop.is_some_and(|order| order.with_agent)
         && draft.agent.lifecycle != Lifecycle::Deleting
     {
         result::hold(draft, &task, &result::LastOutput::of(report));
     }
+    // No message begins a turn for this end; what waited for it is woken all the same.
+    wait::tell_ended(draft, &ended, &format!("Task {} ended.", task.id));
 }
 
 /// A child agent came to its end, which ends the task that stands for it.
@@ -300,21 +305,30 @@ pub(crate) fn child_ended(
         draft.close_effect(effect);
     }
     let (status, end) = result::of_child(&task, child, draft.now);
-    let task = close(draft, task, status, end);
+    let (task, ended) = close(draft, task, status, end);
     // A parent that may not run hears of it in its next turn.
     match draft.agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => {
-            result::queue(draft, &task, &result::LastOutput::None);
+            let resumes = wait::resumes(&ended);
+            result::queue(draft, &task, &result::LastOutput::None, resumes);
         }
-        Lifecycle::Stopped => result::hold(draft, &task, &result::LastOutput::None),
+        Lifecycle::Stopped => {
+            result::hold(draft, &task, &result::LastOutput::None);
+            wait::tell_ended(draft, &ended, &format!("Task {} ended.", task.id));
+        }
         Lifecycle::Deleting => {}
     }
     home::remove_when_free(draft);
     Ok(Reply::Done)
 }
 
-/// Writes the end of a task.
-fn close(draft: &mut Draft<'_>, task: TaskRecord, status: TaskStatus, end: TaskEnd) -> TaskRecord {
+/// Writes the end of a task. Answers the waits that it ended too.
+fn close(
+    draft: &mut Draft<'_>,
+    task: TaskRecord,
+    status: TaskStatus,
+    end: TaskEnd,
+) -> (TaskRecord, Vec<WaitRecord>) {
     let previous = task.status;
     let reason = end.result_summary.clone();
     let task = TaskRecord {
@@ -327,9 +341,9 @@ fn close(draft: &mut Draft<'_>, task: TaskRecord, status: TaskStatus, end: TaskE
     draft.event(moved(&task, previous, &reason));
     draft.end_task(task.clone());
     let by = format!("task {} ended", task.id);
-    wait::wake_matching(draft, Wake::TaskEnded(&task.id), &by);
+    let ended = wait::wake_matching(draft, Wake::TaskEnded(&task.id), &by);
     work::wake(draft);
-    task
+    (task, ended)
 }
 
 fn moved(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {

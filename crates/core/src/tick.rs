@@ -12,9 +12,10 @@ use crate::rest::self_caused_priority;
 use crate::subsystem::{WAKE_HINT, WORK_ITEM_RECHECK, WORK_QUEUE};
 use holon_domain::agent::{AgentRecord, Lifecycle, RestWake};
 use holon_domain::authority::AuthorityClass;
+use holon_domain::closure::WaitingReason;
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, SystemTickEmitted, SystemTickSuppressed};
-use holon_domain::message::{Cause, MessageKind, Priority};
+use holon_domain::message::{Cause, MessageKind, Priority, Resumes};
 use holon_domain::timer::{Due, DueId};
 use holon_domain::trigger::WakeHint;
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
@@ -48,7 +49,7 @@ pub(crate) fn cause(agent: &AgentRecord) -> Option<TickCause> {
     (work.due_rechecks > 0 && !work.rechecks_told).then_some(TickCause::Rechecks)
 }
 
-/// Queues the next tick, or sets the pause before it. Whether a tick was queued.
+/// Queues the next tick, or sets the pause before it. Whether either was done: the scheduler then looks again.
 pub(crate) fn emit(draft: &mut Draft<'_>, cause: TickCause) -> bool {
     match cause {
         TickCause::Hints => tell_hints(draft),
@@ -60,7 +61,11 @@ pub(crate) fn emit(draft: &mut Draft<'_>, cause: TickCause) -> bool {
 fn go_on_with_work(draft: &mut Draft<'_>) -> bool {
     let current = draft.agent.work.current.clone();
     let runs = current.filter(|current| current.state == WorkItemSchedulingState::Runnable);
-    let served = draft.agent.work.tick_pause.is_some_and(|pause| pause.due.is_none());
+    let served = draft
+        .agent
+        .work
+        .tick_pause
+        .is_some_and(|pause| pause.due.is_none());
     let fresh = |idle: u32| idle == 0 || served;
     if let Some(current) = &runs
         && fresh(current.idle_turns)
@@ -70,27 +75,56 @@ fn go_on_with_work(draft: &mut Draft<'_>) -> bool {
         };
         return tick(draft, &item, "continue_active");
     }
-    let queued_exist = draft.agent.work.items.runnable > u32::from(runs.is_some());
-    let queued = if queued_exist { draft.next_item() } else { None };
+    let queued = queued_item(draft);
     if let Some(item) = &queued
         && fresh(item.idle_count(draft.agent.work.wake_count))
     {
         return tick(draft, item, "queued_available");
     }
-    let idle = runs.as_ref().map(|current| (current.id.clone(), current.idle_turns));
+    let idle = runs
+        .as_ref()
+        .map(|current| (current.id.clone(), current.idle_turns));
     let wake_count = draft.agent.work.wake_count;
-    let waiting = idle.or_else(|| queued.map(|item| (item.id.clone(), item.idle_count(wake_count))));
-    if let Some((id, idle_turns)) = waiting {
-        begin_pause(draft, id, idle_turns);
+    let queued = queued.map(|item| (item.id.clone(), item.idle_count(wake_count)));
+    // The pause is that of the item that has waited least.
+    let waiting = idle.into_iter().chain(queued).min_by_key(|(_, idle)| *idle);
+    match waiting {
+        Some((id, idle_turns)) => {
+            begin_pause(draft, id, idle_turns);
+            true
+        }
+        None => false,
     }
-    false
+}
+
+/// The runnable item beside the current one that a tick offers next. Keeps the pointer to it in the agent's row.
+fn queued_item(draft: &mut Draft<'_>) -> Option<WorkItemRecord> {
+    if draft.agent.work.runnable_queued() == 0 {
+        draft.agent.work.queued = None;
+        return None;
+    }
+    let item = draft.next_item();
+    draft.agent.work.queued = item.as_ref().map(|item| item.id.clone());
+    item
+}
+
+/// Makes sure that an agent at rest can say which queued work makes it continuable.
+pub(crate) fn point_at_queued(draft: &mut Draft<'_>) {
+    let work = &draft.agent.work;
+    if (work.runnable_queued() > 0) != work.queued.is_some() {
+        queued_item(draft);
+    }
 }
 
 /// The pause before the next tick for work whose last turns changed nothing.
 fn begin_pause(draft: &mut Draft<'_>, id: WorkItemId, idle_turns: u32) {
-    let doubled = 1_u64.checked_shl(idle_turns.saturating_sub(1)).unwrap_or(u64::MAX);
+    let doubled = 1_u64
+        .checked_shl(idle_turns.saturating_sub(1))
+        .unwrap_or(u64::MAX);
     let length = limits::WORK_TICK_PAUSE_MS.saturating_mul(doubled);
-    let at = draft.now.plus_millis(length.min(limits::WORK_TICK_PAUSE_MAX_MS));
+    let at = draft
+        .now
+        .plus_millis(length.min(limits::WORK_TICK_PAUSE_MAX_MS));
     let due = draft.set_due(at, Due::WorkTick);
     draft.agent.work.tick_pause = Some(RestWake { at, due: Some(due) });
     draft.event(Event::SystemTickSuppressed(SystemTickSuppressed {
@@ -115,20 +149,21 @@ pub(crate) fn pause_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
 fn tick(draft: &mut Draft<'_>, item: &WorkItemRecord, mode: &str) -> bool {
     let objective = text::preview(&item.objective, limits::EVENT_PREVIEW_BYTES);
     let words = match mode {
-        "continue_active" => format!(
-            "Go on with your current work item {}: {objective}",
-            item.id
-        ),
+        "continue_active" => format!("Go on with your current work item {}: {objective}", item.id),
         _ => format!(
-            "No work item has the focus, and {} can be taken up: {objective}. Pick it with PickWorkItem, or another one.",
+            "Work item {} can be taken up: {objective}. Give it the focus with PickWorkItem, or another one.",
             item.id
         ),
     };
     let metadata = json!({ "work_item_id": item.id, "reactivation_mode": mode });
-    let authority = item.provenance.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let authority = item
+        .provenance
+        .authority
+        .weaker(AuthorityClass::RuntimeInstruction);
     draft.agent.work.tick_pause = None;
     let about = About {
         subsystem: WORK_QUEUE,
+        priority: self_caused_priority(&draft.agent, Priority::Normal),
         work_item_id: Some(item.id.clone()),
         metadata: Some(metadata),
     };
@@ -137,61 +172,93 @@ fn tick(draft: &mut Draft<'_>, item: &WorkItemRecord, mode: &str) -> bool {
 }
 
 fn tell_rechecks(draft: &mut Draft<'_>) -> bool {
-    let items = draft.due_rechecks();
+    let mut items = draft.due_rechecks();
+    items.truncate(limits::RECHECKS_PER_TICK);
     let Some(first) = items.first() else {
         return false;
     };
     let line = |item: &WorkItemRecord| {
         let blocker = item.blocked_by.as_deref().unwrap_or_default();
-        format!("- {}: {} (blocked by: {blocker})", item.id, item.objective)
+        let objective = text::preview(&item.objective, limits::EVENT_PREVIEW_BYTES);
+        let blocker = text::preview(blocker, limits::EVENT_PREVIEW_BYTES);
+        format!("- {}: {objective} (blocked by: {blocker})", item.id)
     };
     let lines: Vec<String> = items.iter().map(line).collect();
     let words = format!(
         "It is time to look at blocked work again. Check whether the blocker still holds, then clear or renew it with UpdateWorkItem.\n{}",
         lines.join("\n")
     );
+    let worth = |item: &WorkItemRecord| {
+        let blocker = item.recheck.as_ref().map(|recheck| recheck.authority);
+        let made = item.provenance.authority;
+        blocker.map_or(made, |blocker| blocker.weaker(made))
+    };
     let authority = items
         .iter()
-        .map(|item| item.provenance.authority)
+        .map(worth)
         .fold(AuthorityClass::RuntimeInstruction, AuthorityClass::weaker);
     draft.agent.work.rechecks_told = true;
+    let listed: Vec<&WorkItemId> = items.iter().map(|item| &item.id).collect();
     let about = About {
         subsystem: WORK_ITEM_RECHECK,
+        // A reminder is the least urgent of all that an agent may do.
+        priority: Priority::Background,
         work_item_id: Some(first.id.clone()),
-        metadata: None,
+        metadata: Some(json!({ "work_item_id": first.id, "work_item_ids": listed })),
     };
     send(draft, words, Provenance::itself(authority), about);
     true
 }
 
-/// Turns all pending hints into one tick. What a hint carried is evidence: it stands in the tick, marked as such.
+/// Turns all pending hints into one tick. What a hint carried is evidence: it stands in the tick, marked as such. Hints
+/// that carry nothing and end no wait are a sign of life: their tick has no words, so no model reads it.
 fn tell_hints(draft: &mut Draft<'_>) -> bool {
     let hints = draft.hints();
     if hints.is_empty() {
         return false;
     }
-    let words: Vec<String> = hints.iter().map(describe).collect();
-    let waits: Vec<_> = hints.iter().flat_map(|hint| hint.wait_ids.clone()).collect();
+    let waits: Vec<_> = hints
+        .iter()
+        .flat_map(|hint| hint.wait_ids.clone())
+        .collect();
+    let carries = |hint: &WakeHint| hint.reason.is_some() || hint.body.is_some();
+    let words = if hints.iter().any(carries) || !waits.is_empty() {
+        let described: Vec<String> = hints.iter().map(describe).collect();
+        described.join("\n")
+    } else {
+        String::new()
+    };
+    let resumes = (!waits.is_empty()).then_some(Resumes::Wait {
+        reason: WaitingReason::AwaitingExternalChange,
+    });
     let metadata = json!({ "wake_hints": hints.len(), "waiting_intent_ids": waits });
     draft.put_hints(Vec::new());
     draft.fact(Fact::HintsCleared);
-    let by_operator = hints.iter().all(|hint| hint.reason.is_some());
-    let authority = if by_operator {
-        AuthorityClass::RuntimeInstruction
-    } else {
-        AuthorityClass::IntegrationSignal
-    };
     let provenance = Provenance {
-        authority,
+        authority: worth_of(&hints),
         cause: Cause::Outside,
+        resumes,
     };
     let about = About {
         subsystem: WAKE_HINT,
+        priority: Priority::Normal,
         work_item_id: None,
         metadata: Some(metadata),
     };
-    send(draft, words.join("\n"), provenance, about);
+    send(draft, words, provenance, about);
     true
+}
+
+/// A tick of an operator's own words is an instruction; one that tells of anything from outside is a signal.
+fn worth_of(hints: &[WakeHint]) -> AuthorityClass {
+    let by_operator = |hint: &WakeHint| {
+        hint.reason.is_some() && hint.body.is_none() && hint.external_trigger_id.is_none()
+    };
+    if hints.iter().all(by_operator) {
+        AuthorityClass::RuntimeInstruction
+    } else {
+        AuthorityClass::IntegrationSignal
+    }
 }
 
 fn describe(hint: &WakeHint) -> String {
@@ -214,17 +281,14 @@ fn describe(hint: &WakeHint) -> String {
 /// What a tick is about, beside its words.
 struct About {
     subsystem: &'static str,
+    priority: Priority,
     work_item_id: Option<WorkItemId>,
     metadata: Option<Value>,
 }
 
 fn send(draft: &mut Draft<'_>, words: String, provenance: Provenance, about: About) {
-    let priority = match provenance.cause {
-        Cause::Itself => self_caused_priority(&draft.agent, Priority::Normal),
-        Cause::Operator | Cause::Outside | Cause::Runtime => Priority::Normal,
-    };
     let ingress = Ingress {
-        priority,
+        priority: about.priority,
         metadata: about.metadata,
         ..Ingress::runtime(MessageKind::SystemTick, about.subsystem, words)
     };
@@ -242,7 +306,11 @@ pub(crate) fn recheck_came(draft: &mut Draft<'_>, due: DueId, id: &WorkItemId) -
     let Some(mut item) = draft.work_item(id) else {
         return Reply::Unchanged;
     };
-    let Some(recheck) = item.recheck.as_mut().filter(|recheck| recheck.due == Some(due)) else {
+    let Some(recheck) = item
+        .recheck
+        .as_mut()
+        .filter(|recheck| recheck.due == Some(due))
+    else {
         return Reply::Unchanged;
     };
     recheck.due = None;

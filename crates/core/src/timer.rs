@@ -17,12 +17,14 @@ use holon_domain::intent::NewTimer;
 use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
 };
-use holon_domain::timer::{Due, DueId, DueTime, MissedSlots, TimerRecord, TimerStatus};
+use holon_domain::timer::{
+    Due, DueId, DueTime, MissedSlots, TimerRecord, TimerSchedule, TimerStatus,
+};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::{MessageId, TimerId, Timestamp, limits};
 use serde_json::json;
 
-pub(crate) use slots::check;
+use slots::{Passed, check};
 
 /// Makes a timer, or says why it could never fire.
 pub(crate) fn create(
@@ -115,7 +117,9 @@ pub(crate) fn due_came(
     draft.clear_due(due);
     timer.due = None;
     if draft.agent.lifecycle == Lifecycle::Runnable {
-        fire(draft, timer, planned_at);
+        let passed = passed(draft, &timer, planned_at);
+        let missed = passed.count > 0;
+        fire(draft, timer, (planned_at, missed), &passed);
     } else {
         draft.agent.work.parked += 1;
         draft.put_timer(timer);
@@ -130,26 +134,47 @@ pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
     let count = u32::try_from(parked.len()).unwrap_or(u32::MAX);
     for timer in parked {
         let planned_at = timer.next_fire_at.unwrap_or(draft.now);
-        fire(draft, timer, planned_at);
+        let passed = passed(draft, &timer, planned_at);
+        fire(draft, timer, (planned_at, true), &passed);
     }
     count
 }
 
-fn fire(draft: &mut Draft<'_>, mut timer: TimerRecord, planned_at: Timestamp) {
-    let passed = slots::passed(&timer.schedule, planned_at, draft.now);
+fn passed(draft: &Draft<'_>, timer: &TimerRecord, planned_at: Timestamp) -> Passed {
+    let wants_all = timer.missed == MissedSlots::All;
+    slots::passed(&timer.schedule, planned_at, draft.now, wants_all)
+}
+
+/// Sends the ticks of a slot that came, which was missed itself when another passed after it or the agent was stopped.
+fn fire(
+    draft: &mut Draft<'_>,
+    mut timer: TimerRecord,
+    (planned_at, missed): (Timestamp, bool),
+    passed: &Passed,
+) {
     let ticks: Vec<Timestamp> = match timer.missed {
-        MissedSlots::Skip if passed.count > 0 => Vec::new(),
+        MissedSlots::Skip if missed => Vec::new(),
         MissedSlots::Skip | MissedSlots::Once => vec![planned_at],
-        MissedSlots::All => std::iter::once(planned_at).chain(passed.newest.clone()).collect(),
+        MissedSlots::All => {
+            let all = std::iter::once(planned_at).chain(passed.newest.iter().copied());
+            let all: Vec<Timestamp> = all.collect();
+            let kept = all.len().min(limits::MISSED_SLOTS as usize);
+            all[all.len() - kept..].to_vec()
+        }
     };
-    timer.missed_count += (passed.count + 1).saturating_sub(ticks.len() as u64);
-    for slot in &ticks {
+    let mut sent = 0;
+    for slot in ticks {
+        if !has_room(draft, &timer) {
+            break;
+        }
+        sent += 1;
         timer.fire_count += 1;
-        let message_id = tick(draft, &timer, *slot, passed.count);
-        record(draft, &timer, *slot, Some(message_id), &passed);
+        let message_id = tick(draft, &timer, slot, passed.count);
+        record(draft, &timer, slot, Some(message_id), passed);
     }
-    if ticks.is_empty() {
-        record(draft, &timer, planned_at, None, &passed);
+    timer.missed_count += (passed.count + 1).saturating_sub(sent);
+    if sent == 0 {
+        record(draft, &timer, planned_at, None, passed);
     } else {
         timer.last_fired_at = Some(draft.now);
     }
@@ -163,12 +188,19 @@ fn fire(draft: &mut Draft<'_>, mut timer: TimerRecord, planned_at: Timestamp) {
     }
 }
 
+/// Whether a tick of this timer may be queued. An agent that cannot keep up with its repeating timers misses slots; what
+/// fires once is never left out.
+fn has_room(draft: &Draft<'_>, timer: &TimerRecord) -> bool {
+    let fires_once = matches!(timer.schedule, TimerSchedule::Once { .. });
+    fires_once || draft.agent.work.timer_ticks < limits::TIMER_TICKS_QUEUED
+}
+
 fn record(
     draft: &mut Draft<'_>,
     timer: &TimerRecord,
     planned_at: Timestamp,
     message_id: Option<MessageId>,
-    passed: &slots::Passed,
+    passed: &Passed,
 ) {
     draft.event(Event::TimerFired(TimerFired {
         timer_id: timer.id.clone(),
@@ -181,7 +213,10 @@ fn record(
 }
 
 fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64) -> MessageId {
-    let words = timer.summary.as_deref().unwrap_or("A timer you set has fired.");
+    let words = timer
+        .summary
+        .as_deref()
+        .unwrap_or("A timer you set has fired.");
     let ingress = Ingress {
         kind: MessageKind::TimerTick,
         origin: Origin::Timer {
@@ -205,6 +240,7 @@ fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64
     let provenance = Provenance {
         authority,
         cause: Cause::Runtime,
+        resumes: None,
     };
     admission::enqueue(draft, ingress, provenance).envelope.id
 }

@@ -1,4 +1,4 @@
-//! Waits: declared by the agent at the end of a turn, ended by what they name.
+//! Waits: declared by the agent at the end of a turn (`declare`), ended by what they name.
 //!
 //! | ends by | status | then |
 //! |---|---|---|
@@ -6,7 +6,12 @@
 //! | its due time | expired | a tick tells the agent |
 //! | `CancelWait`, an operator, a newer wait of the same item, completion of the item | cancelled | its item may run again |
 //!
-//! One active wait per item, and one of the agent itself.
+//! One active wait per item, and one of the agent itself. What ends a wait also begins a turn: a message that was going to
+//! come, the next tick of the item, or else a tick that says so.
+
+mod declare;
+
+pub(crate) use declare::declare;
 
 use crate::admission::{self, Provenance};
 use crate::draft::Draft;
@@ -15,228 +20,112 @@ use crate::input::Reply;
 use crate::rest::self_caused_priority;
 use crate::subsystem::WAIT_OVER;
 use crate::work;
-use holon_domain::agent::{AgentWait, Lifecycle};
+use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentCreated, WaitingIntentEnded};
-use holon_domain::intent::{NewWait, WakeOn};
-use holon_domain::message::{MessageEnvelope, MessageKind, Origin, Priority};
-use holon_domain::timer::{Due, DueId, DueTime};
-use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::OpenTurn;
-use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, Wake, WakeSource};
-use holon_domain::work_item::{ItemWait, WorkItemRecord};
-use holon_domain::{Timestamp, WaitId, limits, text};
+use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentEnded};
+use holon_domain::message::{Cause, MessageKind, Origin, Priority, Resumes};
+use holon_domain::timer::DueId;
+use holon_domain::wait::{WaitRecord, WaitStatus, Wake};
+use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
+use holon_domain::{TaskId, Timestamp, WaitId, limits, text};
 use serde_json::json;
 
-/// Declares a wait. An older wait of the same item, or of the agent itself, is cancelled.
-pub(crate) fn declare(
+/// A message is about to be admitted: it may be what waits name, and an operator's prompt gives stalled work another
+/// chance. Answers what the message resumes.
+pub(crate) fn message_comes(
     draft: &mut Draft<'_>,
-    turn: &OpenTurn,
-    new: &NewWait,
-) -> Result<WaitRecord, ToolError> {
-    let current = draft.agent.work.current.as_ref();
-    let item_id = new
-        .work_item_id
-        .clone()
-        .or_else(|| current.map(|current| current.id.clone()));
-    let mut item = match &item_id {
-        Some(id) => Some(work::open_item(draft, id)?),
-        None => None,
+    ingress: &Ingress,
+    cause: Cause,
+) -> Option<Resumes> {
+    let outside = |source: &str| (Some(source.to_owned()), format!("an event from {source}"));
+    let (source, by) = match (&ingress.origin, cause) {
+        (Origin::Operator { .. }, _) if ingress.kind == MessageKind::OperatorPrompt => {
+            (None, "a message of an operator".to_owned())
+        }
+        (Origin::Channel { channel_id, .. }, _) => outside(channel_id),
+        (Origin::Webhook { source, .. }, _) => outside(source),
+        (
+            Origin::Callback {
+                descriptor_id,
+                source,
+            },
+            _,
+        ) => outside(source.as_deref().unwrap_or(descriptor_id)),
+        // Another agent.
+        (Origin::System { subsystem }, Cause::Outside) => outside(subsystem),
+        (
+            Origin::Operator { .. }
+            | Origin::Timer { .. }
+            | Origin::System { .. }
+            | Origin::Task { .. },
+            _,
+        ) => return None,
     };
-    check_sources(draft, new)?;
-    match &mut item {
-        Some(item) => end_of_item(draft, item, WaitStatus::Cancelled, "a newer wait replaced it"),
-        None => end_of_agent(draft, WaitStatus::Cancelled, "a newer wait replaced it"),
-    }
-    if draft.agent.work.active_waits >= limits::ACTIVE_WAITS {
-        return Err(no_room());
-    }
-    let wake_sources: Vec<WakeSource> = new.wake_on.iter().map(|on| source(draft, on)).collect();
-    let kind = wake_sources.first().map_or(WaitKind::Timer, WakeSource::kind);
-    let due_at = due_at(draft, new, &wake_sources);
-    let id = WaitId::mint(draft.entropy);
-    let due = due_at.map(|at| {
-        let wait_id = id.clone();
-        let due = Due::WaitOver { wait_id };
-        let on_the_wall = |on: &WakeOn| matches!(on, WakeOn::Time { at: named } if *named == at);
-        if new.wake_on.iter().any(on_the_wall) {
-            draft.set_due_time(DueTime::Slot(at), due)
-        } else {
-            draft.set_due(at, due)
-        }
-    });
-    let wait = WaitRecord {
-        id,
-        agent_id: draft.agent.identity.agent_id.clone(),
-        work_item_id: item_id.clone(),
-        kind,
-        status: WaitStatus::Active,
-        waiting_for: new.reason.clone(),
-        source: outside_source(&wake_sources),
-        wake_sources,
-        external_ref: new.external_ref.clone(),
-        due_at,
-        due,
-        authority: turn.authority,
-        trigger_count: 0,
-        last_triggered_at: None,
-        ended_by: None,
-        created_at: draft.now,
-        updated_at: draft.now,
-    };
-    draft.agent.work.active_waits += 1;
-    draft.event(Event::WaitingIntentCreated(WaitingIntentCreated {
-        wait_id: wait.id.clone(),
-        work_item_id: item_id,
-        kind,
-        waiting_for: text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES),
-        due_at,
-    }));
-    match item {
-        Some(mut item) => {
-            item.wait = Some(ItemWait {
-                wait_id: wait.id.clone(),
-                kind,
-            });
-            work::touch(draft, &mut item);
-            work::write(draft, item, "wait_began", Vec::new());
-        }
-        None => {
-            draft.agent.work.agent_wait = Some(AgentWait {
-                wait_id: wait.id.clone(),
-                kind,
-                waiting_for: text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES),
-            });
-        }
-    }
-    draft.put_wait(wait.clone());
-    Ok(wait)
-}
-
-/// Refuses a wait that could never end: for a task that is over or unknown, or until a time that has passed.
-fn check_sources(draft: &Draft<'_>, new: &NewWait) -> Result<(), ToolError> {
-    for on in &new.wake_on {
-        match on {
-            WakeOn::Task { task_id } => {
-                let over = |task: holon_domain::task::TaskRecord| task.status.is_terminal();
-                if draft.task(task_id).is_none_or(over) {
-                    return Err(ToolError::new(
-                        ToolErrorKind::UnknownTask,
-                        format!("no task {task_id} of this agent runs, so its end cannot be waited for"),
-                    )
-                    .details(json!({ "task_id": task_id }))
-                    .hint("TaskList shows the tasks that run; TaskStatus tells how one ended"));
-                }
-            }
-            WakeOn::Time { at } if *at <= draft.now => {
-                return Err(ToolError::new(
-                    ToolErrorKind::InvalidToolInput,
-                    format!("the time {at} has passed; it is {} now", draft.now),
-                )
-                .hint("name a later time, or go on without a wait"));
-            }
-            WakeOn::Time { .. } | WakeOn::After { .. } | WakeOn::External { .. } | WakeOn::Operator => {}
-        }
-    }
-    Ok(())
-}
-
-fn source(draft: &Draft<'_>, on: &WakeOn) -> WakeSource {
-    match on {
-        WakeOn::Task { task_id } => WakeSource::TaskResult {
-            task_id: task_id.clone(),
-        },
-        WakeOn::External { source } => WakeSource::ExternalIngress {
-            source: source.clone(),
+    let wake = match &source {
+        Some(source) => Wake::Outside {
+            source: Some(source),
             external_trigger_id: None,
         },
-        WakeOn::Operator => WakeSource::OperatorInput,
-        WakeOn::Time { at } => WakeSource::Timer { wake_at: *at },
-        WakeOn::After { delay_ms } => WakeSource::Timer {
-            wake_at: draft.now.plus_millis(*delay_ms),
-        },
-    }
-}
-
-fn due_at(draft: &Draft<'_>, new: &NewWait, sources: &[WakeSource]) -> Option<Timestamp> {
-    let times = sources.iter().filter_map(|source| match source {
-        WakeSource::Timer { wake_at } => Some(*wake_at),
-        WakeSource::TaskResult { .. }
-        | WakeSource::ExternalIngress { .. }
-        | WakeSource::OperatorInput
-        | WakeSource::SystemTick => None,
-    });
-    let recheck = new.recheck_after_ms.map(|ms| draft.now.plus_millis(ms));
-    times.chain(recheck).min()
-}
-
-fn outside_source(sources: &[WakeSource]) -> Option<String> {
-    sources.iter().find_map(|source| match source {
-        WakeSource::ExternalIngress { source, .. } => source.clone(),
-        WakeSource::TaskResult { .. }
-        | WakeSource::Timer { .. }
-        | WakeSource::OperatorInput
-        | WakeSource::SystemTick => None,
-    })
-}
-
-fn no_room() -> ToolError {
-    let max = limits::ACTIVE_WAITS;
-    ToolError::new(
-        ToolErrorKind::LimitReached,
-        format!("not declared: {max} waits of this agent are active"),
-    )
-    .hint("end some of them with CancelWait, or by completing their items")
-}
-
-/// A message was admitted: it may be what a wait names, and it gives stalled work another chance.
-pub(crate) fn message_came(draft: &mut Draft<'_>, message: &MessageEnvelope) {
-    let (wake, by) = match &message.origin {
-        Origin::Operator { .. } => (Wake::Operator, "a message of an operator".to_owned()),
-        Origin::Channel { channel_id, .. } => (outside(channel_id), format!("an event from {channel_id}")),
-        Origin::Webhook { source, .. } => (outside(source), format!("an event from {source}")),
-        Origin::Callback {
-            descriptor_id,
-            source,
-        } => {
-            let name = source.as_deref().unwrap_or(descriptor_id);
-            (outside(name), format!("an event from {name}"))
-        }
-        Origin::Timer { .. } | Origin::System { .. } | Origin::Task { .. } => return,
+        None => Wake::Operator,
     };
-    wake_matching(draft, wake, &by);
-    if message.owes_outcome() {
+    let ended = wake_matching(draft, wake, &by);
+    if wake == Wake::Operator {
         work::wake(draft);
     }
+    resumes(&ended)
 }
 
-const fn outside(source: &str) -> Wake<'_> {
-    Wake::Outside {
-        source: Some(source),
-        external_trigger_id: None,
-    }
+/// What a message that ended these waits resumes: the oldest of them is told.
+pub(crate) fn resumes(ended: &[WaitRecord]) -> Option<Resumes> {
+    let reason = ended.first()?.kind.reason();
+    Some(Resumes::Wait { reason })
 }
 
 /// Something happened: every wait that names it is over. Answers the waits that ended.
-pub(crate) fn wake_matching(draft: &mut Draft<'_>, wake: Wake<'_>, by: &str) -> Vec<WaitId> {
+pub(crate) fn wake_matching(draft: &mut Draft<'_>, wake: Wake<'_>, by: &str) -> Vec<WaitRecord> {
     if draft.agent.work.active_waits == 0 {
         return Vec::new();
     }
-    let waits = draft.active_waits();
-    let ended = waits.into_iter().filter(|wait| wait.is_ended_by(wake));
-    let mut ids = Vec::new();
-    for mut wait in ended {
+    let waits = draft.active_waits().into_iter();
+    let matching: Vec<WaitRecord> = waits.filter(|wait| wait.is_ended_by(wake)).collect();
+    let task = match wake {
+        Wake::TaskEnded(id) => Some(id),
+        Wake::Outside { .. } | Wake::Operator => None,
+    };
+    let end = |mut wait: WaitRecord| {
         wait.trigger_count += 1;
         wait.last_triggered_at = Some(draft.now);
-        ids.push(wait.id.clone());
-        end(draft, wait, WaitStatus::Resolved, by);
+        end_by(draft, wait, (WaitStatus::Resolved, by, task))
+    };
+    matching.into_iter().map(end).collect()
+}
+
+/// Wakes the agent for waits that ended by something that begins no turn. An item that may run now is taken up by its
+/// next tick; the agent itself and an item that is still blocked get a tick that says what happened.
+pub(crate) fn tell_ended(draft: &mut Draft<'_>, ended: &[WaitRecord], happened: &str) {
+    let has_tick = |draft: &Draft<'_>, wait: &WaitRecord| {
+        let item = wait
+            .work_item_id
+            .as_ref()
+            .and_then(|id| draft.work_item(id));
+        let may_run = |item: WorkItemRecord| {
+            draft.scheduling_state(&item) == WorkItemSchedulingState::Runnable
+        };
+        !draft.agent.is_one_run() && item.is_some_and(may_run)
+    };
+    let untold = ended.iter().find(|wait| !has_tick(draft, wait));
+    if let Some(wait) = untold.filter(|_| draft.agent.lifecycle != Lifecycle::Deleting) {
+        let words = format!("{happened} You waited for: {}", wait.waiting_for);
+        tick(draft, wait, words, draft.now);
     }
-    ids
 }
 
 /// Ends a wait by its id, for the agent or an operator. None when no such wait is active.
 pub(crate) fn cancel(draft: &mut Draft<'_>, id: &WaitId, by: &str) -> Option<WaitRecord> {
-    let wait = draft.active_waits().into_iter().find(|wait| wait.id == *id)?;
+    let wait = draft
+        .active_waits()
+        .into_iter()
+        .find(|wait| wait.id == *id)?;
     Some(end(draft, wait, WaitStatus::Cancelled, by))
 }
 
@@ -281,26 +170,35 @@ pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
 fn expire(draft: &mut Draft<'_>, mut wait: WaitRecord, planned_at: Timestamp) {
     wait.trigger_count += 1;
     wait.last_triggered_at = Some(draft.now);
-    let authority = wait.authority.weaker(AuthorityClass::RuntimeInstruction);
     let words = format!(
         "The time you waited for has come. You waited for: {}",
         wait.waiting_for
     );
     let wait = end(draft, wait, WaitStatus::Expired, "its time came");
-    let priority = self_caused_priority(&draft.agent, Priority::Next);
-    let item = wait.work_item_id.as_ref();
-    let metadata = item.map(|id| json!({ "work_item_id": id, "waiting_intent_id": wait.id }));
-    let tick = Ingress {
-        priority,
-        metadata,
+    tick(draft, &wait, words, planned_at);
+}
+
+/// Tells the agent that a wait is over. The words repeat what the turn said that declared it, so the tick is worth no
+/// more than that turn.
+fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Timestamp) {
+    let authority = wait.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let metadata = match &wait.work_item_id {
+        Some(id) => json!({ "work_item_id": id, "waiting_intent_id": wait.id }),
+        None => json!({ "waiting_intent_id": wait.id }),
+    };
+    let ingress = Ingress {
+        priority: self_caused_priority(&draft.agent, Priority::Next),
+        metadata: Some(metadata),
         ..Ingress::runtime(MessageKind::SystemTick, WAIT_OVER, words)
     };
-    let entry = admission::enqueue(draft, tick, Provenance::itself(authority));
+    let reason = wait.kind.reason();
+    let provenance = Provenance::itself(authority).resuming(Some(Resumes::Wait { reason }));
+    let entry = admission::enqueue(draft, ingress, provenance);
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
         subsystem: WAIT_OVER.to_owned(),
         message_id: entry.envelope.id,
         planned_at,
-        work_item_id: wait.work_item_id,
+        work_item_id: wait.work_item_id.clone(),
     }));
 }
 
@@ -316,10 +214,11 @@ pub(crate) fn end_of_item(
     };
     let waits = draft.active_waits();
     if let Some(wait) = waits.into_iter().find(|wait| wait.id == waiting.wait_id) {
-        close(draft, wait, status, by);
+        close(draft, wait, (status, by, None));
     }
 }
 
+/// Ends the wait of the agent itself.
 fn end_of_agent(draft: &mut Draft<'_>, status: WaitStatus, by: &str) {
     let Some(waiting) = draft.agent.work.agent_wait.clone() else {
         return;
@@ -330,10 +229,20 @@ fn end_of_agent(draft: &mut Draft<'_>, status: WaitStatus, by: &str) {
     }
 }
 
+/// How a wait ends: its status, by what, and by which task.
+type End<'a> = (WaitStatus, &'a str, Option<&'a TaskId>);
+
 /// Ends a wait and lets its item run again.
 fn end(draft: &mut Draft<'_>, wait: WaitRecord, status: WaitStatus, by: &str) -> WaitRecord {
-    let wait = close(draft, wait, status, by);
-    let item = wait.work_item_id.as_ref().and_then(|id| draft.work_item(id));
+    end_by(draft, wait, (status, by, None))
+}
+
+fn end_by(draft: &mut Draft<'_>, wait: WaitRecord, how: End<'_>) -> WaitRecord {
+    let wait = close(draft, wait, how);
+    let item = wait
+        .work_item_id
+        .as_ref()
+        .and_then(|id| draft.work_item(id));
     let waits_here = |item: &WorkItemRecord| {
         let waiting = item.wait.as_ref();
         waiting.is_some_and(|waiting| waiting.wait_id == wait.id)
@@ -347,23 +256,24 @@ fn end(draft: &mut Draft<'_>, wait: WaitRecord, status: WaitStatus, by: &str) ->
 }
 
 /// Writes the end of a wait.
-fn close(draft: &mut Draft<'_>, mut wait: WaitRecord, status: WaitStatus, by: &str) -> WaitRecord {
+fn close(draft: &mut Draft<'_>, mut wait: WaitRecord, (status, by, task): End<'_>) -> WaitRecord {
     if let Some(due) = wait.due.take() {
         draft.clear_due(due);
     }
+    let ended_by = text::preview(by, limits::EVENT_PREVIEW_BYTES);
     wait.status = status;
-    wait.ended_by = Some(text::preview(by, limits::EVENT_PREVIEW_BYTES));
+    wait.ended_by = Some(ended_by.clone());
     wait.updated_at = draft.now;
-    let work = &mut draft.agent.work;
-    work.active_waits = work.active_waits.saturating_sub(1);
-    work.agent_wait.take_if(|known| known.wait_id == wait.id);
     draft.event(Event::WaitingIntentEnded(WaitingIntentEnded {
         wait_id: wait.id.clone(),
         work_item_id: wait.work_item_id.clone(),
         status,
-        ended_by: by.to_owned(),
-        task_id: None,
+        ended_by,
+        task_id: task.cloned(),
     }));
     draft.put_wait(wait.clone());
+    let work = &mut draft.agent.work;
+    work.active_waits = work.active_waits.saturating_sub(1);
+    work.agent_wait.take_if(|known| known.wait_id == wait.id);
     wait
 }

@@ -17,11 +17,12 @@ mod report;
 pub(crate) use answer::refused;
 pub(crate) use command::{agent_started, command, unpark};
 pub(crate) use progress::{request_answered, turn_ended};
-pub(crate) use report::promote;
+pub(crate) use report::{MISSING_REPORT, promote};
 
 use crate::draft::Draft;
 use crate::wait;
 use holon_domain::agent::CurrentItem;
+use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{
     Event, WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked, WorkItemWritten,
 };
@@ -36,18 +37,14 @@ use holon_domain::work_item::{
 };
 use holon_domain::{WorkItemId, limits, text};
 
-/// Stores an item and keeps the counts and the focus of the agent in step with it.
-pub(crate) fn write(draft: &mut Draft<'_>, item: WorkItemRecord, action: &str, warnings: Vec<String>) {
-    let before = known_state(draft, &item.id);
+/// Stores an item, tells of it, and keeps the agent's row in step with it.
+pub(crate) fn write(
+    draft: &mut Draft<'_>,
+    item: WorkItemRecord,
+    action: &str,
+    warnings: Vec<String>,
+) {
     let after = draft.scheduling_state(&item);
-    count(draft, before, after);
-    let wake_count = draft.agent.work.wake_count;
-    if let Some(current) = &mut draft.agent.work.current
-        && current.id == item.id
-    {
-        current.state = after;
-        current.idle_turns = item.idle_count(wake_count);
-    }
     draft.event(Event::WorkItemWritten(WorkItemWritten {
         action: action.to_owned(),
         work_item_id: item.id.clone(),
@@ -62,6 +59,28 @@ pub(crate) fn write(draft: &mut Draft<'_>, item: WorkItemRecord, action: &str, w
             .map(|words| text::preview(words, limits::EVENT_PREVIEW_BYTES)),
         warnings,
     }));
+    store(draft, item);
+}
+
+/// Stores an item and keeps the counts, the focus and the pointer to queued work in step with it.
+fn store(draft: &mut Draft<'_>, item: WorkItemRecord) {
+    let before = known_state(draft, &item.id);
+    let after = draft.scheduling_state(&item);
+    count(draft, before, after);
+    let work = &mut draft.agent.work;
+    let is_current = match &mut work.current {
+        Some(current) if current.id == item.id => {
+            current.state = after;
+            current.idle_turns = item.idle_count(work.wake_count);
+            true
+        }
+        Some(_) | None => false,
+    };
+    if after == WorkItemSchedulingState::Runnable && !is_current {
+        work.queued.get_or_insert_with(|| item.id.clone());
+    } else {
+        work.queued.take_if(|queued| *queued == item.id);
+    }
     draft.put_work_item(item);
 }
 
@@ -93,6 +112,8 @@ pub(crate) fn wake(draft: &mut Draft<'_>) {
         return;
     }
     work.wake_count += 1;
+    // What the agent was reminded of and did not look at is told once more.
+    work.rechecks_told = false;
     work.items.runnable += std::mem::take(&mut work.items.stalled);
     if let Some(current) = &mut work.current {
         current.idle_turns = 0;
@@ -119,6 +140,7 @@ pub(crate) fn create(
     plan: Option<PlanArtifact>,
     provenance: WorkItemProvenance,
 ) -> WorkItemRecord {
+    draft.note_new_item(&id);
     let item = WorkItemRecord {
         id,
         agent_id: draft.agent.identity.agent_id.clone(),
@@ -131,7 +153,7 @@ pub(crate) fn create(
         blocked_by: None,
         recheck: None,
         wait: None,
-        idle_turns: IdleTurns::default(),
+        idle_turns: no_idle_turns(draft),
         result_summary: None,
         provenance,
         revision: 1,
@@ -182,18 +204,18 @@ pub(crate) fn pick(
     reason: Option<&str>,
 ) -> Result<Picked, ToolError> {
     let item = open_item(draft, id)?;
-    let previous_id = draft.agent.work.current.as_ref().map(|current| current.id.clone());
+    let previous_id = draft
+        .agent
+        .work
+        .current
+        .as_ref()
+        .map(|current| current.id.clone());
     let previous = previous_id.and_then(|id| draft.work_item(&id));
     let state = draft.scheduling_state(&item);
     let left = previous.as_ref().filter(|previous| previous.id != item.id);
     let previous_readiness = left.map(|item| draft.scheduling_state(item).readiness());
     let reason_missing = previous_readiness == Some(Readiness::Runnable) && reason.is_none();
-    draft.agent.work.current = Some(CurrentItem {
-        id: item.id.clone(),
-        state,
-        idle_turns: item.idle_count(draft.agent.work.wake_count),
-    });
-    end_tick_pause(draft);
+    move_focus(draft, &item);
     draft.event(Event::WorkItemPicked(WorkItemPicked {
         previous_work_item_id: previous.as_ref().map(|item| item.id.clone()),
         current_work_item_id: item.id.clone(),
@@ -209,15 +231,45 @@ pub(crate) fn pick(
     })
 }
 
-/// Changes fields of an item; answers the item as it becomes and what the agent should know.
+fn move_focus(draft: &mut Draft<'_>, item: &WorkItemRecord) {
+    let state = draft.scheduling_state(item);
+    let work = &mut draft.agent.work;
+    let idle_turns = item.idle_count(work.wake_count);
+    let id = item.id.clone();
+    work.queued.take_if(|queued| *queued == id);
+    work.current = Some(CurrentItem {
+        id,
+        state,
+        idle_turns,
+    });
+}
+
+/// What an update came to.
+pub(crate) struct Updated {
+    pub(crate) item: WorkItemRecord,
+    /// What the agent should know.
+    pub(crate) warnings: Vec<String>,
+    /// Whether anything is other than before. Saying the same again is no progress.
+    pub(crate) changed: bool,
+}
+
+/// Changes fields of an item, on the authority of the turn or the operator that asks for it.
 pub(crate) fn update(
     draft: &mut Draft<'_>,
     id: &WorkItemId,
     change: &WorkItemChange,
-) -> Result<(WorkItemRecord, Vec<String>), ToolError> {
+    authority: AuthorityClass,
+) -> Result<Updated, ToolError> {
     let mut item = open_item(draft, id)?;
-    if let Some(objective) = &change.objective {
+    let before = item.clone();
+    if let Some(objective) = change
+        .objective
+        .as_ref()
+        .filter(|new| **new != item.objective)
+    {
         item.objective.clone_from(objective);
+        // A tick repeats the objective, so it is worth no more than the turn that worded it.
+        item.provenance.authority = item.provenance.authority.weaker(authority);
     }
     if let Some(status) = change.plan_status {
         item.plan_status = status;
@@ -226,26 +278,52 @@ pub(crate) fn update(
         item.todo_list.clone_from(todos);
     }
     if let Some(blocker) = &change.blocker {
-        change_blocker(draft, &mut item, blocker);
+        change_blocker(draft, &mut item, blocker, authority);
     }
-    touch(draft, &mut item);
     let warnings = todo_warnings(&item);
-    write(draft, item.clone(), "updated", warnings.clone());
-    Ok((item, warnings))
+    let changed = differs(&item, &before);
+    if item != before {
+        touch(draft, &mut item);
+        write(draft, item.clone(), "updated", warnings.clone());
+    }
+    Ok(Updated {
+        item,
+        warnings,
+        changed,
+    })
+}
+
+/// Whether an update says something new about the work. A blocker that is only renewed does not.
+fn differs(item: &WorkItemRecord, before: &WorkItemRecord) -> bool {
+    let renewed = WorkItemRecord {
+        recheck: before.recheck.clone(),
+        ..item.clone()
+    };
+    renewed != *before
+}
+
+/// The count of an item that has no idle turns.
+fn no_idle_turns(draft: &Draft<'_>) -> IdleTurns {
+    IdleTurns {
+        count: 0,
+        wake_count: draft.agent.work.wake_count,
+    }
 }
 
 /// Counts a change of an item by its agent or an operator. Idle turns before it are void.
 pub(crate) fn touch(draft: &mut Draft<'_>, item: &mut WorkItemRecord) {
-    item.idle_turns = IdleTurns {
-        count: 0,
-        wake_count: draft.agent.work.wake_count,
-    };
+    item.idle_turns = no_idle_turns(draft);
     item.revision += 1;
     item.updated_at = draft.now;
     end_tick_pause(draft);
 }
 
-fn change_blocker(draft: &mut Draft<'_>, item: &mut WorkItemRecord, change: &BlockerChange) {
+fn change_blocker(
+    draft: &mut Draft<'_>,
+    item: &mut WorkItemRecord,
+    change: &BlockerChange,
+    authority: AuthorityClass,
+) {
     clear_recheck(draft, item);
     match change {
         BlockerChange::Clear => item.blocked_by = None,
@@ -261,6 +339,7 @@ fn change_blocker(draft: &mut Draft<'_>, item: &mut WorkItemRecord, change: &Blo
             item.recheck = Some(Recheck {
                 at,
                 due: Some(draft.set_due(at, due)),
+                authority,
                 consumed_at: None,
             });
         }
@@ -302,7 +381,12 @@ fn complete_item(
     id: &WorkItemId,
 ) -> Result<(WorkItemRecord, Vec<String>, bool), ToolError> {
     let mut item = open_item(draft, id)?;
-    wait::end_of_item(draft, &mut item, WaitStatus::Cancelled, "its item was completed");
+    wait::end_of_item(
+        draft,
+        &mut item,
+        WaitStatus::Cancelled,
+        "its item was completed",
+    );
     clear_recheck(draft, &mut item);
     item.blocked_by = None;
     item.state = WorkItemState::Completed;
@@ -310,11 +394,13 @@ fn complete_item(
     let warnings = unfinished(&item);
     write(draft, item.clone(), "completed", warnings.clone());
     for message in &warnings {
-        draft.event(Event::WorkItemCompletionWarning(WorkItemCompletionWarning {
-            work_item_id: item.id.clone(),
-            kind: "unfinished_todos".to_owned(),
-            message: message.clone(),
-        }));
+        draft.event(Event::WorkItemCompletionWarning(
+            WorkItemCompletionWarning {
+                work_item_id: item.id.clone(),
+                kind: "unfinished_todos".to_owned(),
+                message: message.clone(),
+            },
+        ));
     }
     let current = draft.agent.work.current.as_ref();
     let focused = current.is_some_and(|current| current.id == item.id);

@@ -210,6 +210,9 @@ pub const WAKE_HINTS: u32 = 16;
 pub const HINT_BODY_BYTES: usize = 8 << 10;
 /// Active timers of one agent. `CreateTimer` refuses more.
 pub const ACTIVE_TIMERS: u32 = 10_000;
+/// Queued messages of one agent that its timers sent. At this many a slot of a repeating timer is counted as missed; a
+/// timer that fires once is never left out.
+pub const TIMER_TICKS_QUEUED: u32 = 256;
 /// Waits of one agent that are kept after their end, with the active ones.
 pub const WAITS_KEPT: u64 = 1_000;
 /// Timers of one agent that are kept after their end, with the active ones.
@@ -218,7 +221,7 @@ pub const TIMERS_KEPT: u64 = 11_000;
 pub const UNPARKED_AT_ONCE: usize = 64;
 /// The longest delay of a timer, a wait or a recheck, in milliseconds: ten years.
 pub const TIMER_MAX_MS: u64 = 10 * 366 * 24 * 60 * 60 * 1_000;
-/// Missed slots that a timer with the policy `all` makes up for, one tick each; older ones are counted only.
+/// Missed slots that a timer with the policy `all` makes up for, one tick each, newest first; older ones are counted only.
 pub const MISSED_SLOTS: u32 = 100;
 /// Worker threads of the async runtime.
 pub const WORKERS: usize = 4;

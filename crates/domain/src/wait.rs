@@ -4,6 +4,7 @@
 //! with its item. An ended wait is kept as history and never opens again.
 
 use crate::authority::AuthorityClass;
+use crate::closure::WaitingReason;
 use crate::id::{AgentId, TaskId, TriggerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
 use crate::timer::DueId;
@@ -17,6 +18,19 @@ pub enum WaitKind {
     External,
     Operator,
     Timer,
+}
+
+impl WaitKind {
+    /// The reason that the closure of an agent shows while such a wait is open.
+    #[must_use]
+    pub const fn reason(self) -> WaitingReason {
+        match self {
+            Self::Task => WaitingReason::AwaitingTaskResult,
+            Self::External => WaitingReason::AwaitingExternalChange,
+            Self::Operator => WaitingReason::AwaitingOperatorInput,
+            Self::Timer => WaitingReason::AwaitingTimer,
+        }
+    }
 }
 
 /// Whether a wait is still open, and how it ended.

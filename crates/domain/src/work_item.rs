@@ -127,6 +127,9 @@ pub struct Recheck {
     /// The due entry that will come. Absent once it has come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<DueId>,
+    /// Authority of the turn that set the blocker. The tick that repeats its words has no more.
+    #[serde(default = "AuthorityClass::weakest")]
+    pub authority: AuthorityClass,
     /// When a request that listed the item was answered after the reminder came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumed_at: Option<Timestamp>,

@@ -92,6 +92,24 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_of_a_store_before_work_items_has_none_and_can_be_given_some() {
+        let conn = Connection::open_in_memory().unwrap();
+        run(&conn, &MIGRATIONS[..7]).unwrap();
+        let before = crate::samples::agent("a");
+        let no = crate::agents::insert(&conn, &before).unwrap();
+        run(&conn, MIGRATIONS).unwrap();
+        let (found, agent) = crate::agents::by_id(&conn, &crate::samples::id("a"))
+            .unwrap()
+            .unwrap();
+        assert_eq!((found, &agent), (no, &before));
+        assert_eq!(agent.work, holon_domain::agent::WorkState::default());
+        let item = crate::samples::work_item(&crate::samples::id("a"), "x");
+        crate::work_items::write(&conn, no, &item).unwrap();
+        let next = crate::work_items::next(&conn, no, 0).unwrap();
+        assert_eq!(next, [item]);
+    }
+
+    #[test]
     fn a_script_that_fails_leaves_the_version_before_it_whole() {
         let conn = Connection::open_in_memory().unwrap();
         assert!(run(&conn, &[FIRST, BROKEN]).is_err());

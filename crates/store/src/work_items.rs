@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
+use holon_domain::WorkItemId;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::RECHECKS_PER_TICK;
 use holon_domain::work_item::{STALLED_AFTER, WorkItemRecord, WorkItemSchedulingState};
-use holon_domain::WorkItemId;
 use rusqlite::{Connection, Row, params};
 
 pub(crate) const WRITE: &str = "INSERT INTO work_items \
@@ -15,10 +15,8 @@ pub(crate) const WRITE: &str = "INSERT INTO work_items \
 pub(crate) const ONE: &str =
     "SELECT work_item_id, record FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
 pub(crate) const NEXT: &str = "SELECT work_item_id, record FROM work_items \
-     WHERE agent_no = ?1 AND class = 0 AND idle < ?2 ORDER BY idle, wake_count, changed LIMIT 2";
-pub(crate) const NEXT_VOID: &str = "SELECT work_item_id, record FROM work_items \
-     WHERE agent_no = ?1 AND class = 0 AND idle = ?2 AND wake_count < ?3 \
-     ORDER BY wake_count, changed LIMIT 2";
+     WHERE agent_no = ?1 AND class = 0 AND idle = ?2 AND wake_count BETWEEN ?3 AND ?4 \
+     ORDER BY wake_count, changed LIMIT ?5";
 pub(crate) const RECHECKS: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 AND recheck_at IS NOT NULL ORDER BY recheck_at LIMIT ?2";
 pub(crate) const LIST: &str = "SELECT work_item_id, record FROM work_items \
@@ -77,21 +75,45 @@ pub(crate) fn one(
     first(conn, ONE, params![no.0, id.as_str()], read)
 }
 
-/// The items that a tick would offer first; at most four, so that the current one can be left out.
+/// Items that are loaded for the next tick. One decision leaves out the current one and at most two that it changed.
+const OFFERED: usize = 4;
+
+/// The items that a tick would offer first, fewest idle turns first and longest unchanged among those. Idle turns that
+/// were counted before the agent's newest wake are void.
 pub(crate) fn next(
     conn: &Connection,
     no: AgentNo,
     wake_count: u64,
 ) -> Result<Vec<WorkItemRecord>, Error> {
-    let mut found = all(conn, NEXT, params![no.0, STALLED_AFTER], read)?;
-    let void = params![no.0, STALLED_AFTER, wake_count];
-    found.extend(all(conn, NEXT_VOID, void, read)?);
+    let before = i64::try_from(wake_count)
+        .unwrap_or(i64::MAX)
+        .saturating_sub(1);
+    let now = before.saturating_add(1);
+    // How many idle turns, counted at which wakes.
+    let fresh = std::iter::once((0, 0, now));
+    let void = (1..=STALLED_AFTER).map(|idle| (idle, 0, before));
+    let idle = (1..STALLED_AFTER).map(|idle| (idle, now, now));
+    let mut found = Vec::new();
+    for (idle, from, until) in fresh.chain(void).chain(idle) {
+        let missing = limit(OFFERED - found.len());
+        let values = params![no.0, idle, from, until, missing];
+        found.extend(all(conn, NEXT, values, read)?);
+        if found.len() >= OFFERED {
+            break;
+        }
+    }
     Ok(found)
 }
 
-/// The items whose recheck has come and was not shown yet, earliest first.
+/// The items whose recheck has come and was not shown yet, earliest first. Twice as many as one tick names: a decision may
+/// learn that those were shown, and tell the next.
 pub(crate) fn due_rechecks(conn: &Connection, no: AgentNo) -> Result<Vec<WorkItemRecord>, Error> {
-    all(conn, RECHECKS, params![no.0, limit(RECHECKS_PER_TICK)], read)
+    all(
+        conn,
+        RECHECKS,
+        params![no.0, limit(2 * RECHECKS_PER_TICK)],
+        read,
+    )
 }
 
 /// A page of a list, newest change first, and how many items match.
@@ -117,7 +139,12 @@ pub(crate) fn list(
     let mut found = Vec::new();
     let mut total = 0_u64;
     for class in classes {
-        found.extend(all(conn, LIST_CLASS, params![no.0, limit(count), class], read)?);
+        found.extend(all(
+            conn,
+            LIST_CLASS,
+            params![no.0, limit(count), class],
+            read,
+        )?);
         let counted = first(conn, COUNT_CLASS, params![no.0, class], |row| {
             Ok(row.get::<_, u64>(0)?)
         })?;

@@ -49,6 +49,11 @@ impl Draft<'_> {
         }
     }
 
+    /// Notes that there is no item of this id yet: it is about to be made.
+    pub(crate) fn note_new_item(&mut self, id: &WorkItemId) {
+        self.work.items.insert(id.clone(), None);
+    }
+
     /// What the scheduler may do with an item now.
     pub(crate) fn scheduling_state(&self, item: &WorkItemRecord) -> WorkItemSchedulingState {
         item.scheduling_state(self.agent.work.wake_count)
@@ -73,7 +78,9 @@ impl Draft<'_> {
             return None;
         };
         let changed = self.work.items.values().flatten().cloned();
-        let unchanged = stored.iter().filter(|item| !self.work.items.contains_key(&item.id));
+        let unchanged = stored
+            .iter()
+            .filter(|item| !self.work.items.contains_key(&item.id));
         let wake_count = self.agent.work.wake_count;
         changed
             .chain(unchanged.cloned())
@@ -81,7 +88,8 @@ impl Draft<'_> {
             .min_by_key(|item| (item.idle_count(wake_count), item.updated_at))
     }
 
-    /// Items whose recheck has come and that no answered request has shown.
+    /// Items whose recheck has come and that no answered request has shown, earliest first: twice as many as one tick
+    /// names, if there are so many.
     pub(crate) fn due_rechecks(&self) -> Vec<WorkItemRecord> {
         if self.agent.work.due_rechecks == 0 {
             return Vec::new();
@@ -90,15 +98,22 @@ impl Draft<'_> {
             self.missing.borrow_mut().due_rechecks = true;
             return Vec::new();
         };
-        let as_changed = |item: &WorkItemRecord| match self.work.items.get(&item.id) {
-            Some(changed) => changed.clone(),
-            None => Some(item.clone()),
-        };
+        let unchanged = stored
+            .iter()
+            .filter(|item| !self.work.items.contains_key(&item.id));
+        // One may have come in this decision.
+        let changed = self.work.items.values().flatten();
         let is_due = |item: &WorkItemRecord| {
             let recheck = item.recheck.as_ref();
             recheck.is_some_and(|recheck| recheck.due.is_none() && recheck.consumed_at.is_none())
         };
-        stored.iter().filter_map(as_changed).filter(is_due).collect()
+        let mut due: Vec<WorkItemRecord> = unchanged
+            .chain(changed)
+            .filter(|item| is_due(item))
+            .cloned()
+            .collect();
+        due.sort_by_key(|item| item.recheck.as_ref().map(|recheck| recheck.at));
+        due
     }
 
     pub(crate) fn active_waits(&self) -> Vec<WaitRecord> {

@@ -9,7 +9,7 @@ use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
 use holon_domain::event::{Event, TaskResultReceived};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::message::{
-    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority, Resumes,
 };
 use holon_domain::queue::QueueEntry;
 use holon_domain::sent::ChildEnd;
@@ -231,19 +231,29 @@ impl<'a> LastOutput<'a> {
 }
 
 /// Queues the message that tells a task's end.
-pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
-    tell(draft, task, output, admission::enqueue);
+pub(super) fn queue(
+    draft: &mut Draft<'_>,
+    task: &TaskRecord,
+    output: &LastOutput<'_>,
+    resumes: Option<Resumes>,
+) {
+    tell(draft, task, output, (admission::enqueue, resumes));
 }
 
 /// Holds the message that tells a task's end: the next turn hears of it, and none begins for it.
 pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
-    tell(draft, task, output, admission::hold);
+    tell(draft, task, output, (admission::hold, None));
 }
 
 /// How a message comes to its agent.
 type Admit = fn(&mut Draft<'_>, Ingress, Provenance) -> QueueEntry;
 
-fn tell(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>, admit: Admit) {
+fn tell(
+    draft: &mut Draft<'_>,
+    task: &TaskRecord,
+    output: &LastOutput<'_>,
+    (admit, resumes): (Admit, Option<Resumes>),
+) {
     let ingress = Ingress {
         kind: MessageKind::TaskResult,
         origin: Origin::Task {
@@ -262,7 +272,8 @@ fn tell(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>, admit
     let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);
     let authority = begun_on.map_or_else(AuthorityClass::weakest, AuthorityClass::from);
     let authority = authority.weaker(AuthorityClass::RuntimeInstruction);
-    let entry = admit(draft, ingress, Provenance::itself(authority));
+    let provenance = Provenance::itself(authority).resuming(resumes);
+    let entry = admit(draft, ingress, provenance);
     draft.event(Event::TaskResultReceived(TaskResultReceived {
         task_id: task.id.clone(),
         status: task.status,

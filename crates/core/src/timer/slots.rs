@@ -1,7 +1,7 @@
 //! The slots of a schedule: which comes next, and which passed unnoticed. Pure functions of times on the wall.
 //!
 //! Cron slots are read on the clock of their time zone. A local time that a change of the clock skips has no slot that
-//! day; one that is repeated has its slot once, at its first occurrence.
+//! day; one that is repeated has its slot once, at its first occurrence, unless the expression fires every hour.
 
 use cronexpr::{Crontab, MakeTimestamp, parse_crontab};
 use holon_domain::timer::TimerSchedule;
@@ -47,7 +47,14 @@ pub(crate) fn check(schedule: &TimerSchedule, now: Timestamp) -> Result<(), Unus
     }
 }
 
-fn parse(schedule: &TimerSchedule) -> Result<Crontab, Unusable> {
+/// A cron expression that was read.
+struct Cron {
+    crontab: Crontab,
+    /// Whether its hours are fixed. One that fires every hour fires in both hours that a change of the clock repeats.
+    fixed_hours: bool,
+}
+
+fn parse(schedule: &TimerSchedule) -> Result<Cron, Unusable> {
     let TimerSchedule::Cron {
         expression,
         time_zone,
@@ -55,17 +62,43 @@ fn parse(schedule: &TimerSchedule) -> Result<Crontab, Unusable> {
     else {
         return Err(Unusable::NeverFires);
     };
-    parse_crontab(&format!("{expression} {time_zone}")).map_err(|error| {
+    let parsed = parse_crontab(&format!("{expression} {time_zone}"));
+    let crontab = parsed.map_err(|error| {
         let reason = error.to_string();
         Unusable::BadExpression { reason }
+    })?;
+    let hours = expression.split_whitespace().nth(1);
+    Ok(Cron {
+        crontab,
+        fixed_hours: hours.is_some_and(|hours| !hours.starts_with('*')),
     })
 }
 
 /// The first slot strictly after a time.
-fn after(crontab: &Crontab, time: Timestamp) -> Option<Timestamp> {
-    let from = MakeTimestamp(jiff::Timestamp::from_millisecond(time.as_millis()).ok()?);
-    let slot = crontab.find_next(from).ok()?;
-    Some(Timestamp::from_millis(slot.timestamp().as_millisecond()))
+fn after(cron: &Cron, time: Timestamp) -> Option<Timestamp> {
+    let mut from = time;
+    // A repeated hour holds one slot for each of its minutes at most.
+    for _ in 0..=60 {
+        let start = jiff::Timestamp::from_millisecond(from.as_millis()).ok()?;
+        let slot = cron.crontab.find_next(MakeTimestamp(start)).ok()?;
+        let at = Timestamp::from_millis(slot.timestamp().as_millisecond());
+        if !(cron.fixed_hours && is_repeated(&slot)) {
+            return Some(at);
+        }
+        from = at;
+    }
+    None
+}
+
+/// Whether a local time came before, in the hour that a change of the clock repeats.
+fn is_repeated(slot: &jiff::Zoned) -> bool {
+    let zone = slot.time_zone();
+    match zone.to_ambiguous_timestamp(slot.datetime()).offset() {
+        jiff::tz::AmbiguousOffset::Fold { after, .. } => slot.offset() == after,
+        jiff::tz::AmbiguousOffset::Unambiguous { .. } | jiff::tz::AmbiguousOffset::Gap { .. } => {
+            false
+        }
+    }
 }
 
 /// The first slot of a new timer.
@@ -82,13 +115,18 @@ pub(crate) fn next(schedule: &TimerSchedule, now: Timestamp) -> Option<Timestamp
 pub(crate) struct Passed {
     /// How many passed, the planned one not counted. Of a cron expression at most the bound is counted.
     pub(crate) count: u64,
-    /// The newest of them, oldest first, at most `limits::MISSED_SLOTS`.
+    /// The newest of them, oldest first, at most `limits::MISSED_SLOTS`. Of a cron expression only when asked for.
     pub(crate) newest: Vec<Timestamp>,
     pub(crate) next: Option<Timestamp>,
 }
 
 /// What lies between the slot that came and now.
-pub(crate) fn passed(schedule: &TimerSchedule, planned: Timestamp, now: Timestamp) -> Passed {
+pub(crate) fn passed(
+    schedule: &TimerSchedule,
+    planned: Timestamp,
+    now: Timestamp,
+    wants_newest: bool,
+) -> Passed {
     match schedule {
         TimerSchedule::Once { .. } => Passed {
             count: 0,
@@ -102,7 +140,7 @@ pub(crate) fn passed(schedule: &TimerSchedule, planned: Timestamp, now: Timestam
                 newest: Vec::new(),
                 next: None,
             },
-            |crontab| passed_of_cron(&crontab, planned, now),
+            |crontab| passed_of_cron(&crontab, planned, now, wants_newest),
         ),
     }
 }
@@ -119,30 +157,63 @@ fn passed_on_grid(interval_ms: u64, planned: Timestamp, now: Timestamp) -> Passe
     }
 }
 
-fn passed_of_cron(crontab: &Crontab, planned: Timestamp, now: Timestamp) -> Passed {
-    let mut newest = Vec::new();
-    let mut slot = planned;
+fn passed_of_cron(
+    crontab: &Cron,
+    planned: Timestamp,
+    now: Timestamp,
+    wants_newest: bool,
+) -> Passed {
     let bound = limits::MISSED_SLOTS as usize;
-    while newest.len() < bound {
-        match after(crontab, slot) {
-            Some(next) if next <= now => {
-                newest.push(next);
-                slot = next;
-            }
-            next => {
-                return Passed {
-                    count: newest.len() as u64,
-                    newest,
-                    next,
-                };
-            }
+    let oldest = slots_between(crontab, planned, now, bound);
+    let count = oldest.len() as u64;
+    let newest = if oldest.len() < bound {
+        oldest
+    } else if wants_newest {
+        newest_of_cron(crontab, planned, now)
+    } else {
+        Vec::new()
+    };
+    Passed {
+        count,
+        newest,
+        next: after(crontab, now.max(planned)),
+    }
+}
+
+/// The first slots after one time and up to another, at most so many.
+fn slots_between(
+    crontab: &Cron,
+    from: Timestamp,
+    until: Timestamp,
+    bound: usize,
+) -> Vec<Timestamp> {
+    let slots = std::iter::successors(after(crontab, from), |slot| after(crontab, *slot));
+    slots
+        .take_while(|slot| *slot <= until)
+        .take(bound)
+        .collect()
+}
+
+/// How often the time since the planned slot is halved: what is left of a year is then less than ten minutes.
+const HALVINGS: u32 = 16;
+
+/// The newest slots up to now, of which there are more than the bound since the planned one. A cron expression is only
+/// read forward, so this looks for a time from which on there are few more than the bound.
+fn newest_of_cron(crontab: &Cron, planned: Timestamp, now: Timestamp) -> Vec<Timestamp> {
+    let bound = limits::MISSED_SLOTS as usize;
+    let (mut enough, mut too_few) = (planned, now);
+    for _ in 0..HALVINGS {
+        let middle = enough.plus_millis(too_few.millis_since(enough) / 2);
+        if slots_between(crontab, middle, now, bound).len() < bound {
+            too_few = middle;
+        } else {
+            enough = middle;
         }
     }
-    Passed {
-        count: newest.len() as u64,
-        newest,
-        next: after(crontab, now),
-    }
+    let mut slots = slots_between(crontab, enough, now, 2 * bound);
+    let surplus = slots.len().saturating_sub(bound);
+    slots.drain(..surplus);
+    slots
 }
 
 /// The refusal of a schedule, with the next step.
@@ -195,8 +266,12 @@ mod tests {
             (60_000, 1, "2026-03-01T00:02:00Z"),
             (630_500, 10, "2026-03-01T00:11:00Z"),
         ] {
-            let passed = passed(&every, start, start.plus_millis(late_ms));
-            assert_eq!((passed.count, passed.next), (count, Some(at(next))), "{late_ms}");
+            let passed = passed(&every, start, start.plus_millis(late_ms), true);
+            assert_eq!(
+                (passed.count, passed.next),
+                (count, Some(at(next))),
+                "{late_ms}"
+            );
         }
     }
 
@@ -219,11 +294,20 @@ mod tests {
         let skipped = cron("30 2 * * *", "Europe/Berlin");
         let first = next(&skipped, at("2026-03-28T12:00:00Z")).expect("a slot");
         let second = next(&skipped, first).expect("a slot");
-        assert!(second.millis_since(first) >= 22 * 3_600_000, "{first} {second}");
+        assert!(
+            second.millis_since(first) >= 22 * 3_600_000,
+            "{first} {second}"
+        );
         let repeated = cron("30 2 * * *", "Europe/Berlin");
         let first = next(&repeated, at("2026-10-24T12:00:00Z")).expect("a slot");
-        let second = next(&repeated, first).expect("a slot");
-        assert!(second.millis_since(first) >= 22 * 3_600_000, "{first} {second}");
+        assert_eq!(first, at("2026-10-25T00:30:00Z"));
+        assert_eq!(next(&repeated, first), Some(at("2026-10-26T01:30:00Z")));
+        let hourly = cron("30 * * * *", "Europe/Berlin");
+        assert_eq!(
+            next(&hourly, first),
+            Some(at("2026-10-25T01:30:00Z")),
+            "an hour later"
+        );
     }
 
     #[test]
@@ -247,9 +331,16 @@ mod tests {
             check(&cron("0 0 30 2 *", "UTC"), now),
             Err(Unusable::NeverFires)
         );
-        for (expression, zone) in [("0 0 * *", "UTC"), ("61 0 * * *", "UTC"), ("0 0 * * *", "Mars/Base")] {
+        for (expression, zone) in [
+            ("0 0 * *", "UTC"),
+            ("61 0 * * *", "UTC"),
+            ("0 0 * * *", "Mars/Base"),
+        ] {
             let refused = check(&cron(expression, zone), now);
-            assert!(matches!(refused, Err(Unusable::BadExpression { .. })), "{expression} {zone}");
+            assert!(
+                matches!(refused, Err(Unusable::BadExpression { .. })),
+                "{expression} {zone}"
+            );
         }
         assert_eq!(check(&cron("*/5 * * * *", "Asia/Tokyo"), now), Ok(()));
     }
@@ -259,8 +350,11 @@ mod tests {
         let minutely = cron("* * * * *", "UTC");
         let planned = at("2026-03-01T00:00:00Z");
         let week = planned.plus_millis(7 * 24 * 3_600_000);
-        let missed = passed(&minutely, planned, week);
+        let missed = passed(&minutely, planned, week, true);
         assert_eq!(missed.count, u64::from(limits::MISSED_SLOTS));
         assert_eq!(missed.next, Some(week.plus_millis(60_000)));
+        assert_eq!(missed.newest.last(), Some(&week), "the newest of them");
+        assert_eq!(missed.newest.len(), limits::MISSED_SLOTS as usize);
+        assert_eq!(passed(&minutely, planned, week, false).newest, []);
     }
 }

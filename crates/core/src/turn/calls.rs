@@ -4,6 +4,7 @@
 use super::end;
 use super::ending::{Ending, Rest};
 use super::finish::{finish_call, in_hand};
+use super::round::rounds_so_far;
 use super::settled::{self, Taken};
 use super::work_calls;
 use crate::draft::Draft;
@@ -60,7 +61,7 @@ pub(super) fn run_calls(
             Ok(Intent::Sleep { .. } | Intent::WaitFor(_)) => {
                 Taken::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
             }
-            Ok(intent) => settled::take(draft, &mut turn, call, intent),
+            Ok(intent) => settled::take(draft, &mut turn, (call, round), intent),
         };
         match taken {
             Taken::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
@@ -73,6 +74,11 @@ pub(super) fn run_calls(
         }
     }
     work::promote(draft, &mut turn, round);
+    // Only a wait that was refused gets here on the last round: nothing is left to ask for another.
+    if turn.rounds >= turn.max_rounds {
+        let rounds = rounds_so_far(draft, &turn);
+        return end::end(draft, &turn, Ending::max_rounds(round, rounds));
+    }
     next_round(draft, turn);
 }
 

@@ -125,6 +125,12 @@ impl Ending {
         Self::failed(reason, Failure::runtime("run_aborted", summary))
     }
 
+    /// What the turn waits for, for a brief of a turn that said nothing.
+    pub(super) fn waiting_for(&self, asks: &ActionRequired) -> String {
+        let reason = self.rest.as_ref().and_then(|rest| rest.reason.clone());
+        reason.unwrap_or_else(|| asks.next_step.clone())
+    }
+
     pub(super) const fn kind(&self) -> TerminalKind {
         match self.reason {
             TerminalReason::Finished | TerminalReason::Slept => TerminalKind::Completed,

@@ -171,6 +171,11 @@ pub(crate) fn write_notice(
     write(draft, turn, Vec::new(), BriefKind::Ack, words, Some(action));
 }
 
+/// Tells the operator that work goes on after the turn that answered them.
+pub(super) fn write_progress(draft: &mut Draft<'_>, turn: &OpenTurn, words: &str) {
+    write(draft, turn, Vec::new(), BriefKind::Ack, words, None);
+}
+
 /// A provider's sentence without its full stop, to go on after it.
 fn trimmed(sentence: &str) -> &str {
     sentence.trim_end_matches(['.', ' '])

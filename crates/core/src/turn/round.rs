@@ -125,7 +125,7 @@ fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, bound_reached: bo
 }
 
 /// The rounds of the request that set the bound, over however many turns it took.
-fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
+pub(super) fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
     if draft.agent.is_one_run() {
         draft.agent.totals.model_rounds
     } else {

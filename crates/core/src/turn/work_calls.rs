@@ -4,15 +4,18 @@ use crate::draft::Draft;
 use crate::input::RoundInHand;
 use crate::{timer, wait, work};
 use holon_domain::block::ToolCall;
-use holon_domain::intent::{Intent, NewWait, NewWorkItem, WorkIntent};
+use holon_domain::intent::{Intent, NewWait, NewWorkItem, WorkIntent, WorkItemChange};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn};
 use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::{
-    PlanArtifact, ViewContext, WorkItemProvenance, WorkItemRecord, WorkItemView,
+    PlanArtifact, TodoState, ViewContext, WorkItemProvenance, WorkItemRecord, WorkItemView,
 };
 use holon_domain::{WorkItemId, limits, text};
-use serde_json::json;
+use serde_json::{Value, json};
+
+/// Unfinished entries of a checklist that a warning names.
+const SAMPLE: usize = 3;
 
 const BINDING_NOTE: &str = "later calls of this turn are about this item unless they name another";
 
@@ -20,7 +23,7 @@ const BINDING_NOTE: &str = "later calls of this turn are about this item unless 
 pub(super) fn take(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    call: &ToolCall,
+    (call, round): (&ToolCall, &RoundInHand),
     intent: &WorkIntent,
 ) -> ToolEnvelope {
     let done = match intent {
@@ -31,16 +34,10 @@ pub(super) fn take(
         WorkIntent::Update {
             work_item_id,
             change,
-        } => work::update(draft, work_item_id, change).map(|(item, warnings)| {
-            let view = view(draft, &item);
-            let summary = format!("work item {} is at revision {}", item.id, item.revision);
-            ToolEnvelope::success(
-                &call.name,
-                summary,
-                json!({ "work_item": view, "warnings": warnings }),
-            )
-        }),
-        WorkIntent::Complete { work_item_id } => completed(draft, turn, call, work_item_id),
+        } => updated(draft, turn, call, (work_item_id, change)),
+        WorkIntent::Complete { work_item_id } => {
+            completed(draft, turn, (call, round), work_item_id)
+        }
         WorkIntent::CancelWait { wait_id } => {
             let ended = wait::cancel(draft, wait_id, "the agent cancelled it");
             let unknown = || {
@@ -52,6 +49,7 @@ pub(super) fn take(
                 .hint("AgentGet shows the active waits with their ids")
             };
             ended.ok_or_else(unknown).map(|wait| {
+                turn.progress = true;
                 ToolEnvelope::success(
                     &call.name,
                     format!("wait {} is cancelled", wait.id),
@@ -60,7 +58,10 @@ pub(super) fn take(
             })
         }
         WorkIntent::CreateTimer(new) => timer::create(draft, new, turn.authority).map(|timer| {
-            let first = timer.next_fire_at.map(|at| at.to_string()).unwrap_or_default();
+            let first = timer
+                .next_fire_at
+                .map(|at| at.to_string())
+                .unwrap_or_default();
             ToolEnvelope::success(
                 &call.name,
                 format!("timer {} fires first at {first}", timer.id),
@@ -76,22 +77,36 @@ pub(super) fn take(
                 )
                 .hint("ListTimers shows the timers of this agent with their ids")
             };
-            timer::cancel(draft, timer_id).ok_or_else(unknown).map(|timer| {
-                ToolEnvelope::success(
-                    &call.name,
-                    format!("timer {} is cancelled", timer.id),
-                    json!({ "timer": timer }),
-                )
-            })
+            timer::cancel(draft, timer_id)
+                .ok_or_else(unknown)
+                .map(|timer| {
+                    ToolEnvelope::success(
+                        &call.name,
+                        format!("timer {} is cancelled", timer.id),
+                        json!({ "timer": timer }),
+                    )
+                })
         }
     };
-    match done {
-        Ok(envelope) => {
-            turn.progress = true;
-            envelope
-        }
-        Err(error) => work::refused(call, error),
-    }
+    done.unwrap_or_else(|error| work::refused(call, error))
+}
+
+fn updated(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    (id, change): (&WorkItemId, &WorkItemChange),
+) -> Result<ToolEnvelope, ToolError> {
+    let updated = work::update(draft, id, change, turn.authority)?;
+    turn.progress |= updated.changed;
+    let item = &updated.item;
+    let summary = format!("work item {} is at revision {}", item.id, item.revision);
+    let result = json!({
+        "work_item": view(draft, item),
+        "warnings": updated.warnings,
+        "changed": updated.changed,
+    });
+    Ok(ToolEnvelope::success(&call.name, summary, result))
 }
 
 fn picked(
@@ -123,20 +138,47 @@ fn picked(
 fn completed(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    call: &ToolCall,
+    (call, round): (&ToolCall, &RoundInHand),
     id: &WorkItemId,
 ) -> Result<ToolEnvelope, ToolError> {
     let (item, warnings) = work::complete(draft, turn, id)?;
+    turn.progress = true;
+    let mut warnings: Vec<Value> = warnings
+        .iter()
+        .map(|message| unfinished(&item, message))
+        .collect();
+    if round.report().is_empty() {
+        warnings.push(json!({
+            "kind": "missing_report",
+            "message": work::MISSING_REPORT,
+        }));
+    }
     let result = json!({
         "work_item": view(draft, &item),
-        "warnings": warnings.iter().map(|message| json!({
-            "kind": "unfinished_todos",
-            "message": message,
-        })).collect::<Vec<_>>(),
+        "warnings": warnings,
         "completed_transition": true,
     });
     let summary = format!("work item {} is completed", item.id);
     Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+/// The warning about entries of the checklist that a completed item leaves open.
+fn unfinished(item: &WorkItemRecord, message: &str) -> Value {
+    let open = item
+        .todo_list
+        .iter()
+        .filter(|todo| todo.state != TodoState::Completed);
+    let sample: Vec<String> = open
+        .take(SAMPLE)
+        .map(|todo| text::preview(&todo.text, limits::EVENT_PREVIEW_BYTES))
+        .collect();
+    json!({
+        "kind": "unfinished_todos",
+        "message": message,
+        "pending_count": item.todo_count(TodoState::Pending),
+        "in_progress_count": item.todo_count(TodoState::InProgress),
+        "sample": sample,
+    })
 }
 
 /// The plan file of a new item is written: the row makes the item exist.
@@ -159,7 +201,10 @@ pub(super) fn created(
     };
     let item = work::create(draft, id, new, Some(plan.clone()), provenance);
     turn.progress = true;
-    let summary = format!("work item {} is made; PickWorkItem gives it the focus", item.id);
+    let summary = format!(
+        "work item {} is made; PickWorkItem gives it the focus",
+        item.id
+    );
     let result = json!({ "work_item": view(draft, &item) });
     Some(ToolEnvelope::success(&call.name, summary, result))
 }
@@ -178,7 +223,10 @@ pub(super) fn waited(
 ) -> Result<(ToolEnvelope, WaitRecord), ToolError> {
     let wait = wait::declare(draft, turn, new)?;
     turn.progress = true;
-    let summary = format!("waiting for: {}", text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES));
+    let summary = format!(
+        "waiting for: {}",
+        text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES)
+    );
     let envelope = ToolEnvelope::success(&call.name, summary, json!({ "wait": wait }));
     Ok((envelope, wait))
 }

@@ -8,6 +8,7 @@ use crate::{admission, timer, wait};
 use holon_domain::WorkItemId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
+use holon_domain::intent::BlockerChange;
 use holon_domain::timer::Due;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
@@ -25,14 +26,22 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
                 message_id: None,
             };
             let id = WorkItemId::mint(draft.entropy);
-            Ok(Reply::WorkItem(Box::new(create(draft, id, new, None, provenance))))
+            Ok(Reply::WorkItem(Box::new(create(
+                draft, id, new, None, provenance,
+            ))))
         }
         WorkCommand::Update {
             work_item_id,
             change,
         } => {
-            let (item, _) = update(draft, work_item_id, change).map_err(refused)?;
-            Ok(Reply::WorkItem(Box::new(item)))
+            if let Some(BlockerChange::Set { .. }) = &change.blocker {
+                return Err(Rejection::InvalidWork {
+                    reason: "only the agent names a blocker; send it a message that says what is in the way"
+                        .to_owned(),
+                });
+            }
+            let updated = update(draft, work_item_id, change, authority).map_err(refused)?;
+            Ok(Reply::WorkItem(Box::new(updated.item)))
         }
         WorkCommand::Complete { work_item_id } => {
             let (item, _, _) = complete_item(draft, work_item_id).map_err(refused)?;

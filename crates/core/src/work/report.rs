@@ -11,6 +11,10 @@ use holon_domain::event::{
 use holon_domain::turn::{Completion, OpenTurn};
 use holon_domain::{BriefId, limits, text};
 
+/// What the agent is told that completed an item in silence.
+pub(crate) const MISSING_REPORT: &str =
+    "completed without a report: the completing message held no text";
+
 /// Promotes the text of a round whose calls are all done. Exactly one completed item that had the focus gets it;
 /// where several were completed, the runtime does not guess which one the text is about.
 pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &RoundInHand) {
@@ -21,11 +25,13 @@ pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &RoundI
     };
     let report = round.report();
     if report.is_empty() {
-        draft.event(Event::WorkItemCompletionWarning(WorkItemCompletionWarning {
-            work_item_id: completion.work_item_id.clone(),
-            kind: "missing_report".to_owned(),
-            message: "completed without a report: the completing message held no text".to_owned(),
-        }));
+        draft.event(Event::WorkItemCompletionWarning(
+            WorkItemCompletionWarning {
+                work_item_id: completion.work_item_id.clone(),
+                kind: "missing_report".to_owned(),
+                message: MISSING_REPORT.to_owned(),
+            },
+        ));
         return;
     }
     let Some(mut item) = draft.work_item(&completion.work_item_id) else {

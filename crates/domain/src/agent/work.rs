@@ -5,6 +5,7 @@
 
 use super::RestWake;
 use crate::id::WorkItemId;
+use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::wait::WaitKind;
 use crate::work_item::WorkItemSchedulingState;
@@ -27,6 +28,9 @@ pub struct AgentWait {
     pub kind: WaitKind,
     /// What the agent waits for, shortened for status lines.
     pub waiting_for: String,
+    /// When the wait ends at the latest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
 }
 
 /// How many open items are in each state. Completed items are not counted.
@@ -88,6 +92,10 @@ pub struct WorkState {
     /// Open items by what the scheduler may do with them, the current one included.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub items: ItemCounts,
+    /// A runnable item other than the current one: the one that a tick would offer next. Known whenever the agent is at
+    /// rest and there is such an item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued: Option<WorkItemId>,
     /// Items whose recheck has come and was not yet part of a request that was answered.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub due_rechecks: u32,
@@ -103,6 +111,9 @@ pub struct WorkState {
     pub hints: u32,
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub active_timers: u32,
+    /// Queued messages that timers sent.
+    #[serde(skip_serializing_if = "crate::skip::is_default")]
+    pub timer_ticks: u32,
     /// Timers and waits whose time came while the agent was stopped. A start looks at them.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub parked: u32,
@@ -115,4 +126,14 @@ pub struct WorkState {
     /// The pause before the next tick for work that made no progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_pause: Option<RestWake>,
+}
+
+impl WorkState {
+    /// Runnable items beside the current one.
+    #[must_use]
+    pub fn runnable_queued(&self) -> u32 {
+        let current = self.current.as_ref();
+        let runs = current.is_some_and(|it| it.state == WorkItemSchedulingState::Runnable);
+        self.items.runnable.saturating_sub(u32::from(runs))
+    }
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// See [`Event::WorkItemWritten`](super::Event::WorkItemWritten).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkItemWritten {
-    /// What changed the item: `created`, `updated`, `completed`, `idle_turn`, `stalled`, `wait_began`, `wait_ended` or
-    /// `resumed`.
+    /// What changed the item: `created`, `updated`, `completed`, `idle_turn`, `stalled`, `progress`, `wait_began`,
+    /// `wait_ended` or `resumed`.
     pub action: String,
     /// The item that changed.
     pub work_item_id: WorkItemId,

@@ -195,6 +195,7 @@ fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnve
         authority_class,
         priority: Priority::Normal,
         cause: None,
+        resumes: None,
         trigger_kind: kind.trigger(),
         work_item_id: None,
         task_id: None,

@@ -11,6 +11,7 @@ mod reading;
 mod recovery;
 mod retention;
 mod tasks;
+mod work;
 mod writer;
 
 #[path = "../../src/samples.rs"]
