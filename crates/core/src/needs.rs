@@ -102,7 +102,7 @@ fn name_tasks(intent: &Intent, needs: &mut Needs) {
         | Intent::Message { .. }
         | Intent::CreateWorkItem(_)
         | Intent::WaitFor(_)
-        | Intent::Work(WorkIntent::CreateTimer(_))
+        | Intent::Work(WorkIntent::CreateTimer(_) | WorkIntent::CreateTimerAfter { .. })
         | Intent::WorkQuery(_)
         | Intent::Host(_) => {}
     }
