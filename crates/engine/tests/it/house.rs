@@ -260,6 +260,7 @@ impl House {
             model: Arc::default(),
             commands: self.commands.clone(),
             files: Arc::default(),
+            plans: self.plans.clone(),
             homes: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

@@ -23,7 +23,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End a timer: it does not fire again.".into(),
+        description: "End one of your timers: it does not fire again. A timer that fired for the last time is over \
+                      by itself."
+            .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }
