@@ -12,7 +12,7 @@ use holon_domain::block::calls_of;
 use holon_domain::effect::EffectRecord;
 use holon_domain::limits;
 use holon_domain::provider::{ModelPolicy, PolicySource};
-use holon_engine::model_request::RoundRequest;
+use holon_engine::model_request::{ReminderTerms, RoundRequest};
 use holon_engine::work_answer::{self, PlanLook};
 use holon_store::Store;
 use std::sync::Arc;
@@ -25,6 +25,13 @@ const POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::ConfigOverride,
     output_source: PolicySource::ConfigOverride,
     freeform_tools: false,
+};
+
+/// Early, so that short turns have reminders too.
+const REMINDER: ReminderTerms = ReminderTerms {
+    rounds: 2,
+    cooldown_rounds: 1,
+    max_tokens: 512,
 };
 
 impl World {
@@ -47,7 +54,7 @@ impl World {
         let plan = rows.item.as_ref().map_or(PlanLook::Known, |item| {
             work_answer::plan_look(item, self.bench.plan(&item.id).cloned())
         });
-        let Some(request) = RoundRequest::new(rows, POLICY, plan) else {
+        let Some(request) = RoundRequest::new(rows, POLICY, plan, REMINDER) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),

@@ -192,7 +192,12 @@ impl Flight {
     pub(crate) fn ends_before_exit(&self) -> bool {
         match &self.record.effect {
             Effect::RunTool { .. } => match self.run.as_ref().map(|run| &run.action) {
-                Some(HostAction::ApplyPatch(_) | HostAction::TaskInput(_)) => true,
+                Some(
+                    HostAction::ApplyPatch(_)
+                    | HostAction::TaskInput(_)
+                    | HostAction::WritePlan
+                    | HostAction::WorkQuery(_),
+                ) => true,
                 Some(
                     HostAction::ExecCommand(_)
                     | HostAction::ExecCommandBatch(_)

@@ -384,7 +384,9 @@ fn respond(
         status: final_status,
         waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
         // A failure is told as such; otherwise the newest report is the answer, and the last words go with it.
-        text: report.filter(|_| tally.failure.is_none()).unwrap_or(brief.text),
+        text: report
+            .filter(|_| tally.failure.is_none())
+            .unwrap_or(brief.text),
         tasks,
     };
     response(admitted, agent, end, tally)

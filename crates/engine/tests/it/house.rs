@@ -234,7 +234,14 @@ impl House {
             Ok((agent, reader.queue(no)?, reader.outstanding(no)?))
         });
         let (agent, queue, outstanding) = read.await.expect("an agent");
+        let rechecks = outstanding
+            .items
+            .iter()
+            .filter_map(|item| item.recheck.as_ref()?.due);
+        let waits = outstanding.waits.iter().filter_map(|wait| wait.due);
+        let timers = outstanding.timers.iter().filter_map(|timer| timer.due);
         let stored = StoredFacts {
+            work_due: rechecks.chain(waits).chain(timers).collect(),
             effects: outstanding.effects,
             due: outstanding.due,
             tasks: outstanding.tasks,
@@ -246,7 +253,7 @@ impl House {
         assert!(broken.is_empty(), "{broken:?}");
     }
 
-    fn readers(&self) -> &Readers {
+    pub(crate) fn readers(&self) -> &Readers {
         self.readers
             .get_or_init(|| Readers::open(&self.db_path()).expect("a database"))
     }

@@ -5,9 +5,7 @@ use holon_domain::WorkItemId;
 use holon_domain::agent::{CurrentItem, ItemCounts};
 use holon_domain::timer::TimerRecord;
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::{
-    PlanArtifact, ShownWork, WorkItemRecord, WorkItemSchedulingState,
-};
+use holon_domain::work_item::{PlanArtifact, ShownWork, WorkItemRecord, WorkItemSchedulingState};
 use holon_prompt::{PlanLook, Work, build};
 use serde_json::{Value, json};
 
@@ -94,7 +92,10 @@ fn busy() -> Scene {
         due_rechecks: vec![item("due", &json!({"blocked_by": "CI"}))],
         waits: vec![
             wait("wait_1", &of_item),
-            wait("wait_2", &json!({"wake_sources": [{"kind": "external_ingress", "source": "github"}]})),
+            wait(
+                "wait_2",
+                &json!({"wake_sources": [{"kind": "external_ingress", "source": "github"}]}),
+            ),
         ],
         timers: vec![timer()],
     };
@@ -119,11 +120,17 @@ fn without_work_a_frame_is_what_it_was_without_this_part() {
     let mut scene = Scene::new();
     scene.history = vec![past(operator(2, "Hello."), Some("Hi."))];
     let built = scene.built();
-    assert_eq!((built.work.clone(), built.shown_items.clone()), (None, Vec::new()));
+    assert_eq!(
+        (built.work.clone(), built.shown_items.clone()),
+        (None, Vec::new())
+    );
     let mut input = scene.input();
     input.work = Work::Kept(None);
     assert_eq!(build(&input), built);
-    assert_eq!(built.sections, 4, "two lasting parts, the history, the input");
+    assert_eq!(
+        built.sections, 4,
+        "two lasting parts, the history, the input"
+    );
 }
 
 #[test]
@@ -143,18 +150,32 @@ fn short_of_room_classes_give_way_in_their_order_and_the_current_item_last() {
     let mut scene = busy();
     scene.tools.clear();
     let marks = [
-        "Completed last", "Active timers", "Active waits", "blocked or wait", "wait for the operator",
-        "Other items", "Reminders", "whose wait has ended", "checklist:",
+        "Completed last",
+        "Active timers",
+        "Active waits",
+        "blocked or wait",
+        "wait for the operator",
+        "Other items",
+        "Reminders",
+        "whose wait has ended",
+        "checklist:",
     ];
     let mut gone = 0;
-    for budget in (0..scene.budget_tokens).rev().step_by(10).skip_while(|tokens| *tokens > 8_000) {
+    for budget in (0..scene.budget_tokens)
+        .rev()
+        .step_by(10)
+        .skip_while(|tokens| *tokens > 8_000)
+    {
         scene.budget_tokens = budget;
         let Some(text) = shown(&scene) else {
             break;
         };
         let kept: Vec<bool> = marks.iter().map(|mark| text.contains(mark)).collect();
         let missing = kept.iter().filter(|kept| !**kept).count();
-        assert!(kept.iter().take(missing).all(|kept| !*kept), "{kept:?} at {budget}");
+        assert!(
+            kept.iter().take(missing).all(|kept| !*kept),
+            "{kept:?} at {budget}"
+        );
         assert!(missing >= gone, "room never comes back");
         assert!(text.contains("work_current"), "the current item is named");
         assert_eq!(text.contains("left out for lack of room"), missing > 0);
@@ -184,8 +205,14 @@ fn a_plan_that_was_edited_or_lost_is_shown_as_it_is_now() {
         (PlanLook::Missing, "(there is no such file)"),
         (PlanLook::Changed(plan("# Other\n")), "> # Other"),
         (PlanLook::Changed(plan("")), "(empty)"),
-        (PlanLook::Changed(PlanArtifact::of_content(&[0xff], at(2))), "no text"),
-        (PlanLook::Changed(PlanArtifact::of_size(1 << 40, at(2))), "too large to be shown"),
+        (
+            PlanLook::Changed(PlanArtifact::of_content(&[0xff], at(2))),
+            "no text",
+        ),
+        (
+            PlanLook::Changed(PlanArtifact::of_size(1 << 40, at(2))),
+            "too large to be shown",
+        ),
     ] {
         scene.plan = look;
         let text = shown(&scene).expect("work");
@@ -203,7 +230,11 @@ fn the_longest_work_there_can_be_stays_within_bounds() {
         "objective": long, "blocked_by": long, "result_summary": "r\n".repeat(8_000),
         "plan": plan(&"p\n".repeat(5_000)), "todo_list": vec![todo; 100],
     });
-    let many = |count: usize| (0..count).map(|n| item(&format!("n{n}"), &huge)).collect::<Vec<_>>();
+    let many = |count: usize| {
+        (0..count)
+            .map(|n| item(&format!("n{n}"), &huge))
+            .collect::<Vec<_>>()
+    };
     scene.budget_tokens = 1_000_000;
     scene.work = ShownWork {
         current: Some(item("current", &huge)),

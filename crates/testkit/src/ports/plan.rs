@@ -6,13 +6,18 @@ use holon_domain::{Timestamp, WorkItemId};
 use holon_engine::ports::PlanHost;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
 
-/// Plans of every agent, by home and item. Every write is done at once, unless the test says that writes fail.
+/// Plans of every agent, by home and item. A write is done at once, unless the test says that writes fail or are held.
 #[derive(Debug, Default)]
 pub struct MemoryPlans {
     plans: Mutex<BTreeMap<(String, WorkItemId), Vec<u8>>>,
     /// Why writes fail; `None` while they work.
     pub failure: Mutex<Option<String>>,
+    /// While it is true, a write puts the file in place and does not return.
+    pub held: watch::Sender<bool>,
+    /// How many writes have put a file in place.
+    pub written: watch::Sender<u32>,
 }
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -50,6 +55,9 @@ impl PlanHost for MemoryPlans {
             return Err(reason);
         }
         self.edit(agent_home, item, text.as_bytes());
+        self.written.send_modify(|count| *count += 1);
+        // The sender lives as long as this port.
+        self.held.subscribe().wait_for(|held| !held).await.ok();
         Ok(PlanArtifact::of_content(
             text.as_bytes(),
             Timestamp::default(),

@@ -116,7 +116,11 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n", "dry_run": true}),
         ],
         "CancelTimer" => vec![json!({}), json!({"timer_id": ""}), json!({"timer_id": 1})],
-        "CancelWait" => vec![json!({}), json!({"wait_id": ""}), json!({"wait_id": "wait_1", "why": "x"})],
+        "CancelWait" => vec![
+            json!({}),
+            json!({"wait_id": ""}),
+            json!({"wait_id": "wait_1", "why": "x"}),
+        ],
         "CompleteWorkItem" => vec![
             json!({}),
             json!({"work_item_id": ""}),
@@ -172,15 +176,27 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"items": [{"cmd": "ls", "timeout_ms": 600_001}]}),
             json!({"items": [{"cmd": "ls"}], "parallel": true}),
         ],
-        "GetWorkItem" => vec![json!({}), json!({"work_item_id": ""}), json!({"work_item_id": "work_1", "plan": true})],
-        "ListTimers" => vec![json!({"limit": 0}), json!({"limit": 101}), json!({"filter": "all"})],
+        "GetWorkItem" => vec![
+            json!({}),
+            json!({"work_item_id": ""}),
+            json!({"work_item_id": "work_1", "plan": true}),
+        ],
+        "ListTimers" => vec![
+            json!({"limit": 0}),
+            json!({"limit": 101}),
+            json!({"filter": "all"}),
+        ],
         "ListWorkItems" => vec![
             json!({"filter": "done"}),
             json!({"limit": 0}),
             json!({"limit": 101}),
             json!({"offset": 5}),
         ],
-        "PickWorkItem" => vec![json!({}), json!({"work_item_id": ""}), json!({"work_item_id": "work_1", "why": "x"})],
+        "PickWorkItem" => vec![
+            json!({}),
+            json!({"work_item_id": ""}),
+            json!({"work_item_id": "work_1", "why": "x"}),
+        ],
         "Sleep" => vec![
             json!({"duration_ms": 86_400_001}),
             json!({"duration_ms": "soon"}),
@@ -238,7 +254,9 @@ pub(crate) fn spelled_out(schema: &Value, arguments: &Value) -> Value {
         let value = members.entry(name.clone()).or_insert(Value::Null);
         let alternatives = property["items"]["anyOf"].as_array();
         let inner = std::iter::once(&property["items"]).chain(alternatives.into_iter().flatten());
-        let inner = inner.into_iter().find(|schema| schema["properties"].is_object());
+        let inner = inner
+            .into_iter()
+            .find(|schema| schema["properties"].is_object());
         if let (Some(inner), Value::Array(items)) = (inner, value) {
             for item in items.iter_mut().filter(|item| item.is_object()) {
                 *item = spelled_out(inner, item);

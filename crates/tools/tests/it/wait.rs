@@ -2,7 +2,9 @@
 
 use crate::work::{meant, refused_at, refused_field};
 use holon_domain::intent::{Intent, NewTimer, NewWait, WakeOn, WorkIntent};
-use holon_domain::limits::{ORIGIN_NAME_BYTES, TIMER_MAX_MS, TIMER_SUMMARY_BYTES, WAIT_REASON_BYTES};
+use holon_domain::limits::{
+    ORIGIN_NAME_BYTES, TIMER_MAX_MS, TIMER_SUMMARY_BYTES, WAIT_REASON_BYTES,
+};
 use holon_domain::timer::{MissedSlots, TimerSchedule};
 use holon_domain::{TaskId, Timestamp};
 use serde_json::{Value, json};
@@ -34,9 +36,18 @@ fn every_form_of_a_wake_is_understood() {
         (json!({"external": "github"}), external(Some("github"))),
         (json!({"external": ""}), external(None)),
         (json!("external"), external(None)),
-        (json!({"time": "2026-03-01T10:00:00+01:00"}), WakeOn::Time { at: nine() }),
-        (json!({"after_ms": 60_000}), WakeOn::After { delay_ms: 60_000 }),
-        (json!({"after_ms": 5, "task": null, "time": null}), WakeOn::After { delay_ms: 5 }),
+        (
+            json!({"time": "2026-03-01T10:00:00+01:00"}),
+            WakeOn::Time { at: nine() },
+        ),
+        (
+            json!({"after_ms": 60_000}),
+            WakeOn::After { delay_ms: 60_000 },
+        ),
+        (
+            json!({"after_ms": 5, "task": null, "time": null}),
+            WakeOn::After { delay_ms: 5 },
+        ),
     ] {
         let wait = waited(&json!({"reason": "x", "wake_on": [entry]}));
         assert_eq!(wait.wake_on, [meant], "{entry}");
@@ -48,9 +59,15 @@ fn a_wait_that_could_not_end_or_is_not_understood_is_refused_by_name() {
     let with = |entry: Value| json!({"reason": "x", "wake_on": [entry]});
     for (field, input) in [
         ("reason", json!({"reason": "  ", "wake_on": ["operator"]})),
-        ("reason", json!({"reason": "x".repeat(WAIT_REASON_BYTES + 1), "wake_on": ["operator"]})),
+        (
+            "reason",
+            json!({"reason": "x".repeat(WAIT_REASON_BYTES + 1), "wake_on": ["operator"]}),
+        ),
         ("wake_on", json!({"reason": "x", "wake_on": []})),
-        ("wake_on", json!({"reason": "x", "wake_on": vec!["operator"; 17]})),
+        (
+            "wake_on",
+            json!({"reason": "x", "wake_on": vec!["operator"; 17]}),
+        ),
         ("wake_on", with(json!("timer"))),
         ("wake_on", with(json!(5))),
         ("wake_on", with(json!({}))),
@@ -61,14 +78,27 @@ fn a_wait_that_could_not_end_or_is_not_understood_is_refused_by_name() {
         ("wake_on", with(json!({"after_ms": 0}))),
         ("wake_on", with(json!({"after_ms": "60000"}))),
         ("wake_on", with(json!({"after_ms": TIMER_MAX_MS + 1}))),
-        ("work_item_id", json!({"reason": "x", "wake_on": ["operator"], "work_item_id": " "})),
-        ("recheck_after", json!({"reason": "x", "wake_on": ["operator"], "recheck_after": 0})),
+        (
+            "work_item_id",
+            json!({"reason": "x", "wake_on": ["operator"], "work_item_id": " "}),
+        ),
+        (
+            "recheck_after",
+            json!({"reason": "x", "wake_on": ["operator"], "recheck_after": 0}),
+        ),
     ] {
-        assert_eq!(refused_field("WaitFor", &input), refused_at(field), "{input}");
+        assert_eq!(
+            refused_field("WaitFor", &input),
+            refused_at(field),
+            "{input}"
+        );
     }
     let long = "x".repeat(ORIGIN_NAME_BYTES + 1);
     let long = json!({"reason": "x", "wake_on": [{"external": long}]});
-    assert_eq!(refused_field("WaitFor", &long).0.as_deref(), Some("wake_on"));
+    assert_eq!(
+        refused_field("WaitFor", &long).0.as_deref(),
+        Some("wake_on")
+    );
 }
 
 #[test]
@@ -91,7 +121,10 @@ fn a_timer_has_exactly_one_kind() {
     for (input, expected) in [
         (json!({"after_ms": 300}), after(300, None)),
         (json!({"every_ms": 300}), after(300, Some(300))),
-        (json!({"at": "2026-03-01T09:00:00Z"}), absolute(TimerSchedule::Once { at: nine() })),
+        (
+            json!({"at": "2026-03-01T09:00:00Z"}),
+            absolute(TimerSchedule::Once { at: nine() }),
+        ),
         (
             json!({"every_ms": 300, "first": "2026-03-01T09:00:00Z"}),
             absolute(TimerSchedule::Every {
@@ -116,16 +149,26 @@ fn a_timer_without_a_kind_or_with_two_is_refused_by_name() {
     for (field, input) in [
         ("at", json!({"after_ms": 5, "at": "2026-03-01T09:00:00Z"})),
         ("cron", json!({"every_ms": 5, "cron": "* * * * *"})),
-        ("first", json!({"after_ms": 5, "first": "2026-03-01T09:00:00Z"})),
+        (
+            "first",
+            json!({"after_ms": 5, "first": "2026-03-01T09:00:00Z"}),
+        ),
         ("time_zone", json!({"every_ms": 5, "time_zone": "UTC"})),
         ("every_ms", json!({"every_ms": 0})),
         ("after_ms", json!({"after_ms": TIMER_MAX_MS + 1})),
         ("at", json!({"at": "soon"})),
         ("first", json!({"every_ms": 5, "first": "soon"})),
         ("cron", json!({"cron": " "})),
-        ("summary", json!({"after_ms": 5, "summary": "x".repeat(TIMER_SUMMARY_BYTES + 1)})),
+        (
+            "summary",
+            json!({"after_ms": 5, "summary": "x".repeat(TIMER_SUMMARY_BYTES + 1)}),
+        ),
     ] {
-        assert_eq!(refused_field("CreateTimer", &input), refused_at(field), "{input}");
+        assert_eq!(
+            refused_field("CreateTimer", &input),
+            refused_at(field),
+            "{input}"
+        );
     }
     assert_eq!(refused_field("CreateTimer", &json!({})), (None, true));
 }

@@ -23,7 +23,10 @@ pub(crate) fn meant(tool: &str, input: &Value) -> Intent {
 pub(crate) fn refused_field(tool: &str, input: &Value) -> (Option<String>, bool) {
     let error: ToolError = interpret(tool, input, PublicNamed).expect_err("refused");
     assert_eq!(error.kind, ToolErrorKind::InvalidToolInput, "{input}");
-    let field = error.details.as_ref().and_then(|details| details.get("field"));
+    let field = error
+        .details
+        .as_ref()
+        .and_then(|details| details.get("field"));
     let field = field.and_then(Value::as_str).map(str::to_owned);
     (field, error.recovery_hint.is_some())
 }
@@ -41,7 +44,10 @@ fn changed(input: &Value) -> WorkItemChange {
 
 #[test]
 fn a_new_item_is_a_draft_unless_it_says_otherwise() {
-    let bare = meant("CreateWorkItem", &json!({"objective": " Split the fixtures \n"}));
+    let bare = meant(
+        "CreateWorkItem",
+        &json!({"objective": " Split the fixtures \n"}),
+    );
     let expected = NewWorkItem {
         objective: "Split the fixtures".to_owned(),
         plan_status: PlanStatus::Draft,
@@ -62,7 +68,10 @@ fn a_new_item_is_a_draft_unless_it_says_otherwise() {
         plan_status: PlanStatus::NeedsInput,
         todo_list: vec![in_progress("a"), in_progress("b")],
     };
-    assert_eq!(meant("CreateWorkItem", &full), Intent::CreateWorkItem(expected));
+    assert_eq!(
+        meant("CreateWorkItem", &full),
+        Intent::CreateWorkItem(expected)
+    );
 }
 
 #[test]
@@ -70,12 +79,27 @@ fn what_is_too_long_for_an_item_is_refused_by_name() {
     let plan_bytes = usize::try_from(PLAN_BYTES).expect("fits");
     let todo = |text: String| json!({"text": text, "state": "pending"});
     for (field, input) in [
-        ("objective", json!({"objective": "x".repeat(OBJECTIVE_BYTES + 1)})),
+        (
+            "objective",
+            json!({"objective": "x".repeat(OBJECTIVE_BYTES + 1)}),
+        ),
         ("objective", json!({"objective": " \n"})),
-        ("plan", json!({"objective": "x", "plan": "x".repeat(plan_bytes + 1)})),
-        ("todo_list", json!({"objective": "x", "todo_list": vec![todo("a".into()); TODO_ITEMS + 1]})),
-        ("todo_list", json!({"objective": "x", "todo_list": [todo("a".repeat(TODO_TEXT_BYTES + 1))]})),
-        ("todo_list", json!({"objective": "x", "todo_list": [todo("  ".into())]})),
+        (
+            "plan",
+            json!({"objective": "x", "plan": "x".repeat(plan_bytes + 1)}),
+        ),
+        (
+            "todo_list",
+            json!({"objective": "x", "todo_list": vec![todo("a".into()); TODO_ITEMS + 1]}),
+        ),
+        (
+            "todo_list",
+            json!({"objective": "x", "todo_list": [todo("a".repeat(TODO_TEXT_BYTES + 1))]}),
+        ),
+        (
+            "todo_list",
+            json!({"objective": "x", "todo_list": [todo("  ".into())]}),
+        ),
     ] {
         assert_eq!(refused_field("CreateWorkItem", &input), refused_at(field));
     }
@@ -125,17 +149,48 @@ fn null_and_the_empty_text_clear_a_blocker_and_absence_leaves_it() {
 fn an_update_that_cannot_be_meant_is_refused_by_name() {
     let item = "work_1";
     for (field, input) in [
-        ("blocked_by", json!({"work_item_id": item, "blocked_by": " \t\n"})),
-        ("blocked_by", json!({"work_item_id": item, "blocked_by": "x".repeat(BLOCKED_BY_BYTES + 1)})),
-        ("recheck_after", json!({"work_item_id": item, "recheck_after": 5})),
-        ("recheck_after", json!({"work_item_id": item, "blocked_by": "", "recheck_after": 5})),
-        ("recheck_after", json!({"work_item_id": item, "blocked_by": null, "recheck_after": 5})),
-        ("recheck_after", json!({"work_item_id": item, "blocked_by": "x", "recheck_after": 0})),
-        ("recheck_after", json!({"work_item_id": item, "blocked_by": "x", "recheck_after": TIMER_MAX_MS + 1})),
-        ("objective", json!({"work_item_id": item, "objective": "  "})),
-        ("work_item_id", json!({"work_item_id": " ", "plan_status": "ready"})),
+        (
+            "blocked_by",
+            json!({"work_item_id": item, "blocked_by": " \t\n"}),
+        ),
+        (
+            "blocked_by",
+            json!({"work_item_id": item, "blocked_by": "x".repeat(BLOCKED_BY_BYTES + 1)}),
+        ),
+        (
+            "recheck_after",
+            json!({"work_item_id": item, "recheck_after": 5}),
+        ),
+        (
+            "recheck_after",
+            json!({"work_item_id": item, "blocked_by": "", "recheck_after": 5}),
+        ),
+        (
+            "recheck_after",
+            json!({"work_item_id": item, "blocked_by": null, "recheck_after": 5}),
+        ),
+        (
+            "recheck_after",
+            json!({"work_item_id": item, "blocked_by": "x", "recheck_after": 0}),
+        ),
+        (
+            "recheck_after",
+            json!({"work_item_id": item, "blocked_by": "x", "recheck_after": TIMER_MAX_MS + 1}),
+        ),
+        (
+            "objective",
+            json!({"work_item_id": item, "objective": "  "}),
+        ),
+        (
+            "work_item_id",
+            json!({"work_item_id": " ", "plan_status": "ready"}),
+        ),
     ] {
-        assert_eq!(refused_field("UpdateWorkItem", &input), refused_at(field), "{input}");
+        assert_eq!(
+            refused_field("UpdateWorkItem", &input),
+            refused_at(field),
+            "{input}"
+        );
     }
     let nothing = json!({"work_item_id": item});
     assert_eq!(refused_field("UpdateWorkItem", &nothing), (None, true));
@@ -184,7 +239,10 @@ fn the_plan_is_read_from_the_call_in_whatever_form_it_came() {
     for input in [json!({"objective": "x", "plan": plan}), json!(packed)] {
         assert_eq!(create_work_item::plan_of(&call(input)), plan);
     }
-    for input in [json!({"objective": "x"}), json!({"objective": "x", "plan": null})] {
+    for input in [
+        json!({"objective": "x"}),
+        json!({"objective": "x", "plan": null}),
+    ] {
         assert_eq!(create_work_item::plan_of(&call(input)), "");
     }
 }
@@ -222,7 +280,10 @@ fn a_list_holds_as_many_items_as_a_receipt_has_room_for_and_no_plans() {
     let listed = result(&envelope);
     let returned = listed["returned"].as_u64().expect("a count");
     assert!((1..100).contains(&returned), "{returned}");
-    assert_eq!(listed["work_items"].as_array().map(Vec::len), Some(returned as usize));
+    assert_eq!(
+        listed["work_items"].as_array().map(Vec::len),
+        Some(returned as usize)
+    );
     assert_eq!(listed["total_matching"], 250);
     assert!(!receipt(&envelope).contains("PREVIEW"));
 }

@@ -45,7 +45,10 @@ fn a_plan_is_written_and_read_back() {
     assert_eq!((written.bytes, written.preview.as_str()), (7, "# Plan\n"));
     assert!(written.preview_complete);
     assert_eq!(read_plan(home.dir.path(), &home.id), Some(written));
-    let mode = fs::metadata(home.plan()).expect("a file").permissions().mode();
+    let mode = fs::metadata(home.plan())
+        .expect("a file")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600, "only its owner reads it");
     let names: Vec<_> = fs::read_dir(home.folder()).expect("a folder").collect();
     assert_eq!(names.len(), 1, "nothing unfinished is left");
@@ -92,7 +95,10 @@ fn of_a_binary_plan_no_preview_is_shown() {
     let home = Home::with_plan("x");
     fs::write(home.plan(), [0xff, 0, 1]).expect("a file");
     let plan = read_plan(home.dir.path(), &home.id).expect("a plan");
-    assert_eq!((plan.bytes, plan.preview.as_str(), plan.preview_complete), (3, "", false));
+    assert_eq!(
+        (plan.bytes, plan.preview.as_str(), plan.preview_complete),
+        (3, "", false)
+    );
 }
 
 #[test]
@@ -110,7 +116,9 @@ fn what_is_no_regular_file_of_the_folder_is_missing() {
     fs::create_dir(home.plan()).expect("a directory");
     missing("a directory");
     fs::remove_dir(home.plan()).expect("removed");
-    let made = std::process::Command::new("mkfifo").arg(home.plan()).status();
+    let made = std::process::Command::new("mkfifo")
+        .arg(home.plan())
+        .status();
     assert!(made.expect("mkfifo runs").success());
     missing("a pipe, which is not waited for");
     fs::remove_dir_all(home.folder()).expect("removed");
@@ -158,7 +166,10 @@ fn only_folders_of_items_are_listed_and_removed() {
     let home = Home::with_plan("x");
     let all = home.dir.path().join("work-items");
     fs::create_dir(all.join("notes")).expect("a directory of the agent");
-    assert_eq!(plan_folders(home.dir.path()).expect("listed"), [home.id.clone()]);
+    assert_eq!(
+        plan_folders(home.dir.path()).expect("listed"),
+        [home.id.clone()]
+    );
     remove_plan(home.dir.path(), &home.id).expect("removed");
     remove_plan(home.dir.path(), &home.id).expect("harmless when gone");
     assert!(!home.folder().exists());
