@@ -44,7 +44,9 @@ impl Named {
     /// The thing whose placeholder this argument of a call is.
     pub(crate) fn of_argument(words: &str) -> Option<Self> {
         let name = words.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
-        Self::ALL.into_iter().find(|named| named.placeholder() == name)
+        Self::ALL
+            .into_iter()
+            .find(|named| named.placeholder() == name)
     }
 }
 
@@ -69,7 +71,9 @@ impl FromStr for Placeholder {
             "tool_result" => Ok(Self::ToolResult),
             "agent_id" => Ok(Self::AgentId),
             other => {
-                let named = Named::ALL.into_iter().find(|named| named.placeholder() == other);
+                let named = Named::ALL
+                    .into_iter()
+                    .find(|named| named.placeholder() == other);
                 named.map(Self::Newest).ok_or_else(|| {
                     format!(
                         "unknown placeholder {{{{{other}}}}}; known are {{{{input}}}}, {{{{tool_result}}}}, \
@@ -155,7 +159,10 @@ mod tests {
             "a 42 b main"
         );
         assert_eq!(fill_all("{{input}}").unwrap(), "{{agent_id}}");
-        assert_eq!(fill_all("{{work_item_id}}{{timer_id}}").unwrap(), "work_timer_");
+        assert_eq!(
+            fill_all("{{work_item_id}}{{timer_id}}").unwrap(),
+            "work_timer_"
+        );
         assert_eq!(fill_all("none").unwrap(), "none");
     }
 

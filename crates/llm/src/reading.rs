@@ -30,7 +30,7 @@ pub(crate) fn last_tool_result(request: &ModelRequest) -> &str {
 
 /// The thing of this kind that the model was told of last: by what came into the turn, else by the input it answers,
 /// else the first one that the prompt names, newest block first; empty when none is named.
-pub(crate) fn newest_id(request: &ModelRequest, named: Named) -> &str {
+pub(crate) fn newest_id<'a>(request: &'a ModelRequest, named: Named) -> &'a str {
     let newest_first = request.conversation.iter().rev();
     let told = newest_first.filter_map(|item| match item {
         ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
@@ -39,20 +39,19 @@ pub(crate) fn newest_id(request: &ModelRequest, named: Named) -> &str {
     });
     let mut told = told.chain([current_input(request)]);
     let prefix = named.prefix();
-    let last = |words| places(words, prefix).rev().find_map(|at| id_at(words, at, prefix));
+    let last = |words: &'a str| {
+        let mut places = words.rmatch_indices(prefix);
+        places.find_map(|(at, _)| id_at(words, at, prefix))
+    };
+    let first = |words: &'a str| {
+        let mut places = words.match_indices(prefix);
+        places.find_map(|(at, _)| id_at(words, at, prefix))
+    };
     let blocks = request.frame.context_blocks.iter().rev();
     let mut shown = blocks.map(|block| block.text.as_str());
-    let first = |words| places(words, prefix).find_map(|at| id_at(words, at, prefix));
     told.find_map(last)
         .or_else(|| shown.find_map(first))
         .unwrap_or_default()
-}
-
-fn places<'a>(
-    words: &'a str,
-    prefix: &'static str,
-) -> impl DoubleEndedIterator<Item = usize> + use<'a> {
-    words.match_indices(prefix).map(|(at, _)| at)
 }
 
 /// Names like `task_output` begin as an id does, and are too short.

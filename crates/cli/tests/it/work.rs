@@ -25,7 +25,10 @@ fn pick() -> Value {
 }
 
 fn completion() -> Value {
-    let complete = call("CompleteWorkItem", json!({ "work_item_id": "{{work_item_id}}" }));
+    let complete = call(
+        "CompleteWorkItem",
+        json!({ "work_item_id": "{{work_item_id}}" }),
+    );
     json!({ "text": REPORT, "calls": [complete] })
 }
 
@@ -70,11 +73,21 @@ fn a_plan_is_carried_out_over_several_turns_and_a_crash_and_its_report_is_delive
     world.write("go", "");
     let served = world.serve(&["--model", &model]);
     let told = follow(&world, "main", 4);
-    let texts: Vec<&str> = told.iter().filter_map(|brief| brief["text"].as_str()).collect();
+    let texts: Vec<&str> = told
+        .iter()
+        .filter_map(|brief| brief["text"].as_str())
+        .collect();
     assert_eq!(texts, ["Planned.", "Split.", REPORT, "Nothing is left."]);
     assert!(told[2]["work_item_id"].is_string(), "{}", told[2]);
-    assert_eq!(std::fs::read_to_string(world.path().join("ran")).unwrap(), "ran\n");
-    assert_eq!(plans(&world, "main").len(), 1, "the plan of a completed item stays");
+    assert_eq!(
+        std::fs::read_to_string(world.path().join("ran")).unwrap(),
+        "ran\n"
+    );
+    assert_eq!(
+        plans(&world, "main").len(),
+        1,
+        "the plan of a completed item stays"
+    );
     assert_eq!(served.terminate().0, Some(0));
 }
 
@@ -87,6 +100,9 @@ fn the_report_of_a_run_is_its_answer() {
     assert_eq!(ran.answer(), format!("{REPORT}\n"));
     let ran = world.run(&["run", "split the fixtures", "--json", "--model", &model]);
     let answer = ran.json();
-    assert_eq!((&answer["final_text"], &answer["raw_final_text"]), (&json!(REPORT), &json!("Bye.")));
+    assert_eq!(
+        (&answer["final_text"], &answer["raw_final_text"]),
+        (&json!(REPORT), &json!("Bye."))
+    );
     assert_eq!(answer["final_status"], "completed");
 }

@@ -1,8 +1,8 @@
 //! Calls about work that need the world: plan files are written, and stored work is read.
 //!
 //! The plan of a new item is written before the item has a row, under an id that follows from its call. A call whose
-//! turn is over by then leaves a folder that belongs to no item: it is removed at once, or at the next boot after a
-//! crash.
+//! turn is over by then leaves a folder that belongs to no item: it is removed at once, or in the background after the
+//! next boot that follows a crash.
 
 use super::Shell;
 use super::tool::unreadable;
@@ -13,7 +13,7 @@ use holon_domain::consequence::Consequence;
 use holon_domain::intent::WorkQuery;
 use holon_domain::{AgentId, WorkItemId};
 use holon_prompt::PlanLook;
-use holon_store::TurnRows;
+use holon_store::{LastExit, Readers, TurnRows};
 use holon_tools::create_work_item;
 
 /// Folders that are looked up in one read.
@@ -60,8 +60,22 @@ impl Shell {
             .await;
     }
 
-    /// Removes the plan folders of an agent that belong to no item, after a crash. May run beside the agent's turns.
-    pub(super) async fn sweep_plans(&self, agent_id: &AgentId) {
+    /// Removes plan folders that belong to no item, of every agent whose last process died. Runs beside the agents' turns.
+    pub(crate) async fn sweep_all_plans(self, last_exit: LastExit, readers: Readers) {
+        let listed = match readers.read(|reader| reader.agents()).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                return tracing::warn!(%error, "the agents whose plans are to be looked at could not be read");
+            }
+        };
+        for agent_id in listed.into_iter().map(|listed| listed.agent_id) {
+            if self.covers(&agent_id) && !last_exit.was_clean_for(&agent_id) {
+                self.sweep_plans(&agent_id).await;
+            }
+        }
+    }
+
+    async fn sweep_plans(&self, agent_id: &AgentId) {
         let Some(home) = self.home_of(agent_id).await else {
             return;
         };

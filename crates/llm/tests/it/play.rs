@@ -179,7 +179,11 @@ async fn a_call_names_the_work_item_that_the_prompt_shows_first() {
     };
     assert_eq!(named(&asked).await, current);
     asked.conversation = vec![result(other)];
-    assert_eq!(named(&asked).await, other, "what the turn was told counts more");
+    assert_eq!(
+        named(&asked).await,
+        other,
+        "what the turn was told counts more"
+    );
 }
 
 #[tokio::test]
