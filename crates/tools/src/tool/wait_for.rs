@@ -44,7 +44,9 @@ struct Args {
     recheck_after: Option<u64>,
 }
 
-/// One thing that ends the wait. Only for the schema: entries are read one by one, so that an error names the entry.
+// Only for the schema: entries are read one by one, so that an error names the entry.
+/// "operator" for any message of an operator, "external" for any event from outside, or an object with exactly one of
+/// task, external, time and after_ms.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
@@ -59,27 +61,28 @@ enum WakeArg {
 #[schemars(inline)]
 #[expect(dead_code, reason = "describes the schema and is never made")]
 enum NamedArg {
-    /// Any message of an operator.
     Operator,
-    /// Any event from outside.
     External,
 }
 
-/// Exactly one of these.
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[expect(dead_code, reason = "describes the schema and is never made")]
 struct OnArg {
     /// The end of this task of yours, by its id.
+    #[serde(default)]
     #[schemars(with = "String")]
     task: Option<String>,
     /// An event or a wake from this outside source, by its name.
+    #[serde(default)]
     #[schemars(with = "String")]
     external: Option<String>,
     /// A time on the wall, in RFC 3339 with an offset.
+    #[serde(default)]
     #[schemars(with = "String")]
     time: Option<String>,
     /// So many milliseconds from now.
+    #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     after_ms: Option<u64>,
 }
