@@ -120,7 +120,7 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
         | Intent::TaskOutput(_)
         | Intent::Message { .. }
         | Intent::CreateWorkItem(_)
-        | Intent::Work(WorkIntent::CreateTimer(_))
+        | Intent::Work(WorkIntent::CreateTimer(_) | WorkIntent::CreateTimerAfter { .. })
         | Intent::WorkQuery(_)
         | Intent::Host(_) => {}
     }
@@ -131,19 +131,25 @@ fn name_work(command: &WorkCommand, agent: &AgentRecord, needs: &mut Needs) {
         WorkCommand::Update { work_item_id, .. }
         | WorkCommand::Complete { work_item_id }
         | WorkCommand::Resume { work_item_id } => {
-            drop(needs.work_items.insert(work_item_id.clone()))
+            needs.work_items.insert(work_item_id.clone());
         }
         WorkCommand::CancelWait { .. } => needs.active_waits = agent.work.active_waits > 0,
-        WorkCommand::CancelTimer { timer_id } => drop(needs.timers.insert(timer_id.clone())),
+        WorkCommand::CancelTimer { timer_id } => {
+            needs.timers.insert(timer_id.clone());
+        }
         WorkCommand::Create(_) | WorkCommand::CreateTimer(_) => {}
     }
 }
 
 fn name_due(due: &Due, needs: &mut Needs) {
     match due {
-        Due::Recheck { work_item_id } => drop(needs.work_items.insert(work_item_id.clone())),
+        Due::Recheck { work_item_id } => {
+            needs.work_items.insert(work_item_id.clone());
+        }
         Due::WaitOver { .. } => needs.active_waits = true,
-        Due::TimerFire { timer_id } => drop(needs.timers.insert(timer_id.clone())),
+        Due::TimerFire { timer_id } => {
+            needs.timers.insert(timer_id.clone());
+        }
         Due::Unpark => {
             needs.active_waits = true;
             needs.parked_timers = true;

@@ -200,8 +200,18 @@ pub const RESULT_SUMMARY_BYTES: usize = 16 << 10;
 pub const RECHECK_MS: u64 = 60 * 60 * 1_000;
 /// Items named by one recheck tick. Others follow with the next.
 pub const RECHECKS_PER_TICK: usize = 16;
+/// Model rounds without a change of a work item after which an agent in a long turn is reminded of its item, unless
+/// `runtime.work_item_stale_reminder_rounds` says otherwise.
+pub const STALE_REMINDER_ROUNDS: u32 = 10;
+/// Rounds from one such reminder to the next.
+pub const STALE_REMINDER_COOLDOWN_ROUNDS: u32 = 10;
+/// The longest such reminder, in estimated tokens. A longer one is left out, and so is one that the prompt has no room
+/// for.
+pub const STALE_REMINDER_TOKENS: u32 = 512;
 /// Active waits of one agent. `WaitFor` refuses more.
 pub const ACTIVE_WAITS: u32 = 256;
+/// The longest reason of a wait, in bytes. A longer one is refused.
+pub const WAIT_REASON_BYTES: usize = 2_000;
 /// Wake sources of one wait. A longer list is refused.
 pub const WAKE_SOURCES: usize = 16;
 /// Pending wake hints of one agent, each of another source. Further sources share the last place.
@@ -213,6 +223,8 @@ pub const ACTIVE_TIMERS: u32 = 10_000;
 /// Queued messages of one agent that its timers sent. At this many a slot of a repeating timer is counted as missed; a
 /// timer that fires once is never left out.
 pub const TIMER_TICKS_QUEUED: u32 = 256;
+/// The longest summary of a timer, in bytes. A longer one is refused.
+pub const TIMER_SUMMARY_BYTES: usize = 2_000;
 /// Waits of one agent that are kept after their end, with the active ones.
 pub const WAITS_KEPT: u64 = 1_000;
 /// Timers of one agent that are kept after their end, with the active ones.

@@ -70,6 +70,9 @@ impl Host {
         if !last_exit.was_clean() {
             shell.spawn(shell.clone().check_after_crash(readers.clone()));
         }
+        if !last_exit.was_clean_for_all() {
+            shell.spawn(shell.clone().sweep_all_plans(last_exit, readers.clone()));
+        }
         let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self { reads, acts })
     }

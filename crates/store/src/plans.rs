@@ -68,6 +68,8 @@ const HOT: &[(&str, Option<&str>)] = &[
     (work_items::ONE, Some("work_items_of_agent")),
     (work_items::NEXT, Some("work_items_next")),
     (work_items::RECHECKS, Some("work_items_rechecks")),
+    (work_items::EXISTS, Some("work_items_of_agent")),
+    (work_items::OLDEST_RUNNABLE, Some("work_items_class")),
     (work_items::LIST, Some("work_items_changed")),
     (work_items::LIST_CLASS, Some("work_items_class")),
     (waits::ONE, Some("waits_of_agent")),

@@ -23,6 +23,10 @@ pub(crate) const LIST: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 ORDER BY changed DESC LIMIT ?2";
 pub(crate) const LIST_CLASS: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 AND class = ?3 ORDER BY changed DESC LIMIT ?2";
+pub(crate) const OLDEST_RUNNABLE: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND class = 0 ORDER BY changed LIMIT ?2";
+pub(crate) const EXISTS: &str =
+    "SELECT 1 FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
 const COUNT: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1";
 const COUNT_CLASS: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1 AND class = ?2";
 
@@ -75,6 +79,21 @@ pub(crate) fn one(
     first(conn, ONE, params![no.0, id.as_str()], read)
 }
 
+/// Whether an item of this id was ever made.
+pub(crate) fn exists(conn: &Connection, no: AgentNo, id: &WorkItemId) -> Result<bool, Error> {
+    let found = first(conn, EXISTS, params![no.0, id.as_str()], |_| Ok(()))?;
+    Ok(found.is_some())
+}
+
+/// Items that are neither blocked nor waiting, longest unchanged first. Stalled ones are among them.
+pub(crate) fn oldest_runnable(
+    conn: &Connection,
+    no: AgentNo,
+    count: usize,
+) -> Result<Vec<WorkItemRecord>, Error> {
+    all(conn, OLDEST_RUNNABLE, params![no.0, limit(count)], read)
+}
+
 /// Items that are loaded for the next tick. One decision leaves out the current one and at most two that it changed.
 const OFFERED: usize = 4;
 
@@ -116,28 +135,30 @@ pub(crate) fn due_rechecks(conn: &Connection, no: AgentNo) -> Result<Vec<WorkIte
     )
 }
 
-/// A page of a list, newest change first, and how many items match.
-pub(crate) fn list(
+/// The classes that a filter shows. None for all of them.
+const fn classes(filter: WorkItemFilter) -> Option<&'static [i64]> {
+    match filter {
+        WorkItemFilter::All => None,
+        WorkItemFilter::Open | WorkItemFilter::Current => Some(&[0, 1, 2]),
+        WorkItemFilter::Completed => Some(&[3]),
+        WorkItemFilter::Queued => Some(&[0, 1]),
+        WorkItemFilter::Blocked => Some(&[2]),
+        WorkItemFilter::WaitingForOperator => Some(&[1]),
+        WorkItemFilter::Runnable => Some(&[0]),
+    }
+}
+
+/// The items of a filter that changed last, newest first.
+pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,
     filter: WorkItemFilter,
     count: usize,
-) -> Result<(Vec<WorkItemRecord>, u64), Error> {
-    let classes: &[i64] = match filter {
-        WorkItemFilter::All => {
-            let found = all(conn, LIST, params![no.0, limit(count)], read)?;
-            let total = first(conn, COUNT, [no.0], |row| Ok(row.get(0)?))?;
-            return Ok((found, total.unwrap_or(0)));
-        }
-        WorkItemFilter::Open | WorkItemFilter::Current => &[0, 1, 2],
-        WorkItemFilter::Completed => &[3],
-        WorkItemFilter::Queued => &[0, 1],
-        WorkItemFilter::Blocked => &[2],
-        WorkItemFilter::WaitingForOperator => &[1],
-        WorkItemFilter::Runnable => &[0],
+) -> Result<Vec<WorkItemRecord>, Error> {
+    let Some(classes) = classes(filter) else {
+        return all(conn, LIST, params![no.0, limit(count)], read);
     };
     let mut found = Vec::new();
-    let mut total = 0_u64;
     for class in classes {
         found.extend(all(
             conn,
@@ -145,12 +166,31 @@ pub(crate) fn list(
             params![no.0, limit(count), class],
             read,
         )?);
+    }
+    found.sort_by_key(|item: &WorkItemRecord| std::cmp::Reverse(item.updated_at));
+    found.truncate(count);
+    Ok(found)
+}
+
+/// A page of a list, newest change first, and how many items match. Counting reads an entry of an index for each, so this
+/// is for lists that somebody asked for and for no prompt.
+pub(crate) fn list(
+    conn: &Connection,
+    no: AgentNo,
+    filter: WorkItemFilter,
+    count: usize,
+) -> Result<(Vec<WorkItemRecord>, u64), Error> {
+    let found = newest(conn, no, filter, count)?;
+    let Some(classes) = classes(filter) else {
+        let total = first(conn, COUNT, [no.0], |row| Ok(row.get(0)?))?;
+        return Ok((found, total.unwrap_or(0)));
+    };
+    let mut total = 0_u64;
+    for class in classes {
         let counted = first(conn, COUNT_CLASS, params![no.0, class], |row| {
             Ok(row.get::<_, u64>(0)?)
         })?;
         total += counted.unwrap_or(0);
     }
-    found.sort_by_key(|item| std::cmp::Reverse(item.updated_at));
-    found.truncate(count);
     Ok((found, total))
 }

@@ -191,6 +191,7 @@ impl Said {
                 context_fingerprint: "print".to_owned(),
                 stable: "s".to_owned(),
                 agent_scoped: "a".to_owned(),
+                work: None,
             },
             shown_items: self.shown,
             plan: self.plan,

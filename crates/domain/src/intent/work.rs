@@ -130,6 +130,17 @@ pub enum WorkIntent {
         wait_id: WaitId,
     },
     CreateTimer(NewTimer),
+    /// A timer whose first slot is counted from the commit that makes it.
+    CreateTimerAfter {
+        delay_ms: u64,
+        /// Absent for a timer that fires once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interval_ms: Option<u64>,
+        #[serde(default)]
+        missed: MissedSlots,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+    },
     CancelTimer {
         timer_id: TimerId,
     },

@@ -182,13 +182,14 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Work(WorkIntent::Complete { .. }) => "complete",
             Intent::Work(WorkIntent::CancelWait { .. }) => "cancel_wait",
             Intent::Work(WorkIntent::CreateTimer(_)) => "create_timer",
+            Intent::Work(WorkIntent::CreateTimerAfter { .. }) => "create_timer_after",
             Intent::Work(WorkIntent::CancelTimer { .. }) => "cancel_timer",
             Intent::WorkQuery(WorkQuery::Item { .. }) => "item",
             Intent::WorkQuery(WorkQuery::Items { .. }) => "items",
             Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
         },
     );
-    assert_eq!(found.len(), 24, "{found:?}");
+    assert_eq!(found.len(), 25, "{found:?}");
 }
 
 #[test]
