@@ -332,6 +332,9 @@ pub struct OpenTurn {
     /// The work item this turn is about: the current one when the turn began, or the one its message names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
+    /// The item that a tick was for, whatever the turn was about later. A turn without progress counts against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticked_item: Option<WorkItemId>,
     /// Whether the turn changed a fact about the work: an item, its plan, its waits or tasks, or a file by a patch.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub progress: bool,

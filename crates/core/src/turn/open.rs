@@ -85,6 +85,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         closed_to_joining: false,
         speech: Speech::default(),
         resume: ResumeMark::default(),
+        ticked_item: work_item_id.clone(),
         work_item_id,
         progress: false,
         completions: Vec::new(),

@@ -82,12 +82,15 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
 
 /// Counts a turn that ended for this reason against the item it was about, where it changed nothing.
 pub(crate) fn turn_ended(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
-    let Some(id) = &turn.work_item_id else {
+    if turn.progress {
+        for id in [&turn.work_item_id, &turn.ticked_item].into_iter().flatten() {
+            forget_idle_turns(draft, id);
+        }
+        return;
+    }
+    let Some(id) = &turn.ticked_item else {
         return;
     };
-    if turn.progress {
-        return forget_idle_turns(draft, id);
-    }
     // The same request would be too long again, whatever began this turn.
     let too_long = reason == TerminalReason::ContextLengthExceeded;
     if !(too_long || is_own_tick(draft, turn)) || was_called_off(reason) {

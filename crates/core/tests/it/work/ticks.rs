@@ -395,6 +395,26 @@ fn a_pause_that_was_served_is_not_shown_as_a_time_to_come() {
 }
 
 #[test]
+fn a_turn_that_looks_at_other_work_counts_against_the_item_its_tick_was_for() {
+    let (mut world, id) = ticked();
+    let other = operator_makes(&mut world, "answer the mail");
+    for _ in 0..100 {
+        if world.agent.open_turn.is_some() {
+            let next = if current(&world) == Some(&id) { &other } else { &id };
+            call(&mut world, vec![pick(next)]);
+            say(&mut world);
+        } else if world.due.is_empty() {
+            break;
+        } else {
+            world.let_due_come();
+        }
+    }
+    assert_eq!(world.agent.open_turn, None, "moving the focus to and fro comes to an end");
+    assert_eq!((state(&world, &id), state(&world, &other)), (State::Stalled, State::Stalled));
+    assert_eq!(stall_briefs(&world), 2);
+}
+
+#[test]
 fn turns_that_an_operator_called_off_do_not_count() {
     let (mut world, id) = ticked();
     world.send(Input::Stop);
