@@ -4,18 +4,25 @@
 //! Order of the reading, first match wins: removed or stopped; booting; a turn runs; a message is queued (at once, or
 //! after a pause when only the agent itself keeps itself busy); a rest with an end; a rest without one; nothing to do.
 
+use crate::tick::{self, TickCause};
 use holon_domain::agent::{
-    AgentRecord, AgentStatus, HomeState, LastFailure, Lifecycle, StateSignal,
+    AgentRecord, AgentStatus, CurrentItem, HomeState, LastFailure, Lifecycle, StateSignal,
 };
-use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
+use holon_domain::closure::{
+    ClosureDecision, ClosureOutcome, ReactivationMode, RuntimePosture, WaitingReason, WorkSignal,
+    WorkSignalStatus,
+};
 use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
+use holon_domain::text;
 use holon_domain::turn::{
     OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
     TerminalRecord,
 };
+use holon_domain::wait::WaitKind;
+use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{Timestamp, limits, text};
 
 /// What happens next.
@@ -34,6 +41,8 @@ pub enum Next {
         /// When.
         until: Timestamp,
     },
+    /// The runtime makes it go on with its work, or tells it of a wake.
+    Tick(TickCause),
     /// It rests until this time or until something arrives.
     RestUntil {
         /// When.
@@ -105,12 +114,23 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
         // A head nobody looked at is the agent's own while a pause is set: anything else would have been taken.
         let head = queue.known_head().map(|entry| &entry.envelope);
         return match (head.is_none_or(is_self_caused), agent.pace) {
-            (true, Some(pace)) if pace.due.is_some() => Next::Pace { until: pace.at },
+            // Who is outside does not wait for the agent's own pause.
+            (true, Some(pace)) if pace.due.is_some() => match tick::cause(agent) {
+                Some(TickCause::Hints) => Next::Tick(TickCause::Hints),
+                Some(TickCause::Work | TickCause::Rechecks) | None => Next::Pace { until: pace.at },
+            },
             (true | false, Some(_) | None) => Next::Take,
         };
     }
-    match agent.rest.as_ref().and_then(|rest| rest.wake) {
-        Some(wake) => Next::RestUntil { until: wake.at },
+    if let Some(cause) = tick::cause(agent) {
+        return Next::Tick(cause);
+    }
+    let rest = agent.rest.as_ref().and_then(|rest| rest.wake);
+    let pause = agent.work.tick_pause.filter(|pause| pause.due.is_some());
+    let own_wait = agent.work.agent_wait.as_ref().and_then(|wait| wait.due_at);
+    let ends = [rest, pause].into_iter().flatten().map(|wake| wake.at);
+    match ends.chain(own_wait).min() {
+        Some(until) => Next::RestUntil { until },
         None => Next::Rest,
     }
 }
@@ -137,7 +157,7 @@ fn status(agent: &AgentRecord, next: &Next) -> AgentStatus {
         Next::Boot => AgentStatus::Booting,
         Next::Turn if suspension(agent).is_some() => AgentStatus::Asleep,
         Next::Turn => AgentStatus::AwakeRunning,
-        Next::Take | Next::Pace { .. } => AgentStatus::AwakeIdle,
+        Next::Take | Next::Pace { .. } | Next::Tick(_) => AgentStatus::AwakeIdle,
         Next::RestUntil { .. } | Next::Rest => AgentStatus::Asleep,
     }
 }
@@ -166,7 +186,9 @@ fn posture_word(agent: &AgentRecord, queue: &QueueView, next: &Next) -> Posture 
             (Some(_), Some(None)) => Posture::WaitingForOperator,
         },
         Next::Take | Next::Pace { .. } => Posture::HasQueuedInput,
-        Next::RestUntil { .. } | Next::Rest => Posture::Idle,
+        Next::Tick(TickCause::Hints | TickCause::Rechecks) => Posture::HasQueuedInput,
+        Next::Tick(TickCause::Work) => Posture::HasRunnableWork,
+        Next::RestUntil { .. } | Next::Rest => resting_posture(agent),
     }
 }
 
@@ -201,12 +223,57 @@ fn explain(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
             wakes_at: Some(*until),
             ..because(paced_reason(agent))
         },
+        Next::Tick(_) => because("is about to go on with its work".into()),
         Next::RestUntil { until } => SchedulingPosture {
             wakes_at: Some(*until),
             ..because(rest_reason(agent, "until a set time or any message"))
         },
         Next::Rest => because(rest_reason(agent, "until any message arrives")),
     }
+}
+
+/// What a resting agent waits for, as far as its work says: the most urgent kind first. Work that can go on is only paused,
+/// or belongs to an agent that gets no ticks.
+fn resting_posture(agent: &AgentRecord) -> Posture {
+    if agent.work.items.runnable > 0 {
+        return Posture::HasRunnableWork;
+    }
+    match waiting_reason(agent) {
+        Some(WaitingReason::AwaitingOperatorInput) => Posture::WaitingForOperator,
+        Some(WaitingReason::AwaitingTaskResult) => Posture::WaitingForTask,
+        Some(WaitingReason::AwaitingExternalChange) => Posture::WaitingForExternal,
+        Some(WaitingReason::AwaitingTimer) => Posture::Idle,
+        None if agent.work.items.blocked > 0 || agent.work.items.stalled > 0 => Posture::Blocked,
+        None => Posture::Idle,
+    }
+}
+
+/// What the agent's items, its own wait and its rest wait for, in the order of the contract.
+fn waiting_reason(agent: &AgentRecord) -> Option<WaitingReason> {
+    let items = &agent.work.items;
+    let own = agent.work.agent_wait.as_ref().map(|wait| wait.kind);
+    let rests = agent.rest.as_ref().is_some_and(|rest| rest.wake.is_some());
+    let kinds = [
+        (
+            items.waiting_operator > 0 || own == Some(WaitKind::Operator),
+            WaitingReason::AwaitingOperatorInput,
+        ),
+        (
+            items.waiting_task > 0 || own == Some(WaitKind::Task),
+            WaitingReason::AwaitingTaskResult,
+        ),
+        (
+            items.waiting_external > 0 || own == Some(WaitKind::External),
+            WaitingReason::AwaitingExternalChange,
+        ),
+        (
+            items.waiting_timer > 0 || own == Some(WaitKind::Timer) || rests,
+            WaitingReason::AwaitingTimer,
+        ),
+    ];
+    kinds
+        .into_iter()
+        .find_map(|(waits, reason)| waits.then_some(reason))
 }
 
 fn removal_reason(agent: &AgentRecord) -> String {
@@ -323,9 +390,53 @@ fn rest_reason(agent: &AgentRecord, until: &str) -> String {
         1 => "; the end of 1 task is told in its next turn".to_owned(),
         count => format!("; the ends of {count} tasks are told in its next turn"),
     };
+    let work = work_reason(agent);
     match agent.rest.as_ref().and_then(|rest| rest.reason.as_deref()) {
-        Some(reason) => format!("rests {until}{tasks}{held}: {reason}"),
-        None => format!("rests {until}{tasks}{held}"),
+        Some(reason) => format!("rests {until}{tasks}{held}{work}: {reason}"),
+        None => format!("rests {until}{tasks}{held}{work}"),
+    }
+}
+
+/// What the rest of an agent with open work means for that work.
+fn work_reason(agent: &AgentRecord) -> String {
+    let work = &agent.work;
+    let items = &work.items;
+    let mut parts = Vec::new();
+    if let Some(wait) = &work.agent_wait {
+        parts.push(format!("waits for: {}", wait.waiting_for));
+    }
+    if let Some(pause) = work.tick_pause.filter(|pause| pause.due.is_some()) {
+        parts.push(format!(
+            "its work made no progress and is tried again at {}",
+            pause.at
+        ));
+    }
+    let states = [
+        (
+            items.stalled,
+            "stalled; a message or `holon work resume` makes it go on",
+        ),
+        (items.waiting_operator, "waiting for an operator"),
+        (items.waiting_task, "waiting for a task"),
+        (items.waiting_external, "waiting for something outside"),
+        (items.waiting_timer, "waiting for a time"),
+        (items.blocked, "blocked"),
+    ];
+    for (count, state) in states {
+        if count > 0 {
+            parts.push(format!(
+                "{}: {state}",
+                text::counted(u64::from(count), "work item")
+            ));
+        }
+    }
+    if work.active_timers > 0 {
+        parts.push(text::counted(u64::from(work.active_timers), "timer") + " set");
+    }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", parts.join("; "))
     }
 }
 
@@ -354,7 +465,9 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
         return decide(ClosureOutcome::Waiting, Some(waiting), sleeping, evidence);
     }
     let runtime_posture = match next {
-        Next::Boot | Next::Turn | Next::Take | Next::Pace { .. } => RuntimePosture::Awake,
+        Next::Boot | Next::Turn | Next::Take | Next::Pace { .. } | Next::Tick(_) => {
+            RuntimePosture::Awake
+        }
         Next::Stay | Next::Rest | Next::RestUntil { .. } => RuntimePosture::Sleeping,
     };
     if matches!(next, Next::Turn) {
@@ -365,13 +478,26 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
         let evidence = told_failure(failure);
         return decide(ClosureOutcome::Failed, None, runtime_posture, evidence);
     }
-    if let Some(wake) = agent.rest.as_ref().and_then(|rest| rest.wake) {
-        let reason = Some(WaitingReason::AwaitingTimer);
+    if agent.work.items.runnable > 0 {
+        let signal = work_signal(agent);
+        let evidence = match &signal {
+            Some(signal) => format!("work item {} can go on", signal.work_item_id),
+            None => "a work item can go on".to_owned(),
+        };
+        return decide(ClosureOutcome::Continuable, None, runtime_posture, evidence).map(
+            |closure| ClosureDecision {
+                work_signal: signal,
+                ..closure
+            },
+        );
+    }
+    if let Some(reason) = waiting_reason(agent) {
+        let evidence = waiting_evidence(agent, reason);
         return decide(
             ClosureOutcome::Waiting,
-            reason,
+            Some(reason),
             runtime_posture,
-            format!("rests until {}", wake.at),
+            evidence,
         );
     }
     match &agent.last_turn {
@@ -410,6 +536,33 @@ fn told_failure(failure: &LastFailure) -> String {
     let artifact = &failure.failure_artifact;
     let said = text::preview(&artifact.summary, limits::EVENT_PREVIEW_BYTES);
     format!("{}: {said}", artifact.kind)
+}
+
+/// The work that makes a closure continuable: the current item, or else the one that a tick would offer. Absent only
+/// inside a decision, until the scheduler has looked which one that is.
+fn work_signal(agent: &AgentRecord) -> Option<WorkSignal> {
+    let runs = |current: &&CurrentItem| current.state == WorkItemSchedulingState::Runnable;
+    if let Some(current) = agent.work.current.as_ref().filter(runs) {
+        return Some(WorkSignal {
+            work_item_id: current.id.clone(),
+            status: WorkSignalStatus::Active,
+            reactivation_mode: ReactivationMode::ContinueActive,
+        });
+    }
+    agent.work.queued.clone().map(|work_item_id| WorkSignal {
+        work_item_id,
+        status: WorkSignalStatus::Queued,
+        reactivation_mode: ReactivationMode::ActivateQueued,
+    })
+}
+
+fn waiting_evidence(agent: &AgentRecord, reason: WaitingReason) -> String {
+    let rest = agent.rest.as_ref().and_then(|rest| rest.wake);
+    match (reason, rest, &agent.work.agent_wait) {
+        (WaitingReason::AwaitingTimer, Some(wake), _) => format!("rests until {}", wake.at),
+        (_, _, Some(wait)) => format!("waits for: {}", wait.waiting_for),
+        (_, _, None) => "a work item waits".to_owned(),
+    }
 }
 
 /// Whether a turn that ended for this reason failed, rather than being called off.

@@ -13,7 +13,7 @@ use holon_domain::event::{
     AgentStateChanged, ControlApplied, EffectOutcomeDropped, Event, SessionStateChanged,
 };
 use holon_domain::log::LogEntry;
-use holon_domain::message::MessageEnvelope;
+use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::sent::Sent;
@@ -25,6 +25,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 mod view;
+mod work;
+
+use work::WorkRows;
 
 pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
@@ -43,12 +46,16 @@ pub(crate) struct Draft<'a> {
     attempts: Part<Vec<AttemptRecord>>,
     /// The newest generation of the host, this decision's own included.
     newest_generation: Part<u64>,
+    /// Work items, waits, timers and hints.
+    work: WorkRows,
     facts: Vec<Fact>,
     sends: Vec<(AgentId, Sent)>,
     /// What was read and had not been loaded. Such a decision is not used.
     missing: RefCell<Needs>,
     /// The view of the queue no longer says what its head is; deciding goes on with a fresh view.
     queue_is_stale: bool,
+    /// Whether this decision ended a turn.
+    ended_turn: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -58,7 +65,8 @@ impl<'a> Draft<'a> {
         now: Timestamp,
         entropy: &'a mut dyn Entropy,
     ) -> Self {
-        let AgentView { agent, loaded } = view;
+        let AgentView { agent, mut loaded } = view;
+        let work = WorkRows::take(&mut loaded);
         let Loaded {
             queue,
             queued_prompts,
@@ -68,6 +76,7 @@ impl<'a> Draft<'a> {
             effects,
             attempts,
             generation,
+            ..
         } = loaded;
         let before = match &agent.unsignalled {
             Some(before) => before.clone(),
@@ -92,11 +101,23 @@ impl<'a> Draft<'a> {
             effects,
             attempts,
             newest_generation: generation,
+            work,
             facts: Vec::new(),
             sends: Vec::new(),
             missing: RefCell::default(),
             queue_is_stale: false,
+            ended_turn: false,
         }
+    }
+
+    /// Notes that a turn has ended, so that what follows is a rest or the next turn.
+    pub(crate) fn note_end_of_turn(&mut self) {
+        self.ended_turn = true;
+    }
+
+    /// Whether a turn has ended since the last look. The answer is given once.
+    pub(crate) fn take_end_of_turn(&mut self) -> bool {
+        std::mem::take(&mut self.ended_turn)
     }
 
     /// The decision of a draft that has seen everything there is, as that of a new agent has.
@@ -115,8 +136,8 @@ impl<'a> Draft<'a> {
 
     /// The decision and what it sends to other agents; or the rows that have to be loaded first.
     pub(crate) fn finish(mut self) -> Result<(Decision, Vec<(AgentId, Sent)>), Needs> {
-        let takes = assess(self.standing()).next == Next::Take;
-        let more = self.queue_is_stale && takes;
+        let goes_on = matches!(assess(self.standing()).next, Next::Take | Next::Tick(_));
+        let more = self.queue_is_stale && goes_on;
         self.signal_change(more);
         let missing = self.missing.into_inner();
         if !missing.is_empty() {
@@ -237,6 +258,8 @@ impl<'a> Draft<'a> {
         }
         let own = u64::from(is_self_caused(message));
         self.agent.self_caused_queued = self.agent.self_caused_queued.saturating_add(own);
+        let ticks = &mut self.agent.work.timer_ticks;
+        *ticks = ticks.saturating_add(u32::from(message.kind == MessageKind::TimerTick));
     }
 
     /// Keeps a message for the next turn that runs, whoever begins it.
@@ -294,6 +317,9 @@ impl<'a> Draft<'a> {
             .agent
             .self_caused_queued
             .saturating_sub(u64::from(is_self_caused(&entry.envelope)));
+        let ticks = &mut self.agent.work.timer_ticks;
+        let own = u32::from(entry.envelope.kind == MessageKind::TimerTick);
+        *ticks = ticks.saturating_sub(own);
         self.forget_head();
     }
 
@@ -357,8 +383,12 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn set_pause(&mut self, pause: Pause, due: Due) -> DueId {
+        self.set_due_time(DueTime::Pause(pause), due)
+    }
+
+    /// Sets an entry of the due-queue for a pause or a slot on the wall.
+    pub(crate) fn set_due_time(&mut self, time: DueTime, due: Due) -> DueId {
         let id = self.next_effect();
-        let time = DueTime::Pause(pause);
         self.facts.push(Fact::DueSet { id, time, due });
         id
     }

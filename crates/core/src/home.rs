@@ -7,6 +7,7 @@
 use crate::assess::home_is_missing;
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
+use crate::work;
 use holon_domain::agent::{HomeState, LastFailure, Lifecycle, RemovalRetry};
 use holon_domain::effect::Effect;
 use holon_domain::failure::{FailureArtifact, FailureCategory, FailureCause};
@@ -29,6 +30,7 @@ pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), 
         Ok(()) => {
             draft.agent.home = HomeState::Ready;
             draft.agent.lifecycle = Lifecycle::Runnable;
+            work::agent_started(draft);
             if home_is_missing(&draft.agent) {
                 draft.agent.last_failure = None;
             }

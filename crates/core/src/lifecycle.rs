@@ -14,8 +14,8 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{detached, rest, task, turn};
-use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle};
+use crate::{detached, rest, task, turn, work};
+use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, SuspensionEnd,
@@ -78,6 +78,7 @@ pub fn create(
         acknowledged: Vec::new(),
         left_by_caller: Vec::new(),
         pace: None,
+        work: WorkState::default(),
         last_turn: None,
         last_failure: None,
         last_continuation: None,
@@ -117,7 +118,11 @@ pub(crate) fn configure(
         draft.change_settings(|settings| settings.workspace = workspace);
     }
     if let Some(choice) = model {
+        let before = draft.agent.model_override.clone();
         choose_model(draft, choice);
+        if draft.agent.model_override != before {
+            work::wake(draft);
+        }
         turn::model_chosen(draft);
     }
     Ok(Reply::Done)
@@ -181,6 +186,7 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 /// The host's models or credentials have changed: a suspended turn asks the models there are now, and a turn that pauses
 /// between two tries asks its own again, perhaps with another credential.
 pub(crate) fn models_changed(draft: &mut Draft<'_>) -> Reply {
+    work::wake(draft);
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
     if may_run && turn::end_wait(draft, SuspensionEnd::ModelChange) {
         Reply::Done
@@ -244,6 +250,7 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
         draft.agent.home = draft.agent.home.released();
     }
     rest::end_rest(draft);
+    work::end_tick_pause(draft);
     detached::next_generation(draft);
     turn::abort(draft, TerminalReason::AgentStopped, summary)
 }

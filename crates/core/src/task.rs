@@ -17,6 +17,7 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{Finding, Found, Reply, Stamp};
 use crate::rejection::Rejection;
+use crate::{wait, work};
 use holon_domain::agent::Lifecycle;
 use holon_domain::command::CapturedStream;
 use holon_domain::effect::{Effect, EffectId};
@@ -27,6 +28,7 @@ use holon_domain::task::{
     TaskStatus, WaitPolicy,
 };
 use holon_domain::turn::OpenTurn;
+use holon_domain::wait::{WaitRecord, Wake};
 use holon_domain::{TaskId, limits, text};
 
 /// Whether one more command may become a task.
@@ -75,7 +77,7 @@ fn new_task(
         created_at: draft.now,
         updated_at: draft.now,
         parent_message_id: Some(turn.message_id.clone()),
-        work_item_id: None,
+        work_item_id: turn.work_item_id.clone(),
         summary: Some(summary.clone()),
         wait_policy: WaitPolicy::Background,
         terminal_reentry: false,
@@ -186,7 +188,7 @@ fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
         draft.close_effect(effect);
     }
     let end = result::without_word(&task, "removed with its parent", draft.now);
-    close(draft, task, TaskStatus::Cancelled, end);
+    drop(close(draft, task, TaskStatus::Cancelled, end));
 }
 
 fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason: &str) {
@@ -283,10 +285,11 @@ pub(crate) fn ended(
 /// Puts the end of a task on record whose effect is closed, and tells of it where that is owed.
 fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     let (status, end) = result::of_command(&task, report, draft.now);
-    let task = close(draft, task, status, end);
+    let (task, ended) = close(draft, task, status, end);
     let output = result::LastOutput::of(report);
     if task.terminal_reentry {
-        result::queue(draft, &task, &output);
+        let resumes = wait::resumes(&ended);
+        result::queue(draft, &task, &output, resumes);
         return;
     }
     if draft.agent.lifecycle == Lifecycle::Deleting {
@@ -298,6 +301,8 @@ fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     } else if order.by_agent {
         result::queue_status(draft, &task, &output);
     }
+    // No message begins a turn for this end; what waited for it is woken all the same.
+    wait::tell_ended(draft, &ended, &format!("Task {} ended.", task.id));
 }
 
 /// A child agent came to its end, which ends the task that stands for it.
@@ -315,21 +320,30 @@ pub(crate) fn child_ended(
         draft.close_effect(effect);
     }
     let (status, end) = result::of_child(&task, child, draft.now);
-    let task = close(draft, task, status, end);
+    let (task, ended) = close(draft, task, status, end);
     // A parent that may not run hears of it in its next turn.
     match draft.agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => {
-            result::queue(draft, &task, &result::LastOutput::None);
+            let resumes = wait::resumes(&ended);
+            result::queue(draft, &task, &result::LastOutput::None, resumes);
         }
-        Lifecycle::Stopped => result::hold(draft, &task, &result::LastOutput::None),
+        Lifecycle::Stopped => {
+            result::hold(draft, &task, &result::LastOutput::None);
+            wait::tell_ended(draft, &ended, &format!("Task {} ended.", task.id));
+        }
         Lifecycle::Deleting => {}
     }
     home::remove_when_free(draft);
     Ok(Reply::Done)
 }
 
-/// Writes the end of a task.
-fn close(draft: &mut Draft<'_>, task: TaskRecord, status: TaskStatus, end: TaskEnd) -> TaskRecord {
+/// Writes the end of a task. Answers the waits that it ended too.
+fn close(
+    draft: &mut Draft<'_>,
+    task: TaskRecord,
+    status: TaskStatus,
+    end: TaskEnd,
+) -> (TaskRecord, Vec<WaitRecord>) {
     let previous = task.status;
     let reason = end.result_summary.clone();
     let task = TaskRecord {
@@ -346,7 +360,10 @@ fn close(draft: &mut Draft<'_>, task: TaskRecord, status: TaskStatus, end: TaskE
     } else {
         draft.end_task(task.clone());
     }
-    task
+    let by = format!("task {} ended", task.id);
+    let ended = wait::wake_matching(draft, Wake::TaskEnded(&task.id), &by);
+    work::wake(draft);
+    (task, ended)
 }
 
 fn moved(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {

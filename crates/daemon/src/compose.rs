@@ -1,11 +1,12 @@
 //! From settings to a running host: every port bound to its adapter.
 
 use crate::error::Error;
-use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, SystemClock};
+use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, Plans, SystemClock};
 use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::workspace::ReservedDirs;
+use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
@@ -36,6 +37,11 @@ pub(crate) fn open(
             },
             provider_patience_ms: u64::try_from(settings.provider_patience.value.as_millis())
                 .unwrap_or(u64::MAX),
+            reminder: ReminderTerms {
+                rounds: settings.stale_reminder.rounds.value,
+                cooldown_rounds: settings.stale_reminder.cooldown_rounds.value,
+                max_tokens: settings.stale_reminder.max_tokens.value,
+            },
             scope,
             reserved: reserved(home),
         },
@@ -81,6 +87,7 @@ fn ports(live: &Live, home: &Home) -> Ports {
         model: models,
         command: commands,
         file: Arc::new(Files::new(claims.clone(), attachments.clone())),
+        plan: Arc::new(Plans),
         home: Arc::new(Homes::new(home.agents_dir(), claims, attachments)),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),

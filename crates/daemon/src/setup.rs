@@ -20,12 +20,15 @@ use tokio::sync::Mutex;
 pub type Reread = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
 /// Settings that only a start can put in force.
-const AT_START: [&str; 5] = [
+const AT_START: [&str; 8] = [
     "agent.default_id",
     "serve.http_addr",
     "retention.event_budget_bytes",
     "runtime.default_tool_output_tokens",
     "runtime.max_tool_output_tokens",
+    "runtime.work_item_stale_reminder_rounds",
+    "runtime.work_item_stale_reminder_cooldown_rounds",
+    "runtime.work_item_stale_reminder_max_tokens",
 ];
 
 /// The doors to a running host's setup.

@@ -7,11 +7,13 @@ mod legacy;
 mod run_terms;
 mod settings;
 mod stored;
+mod work;
 
 pub use home::{HomeState, RemovalRetry};
 pub use run_terms::{RunEnd, RunTerms};
 pub use settings::AgentSettings;
 pub use stored::AgentRow;
+pub use work::{AgentWait, CurrentItem, ItemCounts, WorkState};
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
@@ -288,6 +290,9 @@ pub struct AgentRecord {
     /// The pause before the next such turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,
+    /// Its work items, waits, wake hints and timers, as far as the scheduler needs them.
+    #[serde(skip_serializing_if = "crate::skip::is_default")]
+    pub work: WorkState,
     /// How its last turn ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,

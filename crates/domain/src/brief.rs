@@ -77,6 +77,10 @@ pub enum ActionCode {
     ModelUnavailable,
     /// No model could answer for as long as the agent's patience lasts.
     ProviderUnavailable,
+    /// A work item made no progress in several turns and is not offered any more.
+    WorkStalled,
+    /// The turn ended with a wait for an operator's answer.
+    OperatorInput,
 }
 
 /// A brief as stored.
@@ -100,6 +104,9 @@ pub struct BriefRow {
     pub settles: Vec<MessageId>,
     /// The turn it speaks of.
     pub turn_index: u64,
+    /// The work item that was being advanced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
     /// Prompts that wait and that this brief tells of. Their outcome is still to come.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acknowledges: Vec<MessageId>,

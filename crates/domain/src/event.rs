@@ -9,6 +9,7 @@ mod state;
 mod subject;
 mod task;
 mod turn;
+mod work;
 
 pub use message::{
     ContinuationResolved, MessageAdmitted, MessageProcessingAborted, MessageProcessingStarted,
@@ -26,10 +27,17 @@ pub use turn::{
     TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 
+pub use work::{
+    SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFired, WaitingIntentCreated,
+    WaitingIntentEnded, WakeHintTriggered, WorkItemCompletionReportPromoted,
+    WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked,
+    WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed, WorkItemWritten,
+};
+
 use crate::brief::{ActionCode, BriefKind};
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::effect::EffectId;
-use crate::id::{BriefId, MessageId, RunId, TaskId};
+use crate::id::{BriefId, MessageId, RunId, TaskId, WorkItemId};
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::TerminalReason;
@@ -178,6 +186,34 @@ events! {
     SessionStateChanged = "session_state_changed", v 1;
     /// The runtime woke the agent.
     SystemTickEmitted = "system_tick_emitted", v 1;
+    /// Runnable work gets no tick now, because earlier ticks for it changed nothing. Emitted once for each such pause.
+    SystemTickSuppressed = "system_tick_suppressed", v 1;
+    /// A work item was made or changed. Carries the item as it stands after the change, without its checklist.
+    WorkItemWritten = "work_item_written", v 1;
+    /// The agent moved its focus to a work item.
+    WorkItemPicked = "work_item_picked", v 1;
+    /// The item that had the focus lost it, and no other has it.
+    WorkItemFocusReleased = "work_item_focus_released", v 1;
+    /// The runtime read the plan file of a work item and found another content than before.
+    WorkItemPlanArtifactRefreshed = "work_item_plan_artifact_refreshed", v 1;
+    /// A model answered a request that reminded it of a blocked item.
+    WorkItemRecheckConsumed = "work_item_recheck_consumed", v 1;
+    /// The text of the round that completed a work item became its completion report.
+    WorkItemCompletionReportPromoted = "work_item_completion_report_promoted", v 1;
+    /// A work item was completed although something about it is unfinished.
+    WorkItemCompletionWarning = "work_item_completion_warning", v 1;
+    /// The agent declared what it waits for and ended its turn.
+    WaitingIntentCreated = "waiting_intent_created", v 1;
+    /// A declared wait is over.
+    WaitingIntentEnded = "waiting_intent_ended", v 1;
+    /// A timer was made.
+    TimerCreated = "timer_created", v 1;
+    /// A slot of a timer came. The tick is a message of its own.
+    TimerFired = "timer_fired", v 1;
+    /// A timer was cancelled and fires no more.
+    TimerCancelled = "timer_cancelled", v 1;
+    /// Something outside asked the agent to look. The hint becomes a tick as soon as the agent can take one.
+    WakeHintTriggered = "wake_hint_triggered", v 1;
     /// A lifecycle request took effect.
     ControlApplied = "control_applied", v 1;
     /// A run was aborted.
@@ -259,6 +295,9 @@ pub struct SystemTickEmitted {
     pub message_id: MessageId,
     /// When it was due; the event's own time says when it fired.
     pub planned_at: Timestamp,
+    /// The work item the tick is about, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
 }
 
 /// See [`Event::ControlApplied`].

@@ -2,6 +2,13 @@
 //!
 //! An intent is either a fact the kernel decides inside its own commit, or an action the shell performs as an effect.
 
+mod work;
+
+pub use work::{
+    BlockerChange, NewTimer, NewWait, NewWorkItem, WakeOn, WorkIntent, WorkItemChange,
+    WorkItemFilter, WorkQuery,
+};
+
 use crate::id::{AgentId, TaskId};
 use crate::limits::CALLS_PER_ROUND;
 use crate::message::Priority;
@@ -63,6 +70,14 @@ pub enum Intent {
     },
     /// Something outside the kernel.
     Host(HostAction),
+    /// Make a work item. The shell writes its plan file first, then the row makes it exist.
+    CreateWorkItem(NewWorkItem),
+    /// Declare a wait and end the turn.
+    WaitFor(NewWait),
+    /// Change work, decided in the commit of the round.
+    Work(WorkIntent),
+    /// Read stored work.
+    WorkQuery(WorkQuery),
 }
 
 impl Intent {
@@ -73,6 +88,8 @@ impl Intent {
         match self {
             Self::Host(action) => Some(action.clone()),
             Self::TaskOutput(query) => Some(HostAction::TaskOutput(query.clone())),
+            Self::CreateWorkItem(_) => Some(HostAction::WritePlan),
+            Self::WorkQuery(query) => Some(HostAction::WorkQuery(query.clone())),
             Self::TaskInput {
                 task_id,
                 input,
@@ -90,7 +107,9 @@ impl Intent {
             | Self::TaskList
             | Self::TaskStatus { .. }
             | Self::TaskStop { .. }
-            | Self::Message { .. } => None,
+            | Self::Message { .. }
+            | Self::WaitFor(_)
+            | Self::Work(_) => None,
         }
     }
 }
@@ -109,6 +128,9 @@ pub enum HostAction {
     TaskInput(TaskInput),
     /// Read what a task printed.
     TaskOutput(TaskOutput),
+    /// Write the plan file of a new work item, whose id follows from the id of the call.
+    WritePlan,
+    WorkQuery(WorkQuery),
 }
 
 /// What a restart means for a call that was under way.
@@ -129,7 +151,9 @@ impl HostAction {
             Self::ExecCommand(_)
             | Self::ExecCommandBatch(_)
             | Self::TaskInput(_)
-            | Self::TaskOutput(_) => AfterRestart::TakenUp,
+            | Self::TaskOutput(_)
+            | Self::WritePlan
+            | Self::WorkQuery(_) => AfterRestart::TakenUp,
             Self::ApplyPatch(_) => AfterRestart::Proven,
         }
     }

@@ -10,6 +10,7 @@ pub use labels::MessageLabels;
 
 use crate::authority::{AuthorityClass, TrustLevel};
 use crate::brief::BriefAttachment;
+use crate::closure::WaitingReason;
 use crate::continuation::TriggerKind;
 use crate::id::{AgentId, MessageId, TaskId, TimerId, WorkItemId};
 use crate::time::Timestamp;
@@ -362,6 +363,17 @@ pub enum AdmissionContext {
     SignedIntegration,
 }
 
+/// What a message brings that the agent had waited for. A wait ends when the message is admitted, so the closure no longer
+/// shows it when the message is taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Resumes {
+    /// The end of a rest that the agent asked for.
+    Rest,
+    /// The end of a declared wait, with the reason that the closure showed while it was open.
+    Wait { reason: WaitingReason },
+}
+
 /// One admitted message, whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageEnvelope {
@@ -389,6 +401,9 @@ pub struct MessageEnvelope {
     /// The work item it is bound to, if runtime-owned ingress bound one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
+    /// What the agent had waited for and this message brings. Absent when nothing waited for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<Resumes>,
     /// The task it belongs to, if runtime-owned ingress bound one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,

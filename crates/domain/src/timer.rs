@@ -1,6 +1,7 @@
 //! Timers and the host's due-queue: what is to happen when.
 
-use crate::id::{AgentId, TimerId};
+use crate::authority::AuthorityClass;
+use crate::id::{AgentId, TimerId, WaitId, WorkItemId};
 use crate::limits;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,16 @@ pub enum Due {
     PaceOver,
     /// The pause before another attempt to remove the home of an agent that goes is over.
     RemovalRetry,
+    /// The pause before another tick for work without progress is over.
+    WorkTick,
+    /// It is time to look at the blocker of this item again.
+    Recheck { work_item_id: WorkItemId },
+    /// The latest time of a wait has come.
+    WaitOver { wait_id: WaitId },
+    /// A slot of a timer has come.
+    TimerFire { timer_id: TimerId },
+    /// A started agent looks at the timers and waits whose time came while it was stopped.
+    Unpark,
 }
 
 impl Due {
@@ -37,6 +48,10 @@ impl Due {
             Self::BackoffOver { .. } => limits::RENEWAL_PATIENCE_MS,
             Self::PaceOver => limits::PACE_MAX_MS,
             Self::RemovalRetry => limits::REMOVAL_PAUSE_MAX_MS,
+            Self::WorkTick | Self::Unpark => limits::WORK_TICK_PAUSE_MAX_MS,
+            Self::Recheck { .. } | Self::WaitOver { .. } | Self::TimerFire { .. } => {
+                limits::TIMER_MAX_MS
+            }
         }
     }
 }
@@ -102,33 +117,69 @@ pub enum TimerStatus {
     Cancelled,
 }
 
-/// A timer. Planned slot and actual fire are apart, so a late fire moves no later slot.
+/// When a timer fires.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TimerSchedule {
+    Once {
+        at: Timestamp,
+    },
+    /// Slots at `first_at` and every `interval_ms` after it. A late fire moves no later slot.
+    Every {
+        first_at: Timestamp,
+        interval_ms: u64,
+    },
+    /// Slots of a cron expression with five fields, read on the clock of a time zone.
+    Cron {
+        expression: String,
+        /// Name in the IANA database, for example `Europe/Berlin`.
+        time_zone: String,
+    },
+}
+
+/// What happens to slots that passed while the host was down or the agent was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissedSlots {
+    /// They are counted and nothing fires.
+    Skip,
+    /// One tick stands for all of them.
+    #[default]
+    Once,
+    /// One tick for each, up to a bound.
+    All,
+}
+
+/// A timer of an agent, as stored. The planned slot and the time it fired are kept apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerRecord {
-    /// Its id.
     pub id: TimerId,
-    /// Whom it wakes.
     pub agent_id: AgentId,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// First delay.
-    pub duration_ms: u64,
-    /// Then every.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval_ms: Option<u64>,
-    /// Where it stands.
+    pub schedule: TimerSchedule,
+    #[serde(default)]
+    pub missed: MissedSlots,
     pub status: TimerStatus,
-    /// What for.
+    /// What the tick says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// The planned slot.
+    /// Authority of the turn or the caller that made it. Its ticks have no more.
+    #[serde(default = "AuthorityClass::weakest")]
+    pub authority: AuthorityClass,
+    /// The next planned slot. Absent once the timer is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_fire_at: Option<Timestamp>,
-    /// The last actual fire.
+    /// The due entry of that slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<DueId>,
+    /// When it last fired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_fired_at: Option<Timestamp>,
-    /// How often it fired.
+    #[serde(default)]
     pub fire_count: u64,
+    /// Slots that passed without a tick of their own.
+    #[serde(default)]
+    pub missed_count: u64,
 }
 
 #[cfg(test)]

@@ -151,6 +151,14 @@ pub enum ToolErrorKind {
     TruncatedToolCall,
     /// The agent has no such task.
     UnknownTask,
+    /// The agent has no such work item.
+    UnknownWorkItem,
+    /// The work item is completed and does not change any more.
+    WorkItemCompleted,
+    /// No such wait of the agent is active.
+    UnknownWait,
+    /// No such timer of the agent is active.
+    UnknownTimer,
     /// An argument a command of a batch does not take.
     UnsupportedBatchCommandField,
     /// The command could not be started.

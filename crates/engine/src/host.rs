@@ -102,6 +102,11 @@ impl Host {
             let readers = self.acts.readers().clone();
             shell.spawn(shell.clone().check_after_crash(readers));
         }
+        if !self.last_exit.was_clean_for_all() {
+            let readers = self.acts.readers().clone();
+            let last_exit = self.last_exit.clone();
+            shell.spawn(shell.clone().sweep_all_plans(last_exit, readers));
+        }
         shell.note_up();
         Ok(())
     }

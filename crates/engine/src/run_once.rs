@@ -19,7 +19,7 @@ use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
 use holon_domain::run::RunOnceResponse;
 use holon_domain::{AgentId, limits};
-use settled::{Answer, Course, Over, Settled, Standing, Waiting, Waits};
+use settled::{Answer, Course, Over, Settled, Standing, Waiting, Waits, completed_items};
 use std::collections::BTreeSet;
 
 impl Acts {
@@ -254,17 +254,24 @@ async fn gather(
         }
         let standing = match reader.outcome(no, seq)? {
             Some(brief) => {
-                let settled = Settled {
+                let mut settled = Settled {
                     queue: reader.queue(no)?,
                     newest: reader.briefs(no, 1)?.pop(),
                     brief,
                     tasks: reader.tasks_to_tell(no)?,
+                    reported: BTreeSet::new(),
                 };
                 // The log may be long, so it is read once, when there is nothing more to wait for.
                 match settled.course(&agent, waits) {
                     Course::GoesOn => Standing::GoesOn,
                     course @ (Course::CutOff | Course::Done) => {
                         let entries = reader.turn_entries(no, log_end + 1)?;
+                        for id in completed_items(&entries) {
+                            let item = reader.work_item(no, &id)?;
+                            if item.is_some_and(|item| item.result_summary.is_some()) {
+                                settled.reported.insert(id);
+                            }
+                        }
                         Standing::Over(Box::new(settled), course, entries)
                     }
                 }

@@ -117,12 +117,17 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
             StatusCode::TOO_MANY_REQUESTS
         }
         Rejection::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
-        Rejection::NoSuchTask => StatusCode::NOT_FOUND,
+        Rejection::NoSuchTask
+        | Rejection::NoSuchWorkItem
+        | Rejection::NoSuchWait
+        | Rejection::NoSuchTimer => StatusCode::NOT_FOUND,
+        Rejection::WorkItemCompleted => StatusCode::CONFLICT,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
         | Rejection::EmptyBody
         | Rejection::NameTooLong { .. }
         | Rejection::NoRounds
+        | Rejection::InvalidWork { .. }
         | Rejection::KindOriginMismatch => StatusCode::BAD_REQUEST,
         Rejection::KindNotPublic
         | Rejection::OriginNotPublic

@@ -22,7 +22,7 @@ const HEADER_BYTES: usize = 100;
 /// How long a statement waits for the checkpoint thread to let go.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(10);
 /// Every hot statement stays prepared.
-const STATEMENTS: usize = 96;
+const STATEMENTS: usize = 128;
 /// The identity of a database in memory; fixed, so that a simulation is the same for the same seed.
 const MEMORY_EPOCH: &str = "in-memory";
 

@@ -15,6 +15,7 @@ mod home;
 mod instant;
 mod model;
 mod pending;
+mod plan;
 
 pub use clock::ManualClock;
 pub use commands::{CommandLog, FakeCommand, FakeCommandHost, FakeCommands};
@@ -27,3 +28,4 @@ pub use model::{
     says_and_calls,
 };
 pub use pending::{CallQueue, PendingCall};
+pub use plan::MemoryPlans;

@@ -98,6 +98,12 @@ fn takes_null(schema: &Value, name: &str) -> bool {
     property.is_some_and(accepts_null)
 }
 
+/// Whether the arguments hold this one as `null`, where that differs from its absence.
+pub(crate) fn is_null(subject: Subject<'_>, input: &Value, name: &str) -> Result<bool, ToolError> {
+    let members = members(subject, input)?;
+    Ok(members.get(name).is_some_and(Value::is_null))
+}
+
 fn unpack(subject: Subject<'_>, packed: &str) -> Result<Map<String, Value>, ToolError> {
     match serde_json::from_str(packed) {
         Ok(Value::Object(members)) => Ok(members),

@@ -37,3 +37,4 @@ mod reload;
 mod runs;
 mod support;
 mod terminal;
+mod work;

@@ -9,7 +9,7 @@ use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
 use holon_domain::event::{Event, TaskResultReceived};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::message::{
-    AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
+    AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority, Resumes,
 };
 use holon_domain::queue::QueueEntry;
 use holon_domain::sent::ChildEnd;
@@ -233,13 +233,18 @@ impl<'a> LastOutput<'a> {
 }
 
 /// Queues the message that tells a task's end.
-pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
-    tell(draft, task, output, admission::enqueue);
+pub(super) fn queue(
+    draft: &mut Draft<'_>,
+    task: &TaskRecord,
+    output: &LastOutput<'_>,
+    resumes: Option<Resumes>,
+) {
+    tell(draft, task, output, (admission::enqueue, resumes));
 }
 
 /// Holds the message that tells a task's end: the next turn hears of it, and none begins for it.
 pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
-    tell(draft, task, output, admission::hold);
+    tell(draft, task, output, (admission::hold, None));
 }
 
 /// Queues the message that tells the end of a task its agent stopped: it is on record, and opens no turn.
@@ -255,9 +260,15 @@ pub(super) fn queue_status(draft: &mut Draft<'_>, task: &TaskRecord, output: &La
 /// How a message comes to its agent.
 type Admit = fn(&mut Draft<'_>, Ingress, Provenance) -> QueueEntry;
 
-fn tell(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>, admit: Admit) {
+fn tell(
+    draft: &mut Draft<'_>,
+    task: &TaskRecord,
+    output: &LastOutput<'_>,
+    (admit, resumes): (Admit, Option<Resumes>),
+) {
     let result = message(draft, task, output, MessageKind::TaskResult);
-    let entry = admit(draft, result, Provenance::itself(authority(task)));
+    let provenance = Provenance::itself(authority(task)).resuming(resumes);
+    let entry = admit(draft, result, provenance);
     draft.event(Event::TaskResultReceived(TaskResultReceived {
         task_id: task.id.clone(),
         status: task.status,

@@ -5,11 +5,12 @@ use super::end;
 use super::ending::{Ending, Rest};
 use super::finish::{finish_call, in_hand};
 use super::request;
-use super::round::is_owed_words;
+use super::round::{is_owed_words, rounds_so_far};
 use super::settled::{self, Taken};
+use super::work_calls;
 use crate::draft::Draft;
 use crate::input::{Planned, Reply, RoundInHand, Stamp};
-use crate::task;
+use crate::{task, work};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -52,10 +53,19 @@ pub(super) fn run_calls(
                 };
                 return end::end(draft, &turn, Ending::slept(round, rest));
             }
-            Ok(Intent::Sleep { .. }) => {
+            Ok(Intent::WaitFor(new)) if alone => {
+                match work_calls::waited(draft, &mut turn, call, new) {
+                    Ok((envelope, wait)) => {
+                        finish_call(draft, &turn, call, envelope, 0);
+                        return end::end(draft, &turn, Ending::waits(round, &wait));
+                    }
+                    Err(error) => Taken::Settled(ToolEnvelope::failure(&call.name, error)),
+                }
+            }
+            Ok(Intent::Sleep { .. } | Intent::WaitFor(_)) => {
                 Taken::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
             }
-            Ok(intent) => settled::take(draft, &mut turn, call, intent),
+            Ok(intent) => settled::take(draft, &mut turn, (call, round), intent),
         };
         match taken {
             Taken::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
@@ -69,6 +79,12 @@ pub(super) fn run_calls(
                 priority,
             } => return send_message(draft, turn, place, (agent_id, text, priority)),
         }
+    }
+    work::promote(draft, &mut turn, round);
+    // Only a wait that was refused gets here on the last round: nothing is left to ask for another.
+    if turn.rounds >= turn.max_rounds {
+        let rounds = rounds_so_far(draft, &turn);
+        return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     next_round(draft, turn);
 }
@@ -205,11 +221,27 @@ pub(crate) fn conclude_call(
     consequence: &Consequence,
     duration_ms: u64,
 ) -> Reply {
+    let mut turn = turn;
     let envelope = match consequence {
-        Consequence::Result(envelope) => envelope,
+        Consequence::Result(envelope) => {
+            turn.progress |= is_successful_patch(envelope);
+            envelope.clone()
+        }
         Consequence::Task { result, spec } => {
             task::promote(draft, &turn, spec.as_ref().clone());
-            result
+            turn.progress = true;
+            result.clone()
+        }
+        Consequence::PlanWritten(plan) => {
+            let place = turn.phase.call();
+            let round = place.and_then(|place| draft.round(place.round_entry));
+            let made = match (place, round) {
+                (Some(place), Some(round)) => {
+                    work_calls::created(draft, &mut turn, &round, place, plan)
+                }
+                (Some(_) | None, Some(_) | None) => None,
+            };
+            made.unwrap_or_else(|| ToolEnvelope::failure("CreateWorkItem", not_interpreted()))
         }
     };
     go_on(draft, turn, duration_ms, |_| envelope.clone())
@@ -256,6 +288,11 @@ pub(crate) fn take_up_call(draft: &mut Draft<'_>, turn: OpenTurn) {
     }
 }
 
+/// Whether a call changed files, which is progress of the work it belongs to.
+fn is_successful_patch(envelope: &ToolEnvelope) -> bool {
+    envelope.tool_name == "ApplyPatch" && envelope.error().is_none()
+}
+
 fn slept(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>) -> ToolEnvelope {
     let summary = match duration_ms {
         Some(ms) => format!("resting for {ms} ms or until something arrives"),
@@ -271,9 +308,9 @@ fn slept(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>) -> Too
 fn sleep_not_alone() -> ToolError {
     ToolError::new(
         ToolErrorKind::SleepNotAlone,
-        "Sleep was not taken: other calls of this round have results to read",
+        "not taken: other calls of this round have results to read",
     )
-    .hint("read the results, then call Sleep alone to end the turn")
+    .hint("read the results, then call Sleep or WaitFor alone to end the turn")
     .retryable()
 }
 

@@ -5,13 +5,15 @@
 
 use super::ending::{Ending, Failure};
 use super::finish::{close_unfinished, failing, take_over};
+use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{detached, rest, task};
+use crate::{detached, rest, task, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::attempt::TokenUsage;
-use holon_domain::brief::{BriefKind, BriefRow, BriefText};
+use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
+use holon_domain::closure::WaitingReason;
 use holon_domain::decision::Fact;
 use holon_domain::event::{
     BriefCreated, ClosureDecided, CurrentRunAborted, Event, MessageProcessingAborted, RuntimeError,
@@ -24,6 +26,7 @@ use holon_domain::model::ModelFailureKind;
 use holon_domain::queue::{MessageSeq, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
+use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{BriefId, limits, text};
 
 /// Ends a turn.
@@ -37,10 +40,37 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     settle(draft, turn, &ending);
     close_message(draft, turn, &ending);
     record_terminal(draft, turn, &ending);
+    work::turn_ended(draft, turn, ending.reason);
+    let completed = ending.kind() == TerminalKind::Completed;
     if let Some(rest) = ending.rest {
         rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);
     }
+    if completed && !turn.owes.is_empty() {
+        acknowledge_work(draft, turn);
+    }
     record_closure(draft);
+    draft.note_end_of_turn();
+}
+
+/// Tells the operator whose message was answered that work goes on without a word of theirs.
+fn acknowledge_work(draft: &mut Draft<'_>, turn: &OpenTurn) {
+    let Some(closure) = assess(draft.standing()).closure else {
+        return;
+    };
+    let words = match (closure.work_signal, closure.waiting_reason) {
+        (Some(signal), _) if !draft.agent.is_one_run() => {
+            let item = draft.work_item(&signal.work_item_id);
+            let objective = item.map(|item| item.objective).unwrap_or_default();
+            let objective = text::preview(&objective, limits::EVENT_PREVIEW_BYTES);
+            format!("work goes on by itself: {objective}")
+        }
+        (_, Some(WaitingReason::AwaitingTaskResult)) => {
+            let waited_for = closure.evidence.join("; ");
+            format!("work goes on when a task has ended ({waited_for})")
+        }
+        (Some(_) | None, Some(_) | None) => return,
+    };
+    notice::write_progress(draft, turn, &words);
 }
 
 fn record_failure(
@@ -86,22 +116,28 @@ fn record_failure(
 
 /// Writes the one brief, if there is anything to say or anyone to say it to, and settles what is owed.
 fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
-    if turn.owes.is_empty() && ending.failure.is_none() && ending.words().is_none() {
+    let asks = question(draft, turn, ending);
+    let is_silent = ending.failure.is_none() && ending.words().is_none() && asks.is_none();
+    if turn.owes.is_empty() && is_silent {
         return;
     }
     let (kind, words, preview) = match (&ending.failure, &ending.last_round) {
-        (Some(failure), _) => {
-            let words = failure.artifact.summary.clone();
-            (BriefKind::Failure, BriefText::Words(words.clone()), words)
-        }
-        (None, Some((entry, first))) => {
+        (Some(failure), _) => said(BriefKind::Failure, failure.artifact.summary.clone()),
+        (None, Some((entry, first))) if has_words => {
             (BriefKind::Result, BriefText::Round(*entry), first.clone())
         }
-        (None, None) => (
-            BriefKind::Result,
-            BriefText::Words(String::new()),
-            String::new(),
-        ),
+        (None, last) => match (turn.delivery, &asks, last) {
+            // The report of the work that this turn completed is the outcome.
+            (Some(entry), None, _) => {
+                let preview = "the work is completed; its report stands in the log".to_owned();
+                (BriefKind::Result, BriefText::Round(entry), preview)
+            }
+            (_, Some(asks), _) => said(BriefKind::Result, ending.waiting_for(asks)),
+            (None, None, Some((entry, _))) => {
+                (BriefKind::Result, BriefText::Round(*entry), String::new())
+            }
+            (None, None, None) => said(BriefKind::Result, String::new()),
+        },
     };
     let seq = draft.next_brief();
     let settles: Vec<_> = turn.owes.iter().map(|owed| owed.id.clone()).collect();
@@ -115,8 +151,9 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
             .then(|| turn.message_id.clone()),
         settles: settles.clone(),
         turn_index: turn.turn_index,
+        work_item_id: turn.work_item_id.clone(),
         acknowledges: Vec::new(),
-        action_required: None,
+        action_required: asks,
         related_task_id: turn.task_id.clone(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
@@ -127,7 +164,7 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         settles,
         acknowledges: Vec::new(),
         text_preview: text::preview(&preview, limits::EVENT_PREVIEW_BYTES),
-        action_required: None,
+        action_required: row.action_required.as_ref().map(|action| action.code),
         related_task_id: turn.task_id.clone(),
         message_seq: Some(turn.message_seq),
     }));
@@ -141,6 +178,28 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         });
     }
     draft.agent.last_brief_at = Some(draft.now);
+}
+
+/// A brief of words of the runtime.
+fn said(kind: BriefKind, words: String) -> (BriefKind, BriefText, String) {
+    (kind, BriefText::Words(words.clone()), words)
+}
+
+/// What the operator is asked for by a turn that ends waiting for them: by its wait, or because the plan of its item needs
+/// their input.
+fn question(draft: &Draft<'_>, turn: &OpenTurn, ending: &Ending) -> Option<ActionRequired> {
+    if ending.failure.is_some() || ending.asks.is_some() {
+        return ending.asks.clone();
+    }
+    let id = turn.work_item_id.as_ref()?;
+    let state = match &draft.agent.work.current {
+        Some(current) if current.id == *id => current.state,
+        Some(_) | None => draft.scheduling_state(&draft.work_item(id)?),
+    };
+    (state == WorkItemSchedulingState::WaitingOperator).then(|| ActionRequired {
+        code: ActionCode::OperatorInput,
+        next_step: format!("answer the agent: the plan of work item {id} needs your input"),
+    })
 }
 
 fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {

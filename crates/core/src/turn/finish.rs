@@ -60,7 +60,10 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
             detached::open(draft, Effect::FinishPatch { call_id: call.id });
         }
         // Nothing of these goes on without the call.
-        HostAction::TaskInput(_) | HostAction::TaskOutput(_) => {}
+        HostAction::TaskInput(_)
+        | HostAction::TaskOutput(_)
+        | HostAction::WritePlan
+        | HostAction::WorkQuery(_) => {}
     }
 }
 

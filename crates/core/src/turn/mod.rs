@@ -14,13 +14,14 @@ mod end;
 mod ending;
 mod failed;
 mod finish;
-mod notice;
+pub(crate) mod notice;
 mod open;
 mod request;
 mod round;
 mod settled;
 mod suspended;
 mod tries;
+mod work_calls;
 
 pub(crate) use calls::{conclude_call, next_round, take_up_call, takes_up, tool_finished, verdict};
 pub(crate) use end::{abort, fail, give_up};

@@ -155,6 +155,7 @@ fn write(
         related_message_id: Some(turn.message_id.clone()),
         settles: Vec::new(),
         turn_index: turn.turn_index,
+        work_item_id: turn.work_item_id.clone(),
         acknowledges: acknowledges.clone(),
         action_required,
         related_task_id: turn.task_id.clone(),
@@ -173,6 +174,21 @@ fn write(
     }));
     draft.fact(Fact::BriefWritten { seq, row });
     draft.agent.last_brief_at = Some(draft.now);
+}
+
+/// Tells the operator of something only they can mend, without settling anything.
+pub(crate) fn write_notice(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    words: &str,
+    action: ActionRequired,
+) {
+    write(draft, turn, Vec::new(), BriefKind::Ack, words, Some(action));
+}
+
+/// Tells the operator that work goes on after the turn that answered them.
+pub(super) fn write_progress(draft: &mut Draft<'_>, turn: &OpenTurn, words: &str) {
+    write(draft, turn, Vec::new(), BriefKind::Ack, words, None);
 }
 
 /// A provider's sentence without its full stop, to go on after it.

@@ -31,6 +31,11 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
     let QueueEntry { seq, envelope, .. } = entry;
+    let current = draft.agent.work.current.as_ref();
+    let work_item_id = envelope
+        .work_item_id
+        .clone()
+        .or_else(|| current.map(|current| current.id.clone()));
 
     draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
     draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
@@ -84,6 +89,11 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         closed_to_joining: false,
         speech: Speech::default(),
         resume: ResumeMark::default(),
+        ticked_item: work_item_id.clone(),
+        work_item_id,
+        progress: false,
+        completions: Vec::new(),
+        delivery: None,
         phase: Phase::CallingModel { effect },
     });
 }

@@ -11,6 +11,7 @@ use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
+use crate::work;
 use holon_domain::attempt::{TokenUsage, Tries};
 use holon_domain::block::{beginning_of, calls_of, chars_of};
 use holon_domain::decision::Fact;
@@ -41,6 +42,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: &Round
     turn.patience = Patience::default();
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, answer);
+    work::request_answered(draft, &mut turn, answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
     let tries = close_tries(draft, &mut turn, answer.timing);
     account(draft, &mut turn, answer.usage);
@@ -129,7 +131,7 @@ fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, asks_again: bool)
 }
 
 /// The rounds of the request that set the bound, over however many turns it took.
-fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
+pub(super) fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
     if draft.agent.is_one_run() {
         draft.agent.totals.model_rounds
     } else {
@@ -141,7 +143,11 @@ fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
 fn rests(round: &RoundInHand) -> bool {
     let mut calls = round.calls();
     let first = calls.next();
-    matches!(first, Some((_, Some(Ok(Intent::Sleep { .. }))))) && calls.next().is_none()
+    let ends = matches!(
+        first,
+        Some((_, Some(Ok(Intent::Sleep { .. } | Intent::WaitFor(_)))))
+    );
+    ends && calls.next().is_none()
 }
 
 fn truncated_error() -> ToolError {

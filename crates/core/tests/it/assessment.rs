@@ -187,6 +187,7 @@ fn text(standing: &Assessment) -> String {
         Next::Turn => "turn".to_owned(),
         Next::Take => "take".to_owned(),
         Next::Pace { until } => format!("pace +{}", until.millis_since(T0)),
+        Next::Tick(cause) => format!("tick for {cause:?}").to_lowercase(),
         Next::RestUntil { until } => format!("rest +{}", until.millis_since(T0)),
         Next::Rest => "rest".to_owned(),
     };

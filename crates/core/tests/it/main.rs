@@ -31,4 +31,6 @@ mod states;
 mod tasks;
 mod transitions;
 mod turns;
+mod work;
+mod work_rows;
 mod world;

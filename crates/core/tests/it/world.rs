@@ -25,9 +25,12 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::{Due, DueTime};
+use holon_domain::timer::{Due, DueTime, TimerRecord};
+use holon_domain::trigger::WakeHint;
 use holon_domain::turn::{CallPlace, TerminalReason};
-use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp, limits};
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::WorkItemRecord;
+use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp, WorkItemId, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance from a seed; no two draws are the same.
@@ -81,6 +84,12 @@ pub(crate) struct World {
     /// What decisions sent to other agents, in order.
     pub(crate) sends: Vec<(AgentId, Sent)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
+    pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
+    /// In the order they were declared, active or over.
+    pub(crate) waits: Vec<WaitRecord>,
+    /// In the order they were made, active or over.
+    pub(crate) timers: Vec<TimerRecord>,
+    pub(crate) hints: BTreeMap<String, WakeHint>,
     /// The newest generation the host has given out.
     pub(crate) newest_generation: u64,
     pub(crate) now: Timestamp,
@@ -107,6 +116,10 @@ impl World {
             begun: BTreeSet::new(),
             sends: Vec::new(),
             learned: BTreeMap::new(),
+            items: BTreeMap::new(),
+            waits: Vec::new(),
+            timers: Vec::new(),
+            hints: BTreeMap::new(),
             newest_generation: 0,
             now: make::T0,
             host,
@@ -195,11 +208,8 @@ impl World {
                 .map(|id| (id.clone(), task(id)))
                 .collect(),
             effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
-            generation: if needs.generation {
-                Part::Loaded(self.newest_generation)
-            } else {
-                Part::Missing
-            },
+            generation: part(needs.generation, || self.newest_generation),
+            ..self.load_work(needs)
         }
     }
 
@@ -321,6 +331,7 @@ impl World {
             dequeued: dequeued.iter().map(|entry| entry.seq).collect(),
             held: held.iter().map(|entry| entry.seq).collect(),
             attempts: u32::try_from(self.attempts.len()).expect("few"),
+            work: self.stored_work(),
         };
         invariant::check(&self.agent, &self.queue(), &stored)
     }
@@ -431,6 +442,15 @@ impl World {
             _ => None,
         });
         results.collect()
+    }
+}
+
+/// A part that was asked for.
+pub(crate) fn part<T>(asked: bool, load: impl FnOnce() -> T) -> Part<T> {
+    if asked {
+        Part::Loaded(load())
+    } else {
+        Part::Missing
     }
 }
 

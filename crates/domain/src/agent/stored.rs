@@ -3,7 +3,7 @@
 use super::legacy::OldRow;
 use super::{
     AgentRecord, AgentSettings, Counters, HomeState, LastFailure, Lifecycle, RestRecord, RestWake,
-    StateSignal, Totals,
+    StateSignal, Totals, WorkState,
 };
 use crate::attempt::AttemptRecord;
 use crate::continuation::ContinuationResolution;
@@ -56,6 +56,8 @@ pub(super) struct HotState {
     pub(super) left_by_caller: Vec<MessageSeq>,
     #[serde(default)]
     pub(super) pace: Option<RestWake>,
+    #[serde(default)]
+    pub(super) work: WorkState,
     #[serde(default)]
     pub(super) last_turn: Option<TerminalRecord>,
     #[serde(default)]
@@ -117,6 +119,7 @@ impl AgentRecord {
             acknowledged: state.acknowledged,
             left_by_caller: state.left_by_caller,
             pace: state.pace,
+            work: state.work,
             last_turn: state.last_turn,
             last_failure: state.last_failure,
             last_continuation: state.last_continuation,

@@ -12,6 +12,7 @@ mod reading;
 mod recovery;
 mod retention;
 mod tasks;
+mod work;
 mod writer;
 
 #[path = "../../src/samples.rs"]
