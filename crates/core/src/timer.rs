@@ -36,8 +36,9 @@ pub(crate) fn create(
         return Err(ToolError::new(ToolErrorKind::LimitReached, message)
             .hint("cancel some of them with CancelTimer: ListTimers shows them"));
     }
-    check(&new.schedule, draft.now).map_err(slots::refused)?;
-    let Some(first) = slots::next(&new.schedule, draft.now) else {
+    let schedule = new.schedule.resolve(draft.now);
+    check(&schedule, draft.now).map_err(slots::refused)?;
+    let Some(first) = slots::next(&schedule, draft.now) else {
         return Err(slots::refused(slots::Unusable::NeverFires));
     };
     let id = TimerId::mint(draft.entropy);
@@ -46,7 +47,7 @@ pub(crate) fn create(
         id,
         agent_id: draft.agent.identity.agent_id.clone(),
         created_at: draft.now,
-        schedule: new.schedule.clone(),
+        schedule,
         missed: new.missed,
         status: TimerStatus::Active,
         summary: new.summary.clone(),

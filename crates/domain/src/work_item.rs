@@ -5,7 +5,9 @@
 
 mod view;
 
-pub use view::{CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemView};
+pub use view::{
+    CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemListEntry, WorkItemView,
+};
 
 use crate::authority::AuthorityClass;
 use crate::id::{AgentId, MessageId, WaitId, WorkItemId, WorkspaceId};

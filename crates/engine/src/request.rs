@@ -66,3 +66,14 @@ pub struct RunRequest {
     /// How the request came in.
     pub admission_context: AdmissionContext,
 }
+
+/// An operator's wake: the agent is to look although no message has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wake {
+    /// Why the agent should look. The agent reads it.
+    pub reason: String,
+    /// Names the outside system that changed. Wakes of one source coalesce, and waits for that source end.
+    pub source: Option<String>,
+    pub correlation_id: Option<String>,
+    pub causation_id: Option<String>,
+}

@@ -1,6 +1,6 @@
 //! What an operator does with an agent's work, past the agent's own calls; and what a start makes up for.
 
-use super::{complete_item, create, has_room, open_item, touch, update, write};
+use super::{check, complete_item, create, has_room, open_item, touch, update, write};
 use crate::draft::Draft;
 use crate::input::{Reply, WorkCommand};
 use crate::rejection::Rejection;
@@ -15,6 +15,7 @@ use holon_domain::work_item::WorkItemProvenance;
 /// Performs an operator's command about work. A stopped agent takes none, so that nothing waits unseen.
 pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Reply, Rejection> {
     admission::judge_lifecycle(&draft.agent)?;
+    check::command(command)?;
     let authority = AuthorityClass::OperatorInstruction;
     match command {
         WorkCommand::Create(new) => {
@@ -65,8 +66,15 @@ fn refused(error: ToolError) -> Rejection {
     match error.kind {
         ToolErrorKind::UnknownWorkItem => Rejection::NoSuchWorkItem,
         ToolErrorKind::WorkItemCompleted => Rejection::WorkItemCompleted,
+        ToolErrorKind::InvalidToolInput => Rejection::InvalidWork {
+            reason: match error.recovery_hint {
+                Some(hint) => format!("{}; {hint}", error.message),
+                None => error.message,
+            },
+        },
+        // The hints of other refusals name tools of the agent.
         _ => Rejection::InvalidWork {
-            reason: error.to_string(),
+            reason: error.message,
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::id::{TaskId, TimerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
-use crate::timer::{MissedSlots, TimerSchedule};
+use crate::timer::{MissedSlots, NewSchedule};
 use crate::work_item::{PlanStatus, TodoItem};
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ pub struct NewWait {
 /// A timer to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTimer {
-    pub schedule: TimerSchedule,
+    pub schedule: NewSchedule,
     #[serde(default)]
     pub missed: MissedSlots,
     /// What the tick says to the agent.

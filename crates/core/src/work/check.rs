@@ -1,0 +1,166 @@
+//! Bounds on what an operator's command may hold. A call of the agent meets the same bounds when it is interpreted.
+
+use crate::input::WorkCommand;
+use crate::rejection::Rejection;
+use holon_domain::intent::{BlockerChange, WorkItemChange};
+use holon_domain::limits;
+use holon_domain::work_item::TodoItem;
+
+/// Refuses a command with empty or overlong texts.
+pub(super) fn command(command: &WorkCommand) -> Result<(), Rejection> {
+    match command {
+        WorkCommand::Create(new) => {
+            check_text("objective", &new.objective, limits::OBJECTIVE_BYTES)?;
+            check_todos(&new.todo_list)
+        }
+        WorkCommand::Update { change, .. } => check_change(change),
+        WorkCommand::CreateTimer(new) => match &new.summary {
+            Some(summary) => check_text("summary", summary, limits::OBJECTIVE_BYTES),
+            None => Ok(()),
+        },
+        WorkCommand::Complete { .. }
+        | WorkCommand::Resume { .. }
+        | WorkCommand::CancelWait { .. }
+        | WorkCommand::CancelTimer { .. } => Ok(()),
+    }
+}
+
+fn check_change(change: &WorkItemChange) -> Result<(), Rejection> {
+    if *change == WorkItemChange::default() {
+        return Err(invalid(
+            "nothing to change; name at least one of objective, plan_status, todo_list and blocked_by",
+        ));
+    }
+    if let Some(objective) = &change.objective {
+        check_text("objective", objective, limits::OBJECTIVE_BYTES)?;
+    }
+    if let Some(todos) = &change.todo_list {
+        check_todos(todos)?;
+    }
+    match &change.blocker {
+        Some(BlockerChange::Set {
+            text,
+            recheck_after_ms,
+        }) => {
+            check_text("blocked_by", text, limits::BLOCKED_BY_BYTES)?;
+            check_recheck(*recheck_after_ms)
+        }
+        Some(BlockerChange::Clear) | None => Ok(()),
+    }
+}
+
+fn check_recheck(after_ms: u64) -> Result<(), Rejection> {
+    if (1..=limits::TIMER_MAX_MS).contains(&after_ms) {
+        return Ok(());
+    }
+    let max = limits::TIMER_MAX_MS;
+    Err(invalid(format!(
+        "recheck_after_ms {after_ms} is not between 1 and {max}"
+    )))
+}
+
+fn check_todos(todos: &[TodoItem]) -> Result<(), Rejection> {
+    if todos.len() > limits::TODO_ITEMS {
+        let (count, max) = (todos.len(), limits::TODO_ITEMS);
+        return Err(invalid(format!(
+            "the checklist has {count} entries and the limit is {max}; fold some of them together"
+        )));
+    }
+    for todo in todos {
+        check_text("todo text", &todo.text, limits::TODO_TEXT_BYTES)?;
+    }
+    Ok(())
+}
+
+fn check_text(what: &str, text: &str, max: usize) -> Result<(), Rejection> {
+    if text.trim().is_empty() {
+        return Err(invalid(format!("the {what} is empty; say it in words")));
+    }
+    let bytes = text.len();
+    if bytes > max {
+        return Err(invalid(format!(
+            "the {what} has {bytes} bytes and the limit is {max}; shorten it"
+        )));
+    }
+    Ok(())
+}
+
+fn invalid(reason: impl Into<String>) -> Rejection {
+    Rejection::InvalidWork {
+        reason: reason.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::WorkItemId;
+    use holon_domain::intent::NewWorkItem;
+    use holon_domain::work_item::{PlanStatus, TodoState};
+
+    fn create(objective: &str, todo_list: Vec<TodoItem>) -> WorkCommand {
+        WorkCommand::Create(NewWorkItem {
+            objective: objective.to_owned(),
+            plan_status: PlanStatus::Draft,
+            todo_list,
+        })
+    }
+
+    fn update(change: WorkItemChange) -> WorkCommand {
+        WorkCommand::Update {
+            work_item_id: WorkItemId::from_stored("work_1"),
+            change,
+        }
+    }
+
+    fn todo(text: &str) -> TodoItem {
+        TodoItem {
+            text: text.to_owned(),
+            state: TodoState::Pending,
+        }
+    }
+
+    fn blocker(text: &str, recheck_after_ms: u64) -> WorkItemChange {
+        WorkItemChange {
+            blocker: Some(BlockerChange::Set {
+                text: text.to_owned(),
+                recheck_after_ms,
+            }),
+            ..WorkItemChange::default()
+        }
+    }
+
+    #[test]
+    fn what_has_words_within_the_bounds_is_taken() {
+        for fine in [
+            create("tidy up", vec![todo("sweep")]),
+            update(blocker("waits for a review", 1)),
+            update(WorkItemChange {
+                blocker: Some(BlockerChange::Clear),
+                ..WorkItemChange::default()
+            }),
+        ] {
+            assert_eq!(command(&fine), Ok(()), "{fine:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_empty_or_too_long_is_refused_with_the_name_of_the_part() {
+        let long = "x".repeat(limits::OBJECTIVE_BYTES + 1);
+        for (refused, part) in [
+            (create(" \n", Vec::new()), "objective is empty"),
+            (create(&long, Vec::new()), "objective has"),
+            (create("tidy", vec![todo("")]), "todo text is empty"),
+            (
+                create("tidy", vec![todo("x"); limits::TODO_ITEMS + 1]),
+                "the checklist has",
+            ),
+            (update(WorkItemChange::default()), "nothing to change"),
+            (update(blocker(" ", 1)), "blocked_by is empty"),
+            (update(blocker("x", 0)), "recheck_after_ms 0"),
+        ] {
+            let reason = command(&refused).expect_err("refused").to_string();
+            assert!(reason.contains(part), "{part}: {reason}");
+        }
+    }
+}
