@@ -106,16 +106,21 @@ fn status_of(error: &Error) -> StatusCode {
 
 const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
     match rejection {
-        Rejection::Stopped { .. } | Rejection::NoHome { .. } | Rejection::Deleting { .. } => {
-            StatusCode::CONFLICT
-        }
+        Rejection::Stopped { .. }
+        | Rejection::NoHome { .. }
+        | Rejection::Deleting { .. }
+        | Rejection::WorkItemCompleted => StatusCode::CONFLICT,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
         Rejection::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
-        Rejection::NoSuchTask => StatusCode::NOT_FOUND,
+        Rejection::NoSuchTask
+        | Rejection::NoSuchWorkItem
+        | Rejection::NoSuchWait
+        | Rejection::NoSuchTimer => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
+        | Rejection::InvalidWork { .. }
         | Rejection::EmptyBody
         | Rejection::NameTooLong { .. }
         | Rejection::NoRounds
