@@ -102,7 +102,7 @@ fn name_tasks(intent: &Intent, needs: &mut Needs) {
         | Intent::Message { .. }
         | Intent::CreateWorkItem(_)
         | Intent::WaitFor(_)
-        | Intent::Work(WorkIntent::CreateTimer(_))
+        | Intent::Work(WorkIntent::CreateTimer(_) | WorkIntent::CreateTimerAfter { .. })
         | Intent::WorkQuery(_)
         | Intent::Host(_) => {}
     }
@@ -115,7 +115,9 @@ fn name_work(command: &WorkCommand, agent: &AgentRecord, needs: &mut Needs) {
         | WorkCommand::Resume { work_item_id } => drop(needs.work_items.insert(work_item_id.clone())),
         WorkCommand::CancelWait { .. } => needs.active_waits = agent.work.active_waits > 0,
         WorkCommand::CancelTimer { timer_id } => drop(needs.timers.insert(timer_id.clone())),
-        WorkCommand::Create(_) | WorkCommand::CreateTimer(_) => {}
+        WorkCommand::Create(_)
+        | WorkCommand::CreateTimer(_)
+        | WorkCommand::CreateTimerAfter { .. } => {}
     }
 }
 

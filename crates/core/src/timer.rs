@@ -36,9 +36,8 @@ pub(crate) fn create(
         return Err(ToolError::new(ToolErrorKind::LimitReached, message)
             .hint("cancel some of them with CancelTimer: ListTimers shows them"));
     }
-    let schedule = new.schedule.resolve(draft.now);
-    check(&schedule, draft.now).map_err(slots::refused)?;
-    let Some(first) = slots::next(&schedule, draft.now) else {
+    check(&new.schedule, draft.now).map_err(slots::refused)?;
+    let Some(first) = slots::next(&new.schedule, draft.now) else {
         return Err(slots::refused(slots::Unusable::NeverFires));
     };
     let id = TimerId::mint(draft.entropy);
@@ -47,7 +46,7 @@ pub(crate) fn create(
         id,
         agent_id: draft.agent.identity.agent_id.clone(),
         created_at: draft.now,
-        schedule,
+        schedule: new.schedule.clone(),
         missed: new.missed,
         status: TimerStatus::Active,
         summary: new.summary.clone(),

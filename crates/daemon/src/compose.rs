@@ -1,7 +1,7 @@
 //! From settings to a running host: every port bound to its adapter.
 
 use crate::error::Error;
-use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, SystemClock};
+use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, Plans, SystemClock};
 use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
@@ -70,6 +70,7 @@ fn ports(live: &Live, home: &Home) -> Ports {
         model: models,
         command: commands,
         file: Arc::new(Files::new(attachments.clone())),
+        plan: Arc::new(Plans),
         home: Arc::new(Homes::new(home.agents_dir(), attachments)),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),

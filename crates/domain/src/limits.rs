@@ -202,6 +202,8 @@ pub const RECHECK_MS: u64 = 60 * 60 * 1_000;
 pub const RECHECKS_PER_TICK: usize = 16;
 /// Active waits of one agent. `WaitFor` refuses more.
 pub const ACTIVE_WAITS: u32 = 256;
+/// The longest reason of a wait, in bytes. A longer one is refused.
+pub const WAIT_REASON_BYTES: usize = 2_000;
 /// Wake sources of one wait. A longer list is refused.
 pub const WAKE_SOURCES: usize = 16;
 /// Pending wake hints of one agent, each of another source. Further sources share the last place.
@@ -210,6 +212,8 @@ pub const WAKE_HINTS: u32 = 16;
 pub const HINT_BODY_BYTES: usize = 8 << 10;
 /// Active timers of one agent. `CreateTimer` refuses more.
 pub const ACTIVE_TIMERS: u32 = 10_000;
+/// The longest summary of a timer, in bytes. A longer one is refused.
+pub const TIMER_SUMMARY_BYTES: usize = 2_000;
 /// Waits of one agent that are kept after their end, with the active ones.
 pub const WAITS_KEPT: u64 = 1_000;
 /// Timers of one agent that are kept after their end, with the active ones.

@@ -28,6 +28,10 @@ pub struct FrameRecord {
     pub stable: BlobHash,
     /// The agent-scoped text.
     pub agent_scoped: BlobHash,
+    /// What the frame shows of the agent's work, itself and not by hash: no other turn shares it. Absent when the agent
+    /// had no work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
 }
 
 /// At which safe point an interjection entered.

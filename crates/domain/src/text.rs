@@ -82,10 +82,10 @@ fn distance(left: &str, right: &str) -> usize {
     row[right.len()]
 }
 
-/// The SHA-256 of a text, in hex.
+/// The SHA-256 of a text or of bytes, in hex.
 #[must_use]
-pub fn sha256_hex(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
+pub fn sha256_hex(content: impl AsRef<[u8]>) -> String {
+    let digest = Sha256::digest(content.as_ref());
     digest.iter().fold(String::new(), |mut hex, byte| {
         // Writing to a string cannot fail.
         write!(hex, "{byte:02x}").ok();

@@ -137,53 +137,16 @@ pub enum TimerSchedule {
     },
 }
 
-/// The schedule of a new timer as its maker states it. Lengths of time count from the decision that makes the timer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum NewSchedule {
-    After {
-        delay_ms: u64,
-        /// Repeats on a grid that begins with the first slot. Absent: fires once.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        interval_ms: Option<u64>,
-    },
-    At {
-        at: Timestamp,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        interval_ms: Option<u64>,
-    },
-    Cron {
-        expression: String,
-        time_zone: String,
-    },
-}
-
-impl NewSchedule {
-    /// The schedule with its times on the wall.
+impl TimerSchedule {
+    /// Fires once, or again and again with an interval between.
     #[must_use]
-    pub fn resolve(&self, now: Timestamp) -> TimerSchedule {
-        let (first_at, interval_ms) = match self {
-            Self::After {
-                delay_ms,
-                interval_ms,
-            } => (now.plus_millis(*delay_ms), *interval_ms),
-            Self::At { at, interval_ms } => (*at, *interval_ms),
-            Self::Cron {
-                expression,
-                time_zone,
-            } => {
-                return TimerSchedule::Cron {
-                    expression: expression.clone(),
-                    time_zone: time_zone.clone(),
-                };
-            }
-        };
+    pub const fn starting_at(first_at: Timestamp, interval_ms: Option<u64>) -> Self {
         match interval_ms {
-            Some(interval_ms) => TimerSchedule::Every {
+            Some(interval_ms) => Self::Every {
                 first_at,
                 interval_ms,
             },
-            None => TimerSchedule::Once { at: first_at },
+            None => Self::Once { at: first_at },
         }
     }
 }
@@ -339,11 +302,11 @@ mod tests {
 
     #[test]
     fn a_view_of_a_timer_shows_lengths_and_hides_the_due_entry() {
-        let record = |schedule: NewSchedule| TimerRecord {
+        let record = |schedule: TimerSchedule| TimerRecord {
             id: TimerId::from_stored("timer_1"),
             agent_id: AgentId::parse("main").expect("a name"),
             created_at: at(1),
-            schedule: schedule.resolve(at(1)),
+            schedule,
             missed: MissedSlots::Once,
             status: TimerStatus::Active,
             summary: None,
@@ -354,17 +317,18 @@ mod tests {
             fire_count: 0,
             missed_count: 0,
         };
-        let after = |interval_ms| NewSchedule::After {
-            delay_ms: HOUR,
-            interval_ms,
+        let once = TimerSchedule::Once { at: at(2) };
+        let every = TimerSchedule::Every {
+            first_at: at(2),
+            interval_ms: 5,
         };
-        let cron = NewSchedule::Cron {
+        let cron = TimerSchedule::Cron {
             expression: "0 9 * * *".to_owned(),
             time_zone: "Europe/Berlin".to_owned(),
         };
         for (schedule, duration_ms, interval_ms, repeat) in [
-            (after(None), Some(HOUR), None, false),
-            (after(Some(5)), Some(HOUR), Some(5), true),
+            (once, Some(HOUR), None, false),
+            (every, Some(HOUR), Some(5), true),
             (cron, None, None, true),
         ] {
             let view = record(schedule).view();

@@ -3,8 +3,12 @@
 //! An item is open or completed; whether the scheduler may run it is derived from the record alone
 //! ([`WorkItemRecord::scheduling_state`]). Which item has the focus stands in the agent's row, not here.
 
+mod plan;
+mod shown;
 mod view;
 
+pub use plan::PlanArtifact;
+pub use shown::ShownWork;
 pub use view::{
     CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemListEntry, WorkItemView,
 };
@@ -91,20 +95,6 @@ pub enum Readiness {
     WaitingForOperator,
     Blocked,
     Completed,
-}
-
-/// What is known of the plan file of an item. The file is the truth; this is what the runtime last read of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlanArtifact {
-    /// SHA-256 of the whole file, in hexadecimal.
-    pub hash: String,
-    pub bytes: u64,
-    /// When the runtime first saw this content.
-    pub updated_at: Timestamp,
-    /// The beginning of the file.
-    pub preview: String,
-    /// Whether the preview is the whole file.
-    pub preview_complete: bool,
 }
 
 /// The active wait of an item, copied from its record so that the scheduling state needs no second row.

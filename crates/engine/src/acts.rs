@@ -175,7 +175,13 @@ impl Acts {
                 message_id,
                 message_seq,
             }),
-            Reply::Done | Reply::Unchanged | Reply::RowsMayGo => Err(Error::Internal {
+            Reply::Done
+            | Reply::Unchanged
+            | Reply::RowsMayGo
+            | Reply::Woken { .. }
+            | Reply::WorkItem(_)
+            | Reply::Wait(_)
+            | Reply::Timer(_) => Err(Error::Internal {
                 message: "an admission without an answer".to_owned(),
             }),
         }

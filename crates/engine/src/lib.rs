@@ -22,6 +22,7 @@ mod shell;
 mod stalled;
 pub mod tool_outcome;
 pub mod tool_run;
+pub mod work_answer;
 
 pub use acts::Acts;
 pub use conduct::{Conduct, Scope};

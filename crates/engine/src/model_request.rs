@@ -16,8 +16,9 @@ use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool::ToolSpec;
-use holon_domain::{Entropy, Timestamp, limits};
-use holon_prompt::{Built, FrameInput, HistoryItem};
+use holon_domain::work_item::{PlanArtifact, ShownWork, WorkItemRecord};
+use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
+use holon_prompt::{Built, FrameInput, HistoryItem, PlanLook, Work};
 use holon_store::TurnRows;
 use holon_tools::SchemaMode;
 
@@ -32,20 +33,26 @@ pub struct RoundRequest {
     learned: LearnedLimits,
     built: Built,
     boundary: InterjectionBoundary,
+    plan: Option<(WorkItemId, PlanArtifact)>,
 }
 
 impl RoundRequest {
     /// Builds the request. None when the turn has no model to ask, or its opening message is missing.
-    /// `policy` holds the model's figures before anything was learned from its provider.
+    /// `policy` holds the model's figures before anything was learned from its provider; `plan` is what was found of the
+    /// plan file of the turn's work item.
     #[must_use]
-    pub fn new(mut rows: TurnRows, policy: ModelPolicy) -> Option<Self> {
+    pub fn new(
+        mut rows: TurnRows,
+        policy: ModelPolicy,
+        plan: PlanLook,
+    ) -> Option<Self> {
         let model = rows.turn.model.clone()?;
         let policy = policy.with(rows.learned);
         // A turn ends where it began, also when the agent is told to work elsewhere meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
         let tools = holon_tools::catalog(preset);
-        let built = build_frame(&rows, &model, &tools, policy)?;
+        let built = build_frame(&rows, &model, &tools, policy, &plan)?;
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
@@ -71,6 +78,7 @@ impl RoundRequest {
             learned: rows.learned,
             preset,
             built,
+            plan: changed_plan(rows.item.as_ref(), plan),
         })
     }
 
@@ -131,7 +139,10 @@ impl RoundRequest {
                 context_fingerprint: cache.context_fingerprint.clone(),
                 stable: stable.clone(),
                 agent_scoped: agent_scoped.clone(),
+                work: self.built.work,
             },
+            shown_items: self.built.shown_items,
+            plan: self.plan,
             kept: vec![
                 (stable, self.built.stable),
                 (agent_scoped, self.built.agent_scoped),
@@ -150,10 +161,17 @@ fn build_frame(
     model: &ModelRef,
     tools: &[ToolSpec],
     policy: ModelPolicy,
+    plan: &PlanLook,
 ) -> Option<Built> {
     let history: Vec<HistoryItem> = rows.history.iter().map(told).collect();
     let tasks = running_at(&rows.tasks, rows.turn.started_at);
+    let nothing = ShownWork::default();
+    let work = match &rows.frame {
+        Some(kept) => Work::Kept(kept.work.as_deref()),
+        None => Work::Rows(rows.work.as_ref().unwrap_or(&nothing), current_plan(rows, plan)),
+    };
     let input = FrameInput {
+        work,
         agent: &rows.agent,
         model,
         current: rows.messages.get(&rows.turn.message_seq)?,
@@ -167,6 +185,21 @@ fn build_frame(
         Some(kept) => holon_prompt::rebuild(&input, &kept.stable, &kept.agent_scoped),
         None => holon_prompt::build(&input),
     })
+}
+
+/// The look at the turn's item counts for the current item where both are the same.
+fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanLook) -> &'a PlanLook {
+    let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
+    let same = current.zip(rows.item.as_ref()).is_some_and(|(current, item)| current.id == item.id);
+    if same { plan } else { &PlanLook::Known }
+}
+
+/// A plan file that is not as its item's row has it.
+fn changed_plan(item: Option<&WorkItemRecord>, plan: PlanLook) -> Option<(WorkItemId, PlanArtifact)> {
+    match (item, plan) {
+        (Some(item), PlanLook::Changed(plan)) => Some((item.id.clone(), plan)),
+        (Some(_) | None, PlanLook::Changed(_) | PlanLook::Known | PlanLook::Missing) => None,
+    }
 }
 
 fn told(item: &holon_store::HistoryItem) -> HistoryItem {

@@ -13,6 +13,7 @@ use holon_domain::effect::EffectRecord;
 use holon_domain::limits;
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_engine::model_request::RoundRequest;
+use holon_engine::work_answer::{self, PlanLook};
 use holon_store::Store;
 use std::sync::Arc;
 
@@ -43,7 +44,10 @@ impl World {
         let waiting = outstanding
             .filter(|_| !closed)
             .map_or(0, |all| all.interjections.len() + all.held.len());
-        let Some(request) = RoundRequest::new(rows, POLICY) else {
+        let plan = rows.item.as_ref().map_or(PlanLook::Known, |item| {
+            work_answer::plan_look(item, self.bench.plan(&item.id).cloned())
+        });
+        let Some(request) = RoundRequest::new(rows, POLICY, plan) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),

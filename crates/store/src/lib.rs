@@ -51,6 +51,7 @@ mod tx;
 mod waits;
 mod work_items;
 mod work_reader;
+mod work_rows;
 mod writer;
 
 pub use agents::ListedAgent;
@@ -69,4 +70,5 @@ pub use sqlite::SqliteStore;
 pub use store::{Inline, Job, Store, commit};
 pub use turn_rows::{FrameTexts, LeftBehind, TaskLook, TurnRows};
 pub use tx::{Hook, Tx};
+pub use work_rows::{WorkFound, WorkLook};
 pub use writer::Writer;

@@ -7,14 +7,16 @@ use crate::error::{Error, WriteError};
 use crate::readers::Readers;
 use crate::store::{Job, Store};
 use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
+use crate::work_rows::{self, WorkLook};
 use crate::writer::Writer;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
+use holon_domain::intent::WorkQuery;
 use holon_domain::log::LogEntry;
 use holon_domain::task::TaskRecord;
-use holon_domain::{AgentId, TaskId, Timestamp};
+use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use tokio::sync::broadcast;
 
 /// SQLite with one writer thread and a pool of read-only connections. Clones share both.
@@ -109,6 +111,22 @@ impl Store for SqliteStore {
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error> {
         let id = agent_id.clone();
         let read = move |reader: &crate::Reader<'_>| turn_rows::active_tasks(reader, &id);
+        self.readers.read(read).await
+    }
+
+    async fn work(&self, agent_id: &AgentId, query: &WorkQuery) -> Result<Option<WorkLook>, Error> {
+        let (id, query) = (agent_id.clone(), query.clone());
+        let read = move |reader: &crate::Reader<'_>| work_rows::look(reader, &id, &query);
+        self.readers.read(read).await
+    }
+
+    async fn items_without_row(
+        &self,
+        agent_id: &AgentId,
+        items: Vec<WorkItemId>,
+    ) -> Result<Vec<WorkItemId>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| work_rows::without_row(reader, &id, items);
         self.readers.read(read).await
     }
 

@@ -25,6 +25,9 @@ pub(crate) const LIST: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 ORDER BY changed DESC LIMIT ?2";
 pub(crate) const LIST_CLASS: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 AND class = ?3 ORDER BY changed DESC LIMIT ?2";
+pub(crate) const OLDEST_RUNNABLE: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND class = 0 ORDER BY changed LIMIT ?2";
+pub(crate) const EXISTS: &str = "SELECT 1 FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
 const COUNT: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1";
 const COUNT_CLASS: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1 AND class = ?2";
 
@@ -75,6 +78,21 @@ pub(crate) fn one(
     id: &WorkItemId,
 ) -> Result<Option<WorkItemRecord>, Error> {
     first(conn, ONE, params![no.0, id.as_str()], read)
+}
+
+/// Whether an item of this id was ever made.
+pub(crate) fn exists(conn: &Connection, no: AgentNo, id: &WorkItemId) -> Result<bool, Error> {
+    let found = first(conn, EXISTS, params![no.0, id.as_str()], |_| Ok(()))?;
+    Ok(found.is_some())
+}
+
+/// Items that are neither blocked nor waiting, longest unchanged first. Stalled ones are among them.
+pub(crate) fn oldest_runnable(
+    conn: &Connection,
+    no: AgentNo,
+    count: usize,
+) -> Result<Vec<WorkItemRecord>, Error> {
+    all(conn, OLDEST_RUNNABLE, params![no.0, limit(count)], read)
 }
 
 /// The items that a tick would offer first; at most four, so that the current one can be left out.

@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::AgentNo;
-use crate::{hints, timers, waits, work_items};
+use crate::{hints, timers, waits, work_items, work_rows};
+use holon_domain::agent::AgentRecord;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::TimerRecord;
 use holon_domain::trigger::WakeHint;
@@ -24,7 +25,23 @@ impl Reader<'_> {
         work_items::one(self.conn(), no, id)
     }
 
-    /// A page of work items, newest change first, and how many match the filter.
+    /// A page of the items that match a filter, newest change first, and how many match. `agent` is the agent's own row,
+    /// which says which item is the current one.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn work_item_page(
+        &self,
+        no: AgentNo,
+        agent: &AgentRecord,
+        filter: WorkItemFilter,
+        limit: usize,
+    ) -> Result<(Vec<WorkItemRecord>, u64), Error> {
+        work_rows::page(self, no, agent, filter, limit)
+    }
+
+    /// A page of work items by the classes of their table, newest change first, and how many match: the current item
+    /// counts as queued, and a stalled one as runnable. See [`Reader::work_item_page`].
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.

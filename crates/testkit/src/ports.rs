@@ -15,6 +15,7 @@ mod home;
 mod instant;
 mod model;
 mod pending;
+mod plan;
 
 pub use clock::ManualClock;
 pub use commands::{CommandLog, FakeCommand, FakeCommandHost, FakeCommands};
@@ -26,3 +27,4 @@ pub use model::{
     FixedModel, SMALL_POLICY, ScriptedModel, WIDE_POLICY, calls, failure, reply, says,
 };
 pub use pending::{CallQueue, PendingCall};
+pub use plan::MemoryPlans;

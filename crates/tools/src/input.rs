@@ -79,17 +79,27 @@ pub(crate) fn members(
     subject: Subject<'_>,
     input: &Value,
 ) -> Result<Map<String, Value>, ToolError> {
-    let mut members = match input {
-        Value::Object(members) => members.clone(),
-        Value::Null => Map::new(),
-        Value::String(packed) if packed.trim().is_empty() => Map::new(),
-        Value::String(packed) => unpack(subject, packed)?,
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-            return Err(not_an_object(subject, "the arguments are not an object"));
-        }
-    };
+    let mut members = all_members(subject, input)?;
     members.retain(|_, value| !value.is_null());
     Ok(members)
+}
+
+/// Whether the arguments hold this one as `null`, where that differs from its absence.
+pub(crate) fn is_null(subject: Subject<'_>, input: &Value, name: &str) -> Result<bool, ToolError> {
+    let members = all_members(subject, input)?;
+    Ok(members.get(name).is_some_and(Value::is_null))
+}
+
+fn all_members(subject: Subject<'_>, input: &Value) -> Result<Map<String, Value>, ToolError> {
+    match input {
+        Value::Object(members) => Ok(members.clone()),
+        Value::Null => Ok(Map::new()),
+        Value::String(packed) if packed.trim().is_empty() => Ok(Map::new()),
+        Value::String(packed) => unpack(subject, packed),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            Err(not_an_object(subject, "the arguments are not an object"))
+        }
+    }
 }
 
 fn unpack(subject: Subject<'_>, packed: &str) -> Result<Map<String, Value>, ToolError> {

@@ -4,14 +4,15 @@ use crate::draft::Draft;
 use crate::input::RoundInHand;
 use crate::{timer, wait, work};
 use holon_domain::block::ToolCall;
-use holon_domain::intent::{Intent, NewWait, NewWorkItem, WorkIntent};
+use holon_domain::intent::{Intent, NewTimer, NewWait, NewWorkItem, WorkIntent};
+use holon_domain::timer::TimerSchedule;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn};
 use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::{
     PlanArtifact, ViewContext, WorkItemProvenance, WorkItemRecord, WorkItemView,
 };
-use holon_domain::{WorkItemId, limits, text};
+use holon_domain::{Timestamp, WorkItemId, limits, text};
 use serde_json::json;
 
 const BINDING_NOTE: &str = "later calls of this turn are about this item unless they name another";
@@ -59,14 +60,20 @@ pub(super) fn take(
                 )
             })
         }
-        WorkIntent::CreateTimer(new) => timer::create(draft, new, turn.authority).map(|timer| {
-            let first = timer.next_fire_at.map(|at| at.to_string()).unwrap_or_default();
-            ToolEnvelope::success(
-                &call.name,
-                format!("timer {} fires first at {first}", timer.id),
-                json!({ "timer": timer }),
-            )
-        }),
+        WorkIntent::CreateTimer(new) => timer_made(draft, turn, call, new),
+        WorkIntent::CreateTimerAfter {
+            delay_ms,
+            interval_ms,
+            missed,
+            summary,
+        } => {
+            let new = NewTimer {
+                schedule: schedule_after(draft.now.plus_millis(*delay_ms), *interval_ms),
+                missed: *missed,
+                summary: summary.clone(),
+            };
+            timer_made(draft, turn, call, &new)
+        }
         WorkIntent::CancelTimer { timer_id } => {
             let unknown = || {
                 let id = text::preview(timer_id.as_str(), limits::EVENT_PREVIEW_BYTES);
@@ -91,6 +98,31 @@ pub(super) fn take(
             envelope
         }
         Err(error) => work::refused(call, error),
+    }
+}
+
+fn timer_made(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    call: &ToolCall,
+    new: &NewTimer,
+) -> Result<ToolEnvelope, ToolError> {
+    let timer = timer::create(draft, new, turn.authority)?;
+    let first = timer.next_fire_at.map(|at| at.to_string()).unwrap_or_default();
+    Ok(ToolEnvelope::success(
+        &call.name,
+        format!("timer {} fires first at {first}", timer.id),
+        json!({ "timer": timer }),
+    ))
+}
+
+fn schedule_after(first: Timestamp, interval_ms: Option<u64>) -> TimerSchedule {
+    match interval_ms {
+        None => TimerSchedule::Once { at: first },
+        Some(interval_ms) => TimerSchedule::Every {
+            first_at: first,
+            interval_ms,
+        },
     }
 }
 
@@ -157,7 +189,11 @@ pub(super) fn created(
         turn_index: Some(turn.turn_index),
         message_id: Some(turn.message_id.clone()),
     };
-    let item = work::create(draft, id, new, Some(plan.clone()), provenance);
+    let plan = PlanArtifact {
+        updated_at: draft.now,
+        ..plan.clone()
+    };
+    let item = work::create(draft, id, new, Some(plan), provenance);
     turn.progress = true;
     let summary = format!("work item {} is made; PickWorkItem gives it the focus", item.id);
     let result = json!({ "work_item": view(draft, &item) });

@@ -2,7 +2,7 @@
 
 use crate::input::WorkCommand;
 use crate::rejection::Rejection;
-use holon_domain::intent::{BlockerChange, WorkItemChange};
+use holon_domain::intent::{BlockerChange, NewTimer, WorkItemChange};
 use holon_domain::limits;
 use holon_domain::work_item::TodoItem;
 
@@ -14,8 +14,9 @@ pub(super) fn command(command: &WorkCommand) -> Result<(), Rejection> {
             check_todos(&new.todo_list)
         }
         WorkCommand::Update { change, .. } => check_change(change),
-        WorkCommand::CreateTimer(new) => match &new.summary {
-            Some(summary) => check_text("summary", summary, limits::OBJECTIVE_BYTES),
+        WorkCommand::CreateTimer(NewTimer { summary, .. })
+        | WorkCommand::CreateTimerAfter { summary, .. } => match summary {
+            Some(summary) => check_text("summary", summary, limits::TIMER_SUMMARY_BYTES),
             None => Ok(()),
         },
         WorkCommand::Complete { .. }

@@ -8,7 +8,8 @@ use crate::{admission, timer, wait};
 use holon_domain::WorkItemId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::timer::Due;
+use holon_domain::intent::NewTimer;
+use holon_domain::timer::{Due, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
 
@@ -52,6 +53,21 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
         }
         WorkCommand::CreateTimer(new) => {
             let timer = timer::create(draft, new, authority).map_err(refused)?;
+            Ok(Reply::Timer(Box::new(timer)))
+        }
+        WorkCommand::CreateTimerAfter {
+            delay_ms,
+            interval_ms,
+            missed,
+            summary,
+        } => {
+            let first_at = draft.now.plus_millis(*delay_ms);
+            let new = NewTimer {
+                schedule: TimerSchedule::starting_at(first_at, *interval_ms),
+                missed: *missed,
+                summary: summary.clone(),
+            };
+            let timer = timer::create(draft, &new, authority).map_err(refused)?;
             Ok(Reply::Timer(Box::new(timer)))
         }
         WorkCommand::CancelTimer { timer_id } => {

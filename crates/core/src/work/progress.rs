@@ -50,8 +50,8 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
     let Some(mut item) = draft.work_item(id) else {
         return;
     };
-    let known = item.plan.as_ref().map(|known| &known.hash);
-    if known == Some(&plan.hash) || item.state == WorkItemState::Completed {
+    let known = item.plan.as_ref();
+    if known.is_some_and(|known| known.is_same_file(plan)) || item.state == WorkItemState::Completed {
         return;
     }
     item.plan = Some(PlanArtifact {

@@ -2,7 +2,7 @@
 
 use crate::id::{TaskId, TimerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
-use crate::timer::{MissedSlots, NewSchedule};
+use crate::timer::{MissedSlots, TimerSchedule};
 use crate::work_item::{PlanStatus, TodoItem};
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ pub struct NewWait {
 /// A timer to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTimer {
-    pub schedule: NewSchedule,
+    pub schedule: TimerSchedule,
     #[serde(default)]
     pub missed: MissedSlots,
     /// What the tick says to the agent.
@@ -130,6 +130,17 @@ pub enum WorkIntent {
         wait_id: WaitId,
     },
     CreateTimer(NewTimer),
+    /// A timer whose first slot is counted from the commit that makes it.
+    CreateTimerAfter {
+        delay_ms: u64,
+        /// Absent for a timer that fires once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interval_ms: Option<u64>,
+        #[serde(default)]
+        missed: MissedSlots,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+    },
     CancelTimer {
         timer_id: TimerId,
     },

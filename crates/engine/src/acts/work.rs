@@ -2,7 +2,7 @@
 
 use super::Acts;
 use crate::error::Error;
-use crate::request::Wake;
+use crate::request::{FirstSlot, TimerOrder, Wake};
 use holon_core::input::WorkCommand;
 use holon_core::{Input, Reply, summary};
 use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
@@ -94,10 +94,30 @@ impl Acts {
     pub async fn create_timer(
         &self,
         agent_id: &AgentId,
-        new: NewTimer,
+        order: TimerOrder,
     ) -> Result<TimerView, Error> {
-        self.change_timer(agent_id, WorkCommand::CreateTimer(new))
-            .await
+        let TimerOrder {
+            first,
+            missed,
+            summary,
+        } = order;
+        let command = match first {
+            FirstSlot::After {
+                delay_ms,
+                interval_ms,
+            } => WorkCommand::CreateTimerAfter {
+                delay_ms,
+                interval_ms,
+                missed,
+                summary,
+            },
+            FirstSlot::By(schedule) => WorkCommand::CreateTimer(NewTimer {
+                schedule,
+                missed,
+                summary,
+            }),
+        };
+        self.change_timer(agent_id, command).await
     }
 
     /// Cancels an active timer.

@@ -14,6 +14,7 @@ use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReas
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_prompt::PlanLook;
 use holon_store::{Db, Inline, Store};
 use std::pin::pin;
 use std::sync::Arc;
@@ -131,7 +132,7 @@ impl Desk {
             panic!("a turn begins with a request");
         };
         let rows = ready(self.store.turn(&self.id, turn_index));
-        let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY).unwrap();
+        let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY, PlanLook::Known).unwrap();
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),

@@ -12,7 +12,7 @@ use holon_domain::summary::WorkSummary;
 use holon_domain::timer::TimerView;
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::{Readiness, WorkItemRecord, WorkItemView};
+use holon_domain::work_item::{WorkItemRecord, WorkItemView};
 use holon_domain::{AgentId, WorkItemId, limits};
 use holon_store::{AgentNo, Reader};
 
@@ -55,7 +55,7 @@ impl Reads {
         limit: u64,
     ) -> Result<WorkItemPage, Error> {
         self.of(agent_id, move |reader, no, agent| {
-            let (found, total) = filtered(reader, no, &agent, filter, page(limit))?;
+            let (found, total) = reader.work_item_page(no, &agent, filter, page(limit))?;
             let view = |item: &WorkItemRecord| summary::work_item_view(&agent, item);
             Ok(WorkItemPage {
                 items: found.iter().map(view).collect(),
@@ -143,33 +143,6 @@ impl Reads {
             summary::explain_aside(&mut explanation, &reason);
         }
         Ok(explanation)
-    }
-}
-
-/// The items of a filter. The rows do not know the focus, so the filters about it are decided here.
-fn filtered(
-    reader: &Reader<'_>,
-    no: AgentNo,
-    agent: &AgentRecord,
-    filter: WorkItemFilter,
-    limit: usize,
-) -> Result<(Vec<WorkItemRecord>, u64), holon_store::Error> {
-    let current = agent.work.current.as_ref();
-    match (filter, current) {
-        (WorkItemFilter::Current, Some(current)) => {
-            let found: Vec<WorkItemRecord> = reader.work_item(no, &current.id)?.into_iter().collect();
-            let total = u64::from(!found.is_empty());
-            Ok((found, total))
-        }
-        (WorkItemFilter::Current, None) => Ok((Vec::new(), 0)),
-        (WorkItemFilter::Queued, Some(current)) => {
-            let (mut found, total) = reader.work_items(no, filter, limit + 1)?;
-            found.retain(|item| item.id != current.id);
-            found.truncate(limit);
-            let counted = u64::from(current.state.readiness() != Readiness::Blocked);
-            Ok((found, total.saturating_sub(counted)))
-        }
-        (_, _) => reader.work_items(no, filter, limit),
     }
 }
 

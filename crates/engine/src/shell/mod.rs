@@ -17,6 +17,7 @@ mod settle;
 mod task;
 mod tool;
 mod upkeep;
+mod work;
 
 use self::aside::TakeBacks;
 pub(crate) use self::clock::ClockWatch;
@@ -398,6 +399,8 @@ fn input_bytes(input: &Input) -> usize {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::WakeHint(_)
+        | Input::Work(_)
         | Input::Continue => OUTCOME_BYTES,
     }
 }

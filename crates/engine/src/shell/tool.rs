@@ -38,6 +38,8 @@ impl Shell {
         if self.settle(&run.agent_id, finished).await == Some(Reply::Done) {
             self.forget(&run.agent_home, &run.call.id, outcome.forget)
                 .await;
+        } else if run.action == HostAction::WritePlan {
+            self.discard_plan(&run).await;
         }
     }
 
@@ -54,6 +56,8 @@ impl Shell {
             HostAction::ApplyPatch(patch) => self.apply_patch(run, context, patch).await,
             HostAction::TaskInput(input) => self.task_input(run, input).await,
             HostAction::TaskOutput(query) => self.task_output(run, query.clone(), cancel).await,
+            HostAction::WritePlan => Some(self.write_plan(run).await),
+            HostAction::WorkQuery(query) => Some(self.work_query(run, query).await),
         }
     }
 
@@ -118,11 +122,11 @@ impl Shell {
     }
 }
 
-/// A call that could not be begun because its agent's rows could not be read.
+/// A call that could not be answered because its agent's rows could not be read.
 pub(super) fn unreadable(call: &ToolCall) -> ToolEnvelope {
     let error = ToolError::new(
         ToolErrorKind::ToolExecutionFailed,
-        "the task could not be read; nothing was done",
+        "what the call is about could not be read; nothing was done",
     );
     ToolEnvelope::failure(&call.name, error.retryable())
 }

@@ -162,6 +162,11 @@ impl Shell {
         if let Ok(recovery) = self.recovery_of(agent_id, clean_exit).await {
             holon_fault::hit("recover.agent");
             self.settle(agent_id, recovery).await;
+            // After the recovery, which may have given up a call whose plan is written.
+            if !clean_exit {
+                let (shell, agent_id) = (self.clone(), agent_id.clone());
+                self.spawn(async move { shell.sweep_plans(&agent_id).await });
+            }
         }
     }
 

@@ -15,8 +15,8 @@ use holon_engine::request::{Admitted, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
-    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, ScriptedFiles, ScriptedHomes,
-    ScriptedModel,
+    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryPlans, ScriptedFiles,
+    ScriptedHomes, ScriptedModel,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -31,6 +31,8 @@ pub(crate) struct House {
     /// The commands, which outlive every host.
     pub(crate) commands: Arc<FakeCommands>,
     pub(crate) files: Arc<ScriptedFiles>,
+    /// The plan files, which outlive every host.
+    pub(crate) plans: Arc<MemoryPlans>,
     pub(crate) homes: Arc<ScriptedHomes>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) entropy: Arc<CountingEntropy>,
@@ -71,6 +73,7 @@ impl House {
             model: Arc::default(),
             commands: FakeCommands::new(Arc::clone(&clock)),
             files: Arc::default(),
+            plans: Arc::default(),
             homes: Arc::default(),
             clock,
             entropy: Arc::default(),
@@ -120,6 +123,7 @@ impl House {
                 self.gone.clone(),
             )),
             file: self.files.clone(),
+            plan: self.plans.clone(),
             home: self.homes.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

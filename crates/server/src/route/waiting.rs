@@ -10,13 +10,12 @@ use holon_api::{
     CreateTimerRequest, EmptyRequest, ListFilter, WakeDisposition, WakeRequest, WakeResponse,
 };
 use holon_domain::explanation::Explanation;
-use holon_domain::intent::NewTimer;
 use holon_domain::limits::LIST_PAGE_MAX;
-use holon_domain::timer::{NewSchedule, TimerView};
+use holon_domain::timer::{TimerSchedule, TimerView};
 use holon_domain::wait::WaitRecord;
 use holon_domain::{TimerId, WaitId};
 use holon_engine::Which;
-use holon_engine::request::Wake;
+use holon_engine::request::{FirstSlot, TimerOrder, Wake};
 use serde::Deserialize;
 
 /// Waits or timers an answer holds when the caller does not say.
@@ -127,18 +126,23 @@ pub(crate) async fn wake(
 }
 
 /// The timer a request asks for. Whether it can ever fire is for the core to say.
-fn new_timer(request: CreateTimerRequest) -> Result<NewTimer, Refusal> {
+fn new_timer(request: CreateTimerRequest) -> Result<TimerOrder, Refusal> {
     let interval_ms = request.interval_ms;
-    let schedule = match (request.duration_ms, request.at, request.cron) {
-        (Some(delay_ms), None, None) => NewSchedule::After {
+    if request.time_zone.is_some() && request.cron.is_none() {
+        return Err(contradiction("time_zone goes only with cron"));
+    }
+    let first = match (request.duration_ms, request.at, request.cron) {
+        (Some(delay_ms), None, None) => FirstSlot::After {
             delay_ms,
             interval_ms,
         },
-        (None, Some(at), None) => NewSchedule::At { at, interval_ms },
-        (None, None, Some(expression)) if interval_ms.is_none() => NewSchedule::Cron {
-            expression,
-            time_zone: request.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()),
-        },
+        (None, Some(at), None) => FirstSlot::By(TimerSchedule::starting_at(at, interval_ms)),
+        (None, None, Some(expression)) if interval_ms.is_none() => {
+            FirstSlot::By(TimerSchedule::Cron {
+                expression,
+                time_zone: request.time_zone.unwrap_or_else(|| "UTC".to_owned()),
+            })
+        }
         (None, None, Some(_)) => {
             return Err(contradiction("interval_ms does not go with cron"));
         }
@@ -148,11 +152,8 @@ fn new_timer(request: CreateTimerRequest) -> Result<NewTimer, Refusal> {
             ));
         }
     };
-    if request.time_zone.is_some() && !matches!(schedule, NewSchedule::Cron { .. }) {
-        return Err(contradiction("time_zone goes only with cron"));
-    }
-    Ok(NewTimer {
-        schedule,
+    Ok(TimerOrder {
+        first,
         missed: request.missed.unwrap_or_default(),
         summary: request.summary,
     })

@@ -23,6 +23,7 @@ fn frame(key: &str) -> LogEntry {
         context_fingerprint: format!("print-{key}"),
         stable: "s".to_owned(),
         agent_scoped: "a".to_owned(),
+        work: None,
     })
 }
 
