@@ -35,3 +35,4 @@ mod refusals;
 mod reload;
 mod runs;
 mod support;
+mod work;

@@ -4,7 +4,11 @@ use crate::input::WorkCommand;
 use crate::rejection::Rejection;
 use holon_domain::intent::{BlockerChange, NewTimer, WorkItemChange};
 use holon_domain::limits;
+use holon_domain::timer::TimerSchedule;
 use holon_domain::work_item::TodoItem;
+
+/// The longest cron expression or name of a zone, in bytes.
+const CRON_BYTES: usize = 256;
 
 /// Refuses a command with empty or overlong texts.
 pub(super) fn command(command: &WorkCommand) -> Result<(), Rejection> {
@@ -14,11 +18,13 @@ pub(super) fn command(command: &WorkCommand) -> Result<(), Rejection> {
             check_todos(&new.todo_list)
         }
         WorkCommand::Update { change, .. } => check_change(change),
-        WorkCommand::CreateTimer(NewTimer { summary, .. })
-        | WorkCommand::CreateTimerAfter { summary, .. } => match summary {
-            Some(summary) => check_text("summary", summary, limits::TIMER_SUMMARY_BYTES),
-            None => Ok(()),
-        },
+        WorkCommand::CreateTimer(NewTimer {
+            schedule, summary, ..
+        }) => {
+            check_schedule(schedule)?;
+            check_summary(summary.as_deref())
+        }
+        WorkCommand::CreateTimerAfter { summary, .. } => check_summary(summary.as_deref()),
         WorkCommand::Complete { .. }
         | WorkCommand::Resume { .. }
         | WorkCommand::CancelWait { .. }
@@ -47,6 +53,27 @@ fn check_change(change: &WorkItemChange) -> Result<(), Rejection> {
             check_recheck(*recheck_after_ms)
         }
         Some(BlockerChange::Clear) | None => Ok(()),
+    }
+}
+
+/// Bounds the texts of a schedule. Whether it has a slot is decided where the time is known.
+fn check_schedule(schedule: &TimerSchedule) -> Result<(), Rejection> {
+    match schedule {
+        TimerSchedule::Cron {
+            expression,
+            time_zone,
+        } => {
+            check_text("cron expression", expression, CRON_BYTES)?;
+            check_text("time zone", time_zone, CRON_BYTES)
+        }
+        TimerSchedule::Once { .. } | TimerSchedule::Every { .. } => Ok(()),
+    }
+}
+
+fn check_summary(summary: Option<&str>) -> Result<(), Rejection> {
+    match summary {
+        Some(summary) => check_text("summary", summary, limits::TIMER_SUMMARY_BYTES),
+        None => Ok(()),
     }
 }
 
@@ -97,6 +124,7 @@ mod tests {
     use super::*;
     use holon_domain::WorkItemId;
     use holon_domain::intent::NewWorkItem;
+    use holon_domain::timer::MissedSlots;
     use holon_domain::work_item::{PlanStatus, TodoState};
 
     fn create(objective: &str, todo_list: Vec<TodoItem>) -> WorkCommand {
@@ -159,6 +187,17 @@ mod tests {
             (update(WorkItemChange::default()), "nothing to change"),
             (update(blocker(" ", 1)), "blocked_by is empty"),
             (update(blocker("x", 0)), "recheck_after_ms 0"),
+            (
+                WorkCommand::CreateTimer(NewTimer {
+                    schedule: TimerSchedule::Cron {
+                        expression: long,
+                        time_zone: "UTC".to_owned(),
+                    },
+                    missed: MissedSlots::Once,
+                    summary: None,
+                }),
+                "cron expression has",
+            ),
         ] {
             let reason = command(&refused).expect_err("refused").to_string();
             assert!(reason.contains(part), "{part}: {reason}");
