@@ -173,8 +173,8 @@ impl Provenance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holon_domain::continuation::TriggerKind;
     use holon_domain::Timestamp;
+    use holon_domain::continuation::TriggerKind;
     use holon_domain::event::{
         MessageAdmitted, MessageProcessingStarted, SystemTickEmitted, TaskResultReceived,
     };

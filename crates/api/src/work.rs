@@ -35,14 +35,14 @@ pub struct UpdateWorkItemRequest {
     /// Replaces the whole checklist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todo_list: Option<Vec<TodoItem>>,
-    /// `null` and an empty text clear the blocker.
+    /// `null` and an empty text clear the blocker. Only the agent itself names one, so a text is refused.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub blocked_by: Option<Option<String>>,
-    /// Milliseconds until the agent is reminded of the blocker; an hour when absent. Only beside a blocker.
+    /// Milliseconds until the agent is reminded of a blocker. Only beside a blocker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recheck_after_ms: Option<u64>,
     #[serde(default, skip_serializing)]

@@ -8,9 +8,7 @@ use holon_engine::ports::{Clock, Ports};
 use holon_engine::request::{CreateAgent, Ingress, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
 use holon_store::Db;
-use holon_testkit::ports::{
-    CountingEntropy, FixedModel, InstantPorts, MemoryPlans, ScriptedHomes,
-};
+use holon_testkit::ports::{CountingEntropy, FixedModel, InstantPorts, MemoryPlans, ScriptedHomes};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -103,7 +103,10 @@ fn woken_by(agent: &AgentRecord, next: &Next, waits: &[WaitRecord]) -> Vec<Strin
     ];
     match agent.active_tasks {
         0 => {}
-        count => causes.push(format!("the end of {}", text::counted(u64::from(count), "task"))),
+        count => causes.push(format!(
+            "the end of {}",
+            text::counted(u64::from(count), "task")
+        )),
     }
     causes.extend(waits.iter().map(wait_words));
     causes

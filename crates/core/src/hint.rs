@@ -15,7 +15,11 @@ const OTHERS: &str = "others";
 
 /// Refuses a hint that says nothing or whose parts are too long.
 pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
-    if hint.reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
+    if hint
+        .reason
+        .as_ref()
+        .is_some_and(|reason| reason.trim().is_empty())
+    {
         return Err(Rejection::InvalidWork {
             reason: "the reason is empty; say why the agent should look".to_owned(),
         });
@@ -30,8 +34,16 @@ pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
     }
     let names = [
         ("source", &hint.source, limits::ORIGIN_NAME_BYTES),
-        ("correlation_id", &hint.correlation_id, limits::MESSAGE_LINK_BYTES),
-        ("causation_id", &hint.causation_id, limits::MESSAGE_LINK_BYTES),
+        (
+            "correlation_id",
+            &hint.correlation_id,
+            limits::MESSAGE_LINK_BYTES,
+        ),
+        (
+            "causation_id",
+            &hint.causation_id,
+            limits::MESSAGE_LINK_BYTES,
+        ),
     ];
     for (what, text, max) in names {
         let bytes = text.as_ref().map_or(0, String::len);
@@ -48,7 +60,10 @@ pub(crate) fn arrive(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
         source: hint.source.as_deref(),
         external_trigger_id: hint.external_trigger_id.as_ref(),
     };
-    let by = format!("a wake hint from {}", hint.source.as_deref().unwrap_or(&hint.key));
+    let by = format!(
+        "a wake hint from {}",
+        hint.source.as_deref().unwrap_or(&hint.key)
+    );
     hint.wait_ids = wait::wake_matching(draft, wake, &by);
     work::wake(draft);
     let mut hints = draft.hints();

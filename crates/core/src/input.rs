@@ -24,7 +24,8 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{PlanArtifact, WorkItemRecord};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{
-    AgentId, CallId, Entropy, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, limits, text,
+    AgentId, CallId, Entropy, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, limits,
+    text,
 };
 use std::sync::Arc;
 
@@ -112,7 +113,9 @@ impl RoundInHand {
 
     /// All the model said with the calls, for a completion report.
     pub(crate) fn report(&self) -> String {
-        beginning_of(&self.blocks, limits::RESULT_SUMMARY_BYTES).trim().to_owned()
+        beginning_of(&self.blocks, limits::RESULT_SUMMARY_BYTES)
+            .trim()
+            .to_owned()
     }
 
     /// The beginning of what the model said with the calls; empty when it said nothing.

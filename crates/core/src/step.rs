@@ -9,8 +9,8 @@ use crate::ingress::Ingress;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest, schedule,
-    task, tick, timer, turn, wait, work,
+    admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest,
+    schedule, task, tick, timer, turn, wait, work,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::SuspensionEnd;

@@ -160,7 +160,11 @@ fn state_view(agent: &AgentRecord, queue: &QueueView, standing: &Assessment) -> 
         rest: agent.rest.clone(),
         current_run_id: agent.open_turn.as_ref().map(|turn| turn.run_id.clone()),
         current_message_id: agent.open_turn.as_ref().map(|turn| turn.message_id.clone()),
-        current_work_item_id: agent.work.current.as_ref().map(|current| current.id.clone()),
+        current_work_item_id: agent
+            .work
+            .current
+            .as_ref()
+            .map(|current| current.id.clone()),
         current_turn_work_item_id: agent
             .open_turn
             .as_ref()

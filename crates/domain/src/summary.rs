@@ -1,8 +1,6 @@
 //! What is shown of an agent: status, posture, lifecycle hints, model, usage. All computed, none stored.
 
-use crate::agent::{
-    AgentStatus, IdentityView, ItemCounts, LastFailure, Lifecycle, RestRecord,
-};
+use crate::agent::{AgentStatus, IdentityView, ItemCounts, LastFailure, Lifecycle, RestRecord};
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::id::{MessageId, RunId, WaitId, WorkItemId};

@@ -41,11 +41,7 @@ impl RoundRequest {
     /// `policy` holds the model's figures before anything was learned from its provider; `plan` is what was found of the
     /// plan file of the turn's work item.
     #[must_use]
-    pub fn new(
-        mut rows: TurnRows,
-        policy: ModelPolicy,
-        plan: PlanLook,
-    ) -> Option<Self> {
+    pub fn new(mut rows: TurnRows, policy: ModelPolicy, plan: PlanLook) -> Option<Self> {
         let model = rows.turn.model.clone()?;
         let policy = policy.with(rows.learned);
         // A turn ends where it began, also when the agent is told to work elsewhere meanwhile.
@@ -168,7 +164,10 @@ fn build_frame(
     let nothing = ShownWork::default();
     let work = match &rows.frame {
         Some(kept) => Work::Kept(kept.work.as_deref()),
-        None => Work::Rows(rows.work.as_ref().unwrap_or(&nothing), current_plan(rows, plan)),
+        None => Work::Rows(
+            rows.work.as_ref().unwrap_or(&nothing),
+            current_plan(rows, plan),
+        ),
     };
     let input = FrameInput {
         work,
@@ -190,12 +189,17 @@ fn build_frame(
 /// The look at the turn's item counts for the current item where both are the same.
 fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanLook) -> &'a PlanLook {
     let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
-    let same = current.zip(rows.item.as_ref()).is_some_and(|(current, item)| current.id == item.id);
+    let same = current
+        .zip(rows.item.as_ref())
+        .is_some_and(|(current, item)| current.id == item.id);
     if same { plan } else { &PlanLook::Known }
 }
 
 /// A plan file that is not as its item's row has it.
-fn changed_plan(item: Option<&WorkItemRecord>, plan: PlanLook) -> Option<(WorkItemId, PlanArtifact)> {
+fn changed_plan(
+    item: Option<&WorkItemRecord>,
+    plan: PlanLook,
+) -> Option<(WorkItemId, PlanArtifact)> {
     match (item, plan) {
         (Some(item), PlanLook::Changed(plan)) => Some((item.id.clone(), plan)),
         (Some(_) | None, PlanLook::Changed(_) | PlanLook::Known | PlanLook::Missing) => None,

@@ -64,7 +64,8 @@ pub(crate) fn text(
     let mut parts = parts(agent, work, plan);
     let mut left_out = 0;
     while tokens(&parts) > room_tokens {
-        let heaviest = (0..parts.len()).max_by_key(|place| parts.get(*place).map(|part| part.weight));
+        let heaviest =
+            (0..parts.len()).max_by_key(|place| parts.get(*place).map(|part| part.weight));
         let Some(place) = heaviest else {
             return WorkText::default();
         };
@@ -99,7 +100,10 @@ pub(crate) fn text(
 }
 
 fn tokens(parts: &[Part]) -> usize {
-    parts.iter().map(|part| text::estimate_tokens(&part.text)).sum()
+    parts
+        .iter()
+        .map(|part| text::estimate_tokens(&part.text))
+        .sum()
 }
 
 const CURRENT_SHORT: u8 = 0;
@@ -117,7 +121,10 @@ fn parts(agent: &AgentRecord, work: &ShownWork, plan: &PlanLook) -> Vec<Part> {
     let counts = agent.work.items;
     let wake_count = agent.work.wake_count;
     let list = |weight, title: String, items: &[WorkItemRecord]| -> Option<Part> {
-        let lines: Vec<String> = items.iter().map(|item| item::line(item, wake_count)).collect();
+        let lines: Vec<String> = items
+            .iter()
+            .map(|item| item::line(item, wake_count))
+            .collect();
         (!lines.is_empty()).then(|| Part {
             weight,
             text: format!("{title}\n{}", lines.join("\n")),
@@ -129,7 +136,8 @@ fn parts(agent: &AgentRecord, work: &ShownWork, plan: &PlanLook) -> Vec<Part> {
         text: item::full(agent, item, work.current_wait.as_ref(), plan),
         shown: vec![item.id.clone()],
     });
-    let blocked = counts.blocked + counts.waiting_task + counts.waiting_external + counts.waiting_timer;
+    let blocked =
+        counts.blocked + counts.waiting_task + counts.waiting_external + counts.waiting_timer;
     let runnable = counts.runnable + counts.stalled;
     [
         current,
@@ -146,7 +154,11 @@ fn parts(agent: &AgentRecord, work: &ShownWork, plan: &PlanLook) -> Vec<Part> {
         ),
         list(
             QUEUED,
-            titled("Other items that can go on, longest untouched first", &work.queued, runnable),
+            titled(
+                "Other items that can go on, longest untouched first",
+                &work.queued,
+                runnable,
+            ),
             &work.queued,
         ),
         list(
@@ -193,7 +205,11 @@ fn waits(waits: &[WaitRecord], count: u32) -> Option<Part> {
     let lines: Vec<String> = waits.iter().map(line).collect();
     (!lines.is_empty()).then(|| Part {
         weight: WAITS,
-        text: format!("{}\n{}", titled("Active waits", waits, count), lines.join("\n")),
+        text: format!(
+            "{}\n{}",
+            titled("Active waits", waits, count),
+            lines.join("\n")
+        ),
         shown: Vec::new(),
     })
 }
@@ -225,14 +241,21 @@ fn source(source: &WakeSource) -> String {
 
 fn timers(timers: &[TimerRecord], count: u32) -> Option<Part> {
     let line = |timer: &TimerRecord| {
-        let next = timer.next_fire_at.map(|at| at.to_string()).unwrap_or_default();
+        let next = timer
+            .next_fire_at
+            .map(|at| at.to_string())
+            .unwrap_or_default();
         let summary = timer.summary.as_deref().unwrap_or("(no summary)");
         format!("- {} fires next at {next}: {}", timer.id, short(summary))
     };
     let lines: Vec<String> = timers.iter().map(line).collect();
     (!lines.is_empty()).then(|| Part {
         weight: TIMERS,
-        text: format!("{}\n{}", titled("Active timers", timers, count), lines.join("\n")),
+        text: format!(
+            "{}\n{}",
+            titled("Active timers", timers, count),
+            lines.join("\n")
+        ),
         shown: Vec::new(),
     })
 }
@@ -241,7 +264,10 @@ fn completed(items: &[WorkItemRecord]) -> Option<Part> {
     let lines: Vec<String> = items.iter().map(item::completed).collect();
     (!lines.is_empty()).then(|| Part {
         weight: COMPLETED,
-        text: format!("Completed last (done; do not do it again):\n{}", lines.join("\n")),
+        text: format!(
+            "Completed last (done; do not do it again):\n{}",
+            lines.join("\n")
+        ),
         shown: ids(items),
     })
 }

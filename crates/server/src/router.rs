@@ -81,10 +81,7 @@ fn act_routes() -> Vec<Route<ActState>> {
         posting("/control/agents/{id}/model/clear", post(model::clear)),
         posting("/control/agents/{id}/wake", post(waiting::wake)),
         posting("/control/agents/{id}/work-items", post(work::create)),
-        posting(
-            "/control/agents/{id}/work-items/{item}",
-            post(work::update),
-        ),
+        posting("/control/agents/{id}/work-items/{item}", post(work::update)),
         posting(
             "/control/agents/{id}/work-items/{item}/complete",
             post(work::complete),

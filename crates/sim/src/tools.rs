@@ -49,7 +49,8 @@ impl Bench {
             return ToolRunOutcome::result(create_work_item::not_written("no space is left"));
         }
         let plan = PlanArtifact::of_content(create_work_item::plan_of(call).as_bytes(), now);
-        self.plans.insert(WorkItemId::of_call(&call.id), plan.clone());
+        self.plans
+            .insert(WorkItemId::of_call(&call.id), plan.clone());
         ToolRunOutcome {
             consequence: Consequence::PlanWritten(plan),
             forget: Forget::Nothing,

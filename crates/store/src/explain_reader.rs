@@ -22,11 +22,16 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or an entry cannot be read.
     pub fn due_of_agent(&self, no: AgentNo, count: usize) -> Result<Vec<(Timestamp, Due)>, Error> {
-        all(self.conn(), DUE_OF_AGENT, params![no.0, limit(count)], |row| {
-            let id: i64 = row.get(2)?;
-            let at = Timestamp::from_millis(row.get(0)?);
-            Ok((at, json(row, 1, "due", format!("{no}/{id}"))?))
-        })
+        all(
+            self.conn(),
+            DUE_OF_AGENT,
+            params![no.0, limit(count)],
+            |row| {
+                let id: i64 = row.get(2)?;
+                let at = Timestamp::from_millis(row.get(0)?);
+                Ok((at, json(row, 1, "due", format!("{no}/{id}"))?))
+            },
+        )
     }
 
     /// The queued message that was admitted first, whatever its band.
@@ -42,7 +47,10 @@ impl Reader<'_> {
                 params![no.0, band.rank()],
                 read_entry,
             )?;
-            oldest = oldest.into_iter().chain(found).min_by_key(|entry| entry.seq);
+            oldest = oldest
+                .into_iter()
+                .chain(found)
+                .min_by_key(|entry| entry.seq);
         }
         Ok(oldest)
     }

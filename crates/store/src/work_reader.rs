@@ -17,11 +17,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// When the database fails or the row cannot be read.
-    pub fn work_item(
-        &self,
-        no: AgentNo,
-        id: &WorkItemId,
-    ) -> Result<Option<WorkItemRecord>, Error> {
+    pub fn work_item(&self, no: AgentNo, id: &WorkItemId) -> Result<Option<WorkItemRecord>, Error> {
         work_items::one(self.conn(), no, id)
     }
 

@@ -68,7 +68,9 @@ pub(crate) fn shown(
 ) -> Result<ShownWork, Error> {
     let conn = reader.conn();
     let work = &agent.work;
-    let completed = reader.work_items(no, WorkItemFilter::Completed, COMPLETED)?.0;
+    let completed = reader
+        .work_items(no, WorkItemFilter::Completed, COMPLETED)?
+        .0;
     let mut rows = ShownWork {
         completed,
         ..ShownWork::default()
@@ -210,7 +212,10 @@ pub(crate) fn page(
         }
         WorkItemFilter::Queued => {
             let (mut items, total) = reader.work_items(no, filter, limit + 1)?;
-            let is_queued = work.current.as_ref().is_some_and(|current| is_queued(current.state));
+            let is_queued = work
+                .current
+                .as_ref()
+                .is_some_and(|current| is_queued(current.state));
             items.retain(|item| Some(&item.id) != current);
             items.truncate(limit);
             Ok((items, total.saturating_sub(u64::from(is_queued))))
@@ -219,7 +224,9 @@ pub(crate) fn page(
             let ItemCounts {
                 runnable, stalled, ..
             } = work.items;
-            let beyond = usize::try_from(stalled).unwrap_or(usize::MAX).min(STALLED_PASSED);
+            let beyond = usize::try_from(stalled)
+                .unwrap_or(usize::MAX)
+                .min(STALLED_PASSED);
             let (mut items, _) = reader.work_items(no, filter, limit + beyond)?;
             let runs = |item: &WorkItemRecord| {
                 item.scheduling_state(work.wake_count) == WorkItemSchedulingState::Runnable

@@ -134,7 +134,10 @@ fn path(agent_home: &Path, id: &WorkItemId) -> PathBuf {
 /// Whether a name can be that of an item's folder: the spelling of an id, which is one component of a path.
 fn is_folder_name(name: &str) -> bool {
     let random = name.strip_prefix("work_").unwrap_or_default();
-    !random.is_empty() && random.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    !random.is_empty()
+        && random
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn folder(agent_home: &Path, id: &WorkItemId) -> io::Result<OwnedFd> {
@@ -175,6 +178,8 @@ fn remove(dir: impl AsFd, name: &str) -> Result<(), Errno> {
 
 fn changed_at(file: &File) -> io::Result<Timestamp> {
     let since = file.metadata()?.modified()?.duration_since(UNIX_EPOCH);
-    let millis = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    let millis = since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    });
     Ok(Timestamp::from_millis(millis))
 }

@@ -71,13 +71,7 @@ pub(crate) struct UpdateArgs {
     /// when it is in progress; may be given several times.
     #[arg(long, value_name = "TEXT", value_parser = todo)]
     pub(crate) todo: Vec<TodoItem>,
-    /// Why it cannot go on.
-    #[arg(long, value_name = "TEXT", conflicts_with = "unblock")]
-    pub(crate) blocked_by: Option<String>,
-    /// When the agent is reminded of the blocker [default: after an hour].
-    #[arg(long, value_name = "DURATION", requires = "blocked_by", value_parser = duration)]
-    pub(crate) recheck_after: Option<u64>,
-    /// Nothing keeps it from going on any more.
+    /// Nothing keeps it from going on any more; what the agent named as its blocker is gone.
     #[arg(long)]
     pub(crate) unblock: bool,
     #[command(flatten)]
@@ -259,8 +253,9 @@ fn duration(text: &str) -> Result<u64, String> {
 }
 
 fn time(text: &str) -> Result<holon_domain::Timestamp, String> {
-    serde_json::from_value(serde_json::Value::String(text.to_owned()))
-        .map_err(|_| "give a time with its offset, for example 2026-03-29T09:30:00+02:00".to_owned())
+    serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|_| {
+        "give a time with its offset, for example 2026-03-29T09:30:00+02:00".to_owned()
+    })
 }
 
 /// An entry of a checklist, with its state in front as Markdown writes it.
@@ -287,10 +282,24 @@ mod tests {
 
     #[test]
     fn durations_have_a_unit_or_are_milliseconds() {
-        for (text, millis) in [("300", 300), ("300ms", 300), ("45s", 45_000), ("2h", 7_200_000)] {
+        for (text, millis) in [
+            ("300", 300),
+            ("300ms", 300),
+            ("45s", 45_000),
+            ("2h", 7_200_000),
+        ] {
             assert_eq!(duration(text), Ok(millis), "{text}");
         }
-        for text in ["", "s", "1.5h", "-3s", "3 s", "5w", "99999999999999999999d", "9999999999999999d"] {
+        for text in [
+            "",
+            "s",
+            "1.5h",
+            "-3s",
+            "3 s",
+            "5w",
+            "99999999999999999999d",
+            "9999999999999999d",
+        ] {
             assert!(duration(text).is_err(), "{text}");
         }
     }

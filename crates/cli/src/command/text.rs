@@ -8,7 +8,9 @@ use std::io::Read as _;
 pub(crate) fn given(what: &str, given: String) -> Result<String, Failure> {
     let text = if given == "-" { read_stdin()? } else { given };
     if text.trim().is_empty() {
-        return Err(Failure::usage(format!("the {what} is empty; say it in words")));
+        return Err(Failure::usage(format!(
+            "the {what} is empty; say it in words"
+        )));
     }
     Ok(text)
 }

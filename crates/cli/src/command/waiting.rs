@@ -66,7 +66,9 @@ pub(super) async fn wait(
             let host = Host::find(home, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let waits = host.client().waits(&agent_id, filter(all), LIST_PAGE_MAX);
-            output.answer(&host.asked(waits.await)?, |waits| render::work::waits(waits));
+            output.answer(&host.asked(waits.await)?, |waits| {
+                render::work::waits(waits)
+            });
         }
         WaitCommand::Cancel { wait, agent } => {
             let host = Host::find(home, agent.agent, output)?;
@@ -123,7 +125,9 @@ async fn create_timer(
     let agent_id = host.agent_id().await?;
     let timer = host.asked(host.client().create_timer(&agent_id, &request).await)?;
     output.answer(&timer, |timer| {
-        let first = timer.next_fire_at.map_or_else(String::new, |at| format!(" at {at}"));
+        let first = timer
+            .next_fire_at
+            .map_or_else(String::new, |at| format!(" at {at}"));
         format!("{} fires{first}", timer.id)
     });
     Ok(Exit::Done)

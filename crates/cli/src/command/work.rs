@@ -90,35 +90,30 @@ async fn create(
     output.answer(&item, |item| {
         format!("{} is made for {}", item.id, item.agent_id)
     });
-    output.aside(&format!("see what comes of it with: holon explain {agent_id}"));
+    output.aside(&format!(
+        "see what comes of it with: holon explain {agent_id}"
+    ));
     Ok(Exit::Done)
 }
 
-async fn update(
-    home: Option<PathBuf>,
-    args: UpdateArgs,
-    output: &Output,
-) -> Result<Exit, Failure> {
-    let blocked_by = match (args.blocked_by, args.unblock) {
-        (Some(text), _) => Some(Some(text)),
-        (None, true) => Some(None),
-        (None, false) => None,
-    };
+async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Result<Exit, Failure> {
     let request = UpdateWorkItemRequest {
         objective: args.objective,
         plan_status: args.plan_status.map(Into::into),
         todo_list: (!args.todo.is_empty()).then_some(args.todo),
-        blocked_by,
-        recheck_after_ms: args.recheck_after,
+        blocked_by: args.unblock.then_some(None),
         ..UpdateWorkItemRequest::default()
     };
     if request == UpdateWorkItemRequest::default() {
         return Err(Failure::usage("nothing to change")
-            .hint("name what changes: --objective, --plan-status, --todo, --blocked-by or --unblock"));
+            .hint("name what changes: --objective, --plan-status, --todo or --unblock"));
     }
     let host = Host::find(home, args.agent.agent, output)?;
     let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(args.item));
-    let changed = host.client().update_work_item(&agent_id, &id, &request).await;
+    let changed = host
+        .client()
+        .update_work_item(&agent_id, &id, &request)
+        .await;
     let item = host.asked(changed)?;
     let revision = format!("is at revision {}", item.revision);
     answer(item, &revision, output)

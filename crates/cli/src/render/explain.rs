@@ -36,7 +36,11 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
     if let Some(at) = scheduling_posture.wakes_at {
         lines.push(format!("wakes      {at}"));
     }
-    lines.extend(planned.iter().map(|wake| format!("planned    {}: {}", wake.at, wake.what)));
+    lines.extend(
+        planned
+            .iter()
+            .map(|wake| format!("planned    {}: {}", wake.at, wake.what)),
+    );
     lines.extend(woken_by.iter().map(|cause| format!("woken by   {cause}")));
     lines.push(queue(*pending, oldest_unserved.as_ref()));
     if let Some(item) = current_work_item {
@@ -46,7 +50,10 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
     lines.extend(waits.map(|waiting| format!("waits for  {}", work::wait(waiting))));
     for hint in pending_wake_hints {
         let why = hint.reason.as_deref().unwrap_or("something changed");
-        lines.push(format!("hint       {} ({} times): {why}", hint.key, hint.count));
+        lines.push(format!(
+            "hint       {} ({} times): {why}",
+            hint.key, hint.count
+        ));
     }
     for told in decisions {
         lines.extend(decision(told));

@@ -21,7 +21,9 @@ pub(crate) fn items(page: &WorkItemsResponse) -> String {
         .collect();
     if page.returned < page.total_matching {
         let (shown, all) = (page.returned, page.total_matching);
-        lines.push(format!("{shown} of {all} are shown; see more with --limit N"));
+        lines.push(format!(
+            "{shown} of {all} are shown; see more with --limit N"
+        ));
     }
     lines.join("\n")
 }
@@ -94,9 +96,7 @@ pub(crate) fn waits(waits: &[WaitRecord]) -> String {
 pub(super) fn wait(wait: &WaitRecord) -> String {
     let state = match wait.status {
         WaitStatus::Active => spelled(&wait.kind),
-        WaitStatus::Resolved | WaitStatus::Cancelled | WaitStatus::Expired => {
-            spelled(&wait.status)
-        }
+        WaitStatus::Resolved | WaitStatus::Cancelled | WaitStatus::Expired => spelled(&wait.status),
     };
     let item = wait
         .work_item_id
@@ -151,14 +151,21 @@ pub(super) fn lines(summary: &AgentSummary) -> Vec<String> {
         lines.push(format!("work       {}", counted(counts)));
     }
     let items = summary.work.work_items.iter();
-    let current = items.filter(|item| Some(&item.id) == summary.agent.current_work_item_id.as_ref());
+    let current =
+        items.filter(|item| Some(&item.id) == summary.agent.current_work_item_id.as_ref());
     lines.extend(current.map(|item| format!("current    {}", entry(item))));
     let waits = summary.work.waiting_intents.iter();
     lines.extend(waits.map(|waiting| format!("waits for  {}", wait(waiting))));
     if summary.active_timer_count > 0 {
         let count = text::counted(u64::from(summary.active_timer_count), "timer");
-        let next = summary.work.timers.iter().filter_map(|timer| timer.next_fire_at);
-        let next = next.min().map_or_else(String::new, |at| format!(", next at {at}"));
+        let next = summary
+            .work
+            .timers
+            .iter()
+            .filter_map(|timer| timer.next_fire_at);
+        let next = next
+            .min()
+            .map_or_else(String::new, |at| format!(", next at {at}"));
         lines.push(format!("timers     {count} set{next}"));
     }
     if let Some(hint) = &summary.agent.pending_wake_hint {

@@ -28,7 +28,15 @@ fn waiter(world: &World) -> String {
 fn a_timer_fires_once_and_its_tick_is_answered() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    let args = ["timer", "create", "--after", "300ms", "--summary", "look at the oven", "--json"];
+    let args = [
+        "timer",
+        "create",
+        "--after",
+        "300ms",
+        "--summary",
+        "look at the oven",
+        "--json",
+    ];
     let timer = world.run(&args).json();
     assert_eq!(
         (&timer["status"], &timer["duration_ms"], &timer["repeat"]),
@@ -55,20 +63,44 @@ fn a_timer_fires_once_and_its_tick_is_answered() {
 fn a_timer_that_is_cancelled_is_gone_from_the_list_and_from_the_status() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    let args = ["timer", "create", "--cron", "30 9 * * 1-5", "--time-zone", "Europe/Berlin"];
+    let args = [
+        "timer",
+        "create",
+        "--cron",
+        "30 9 * * 1-5",
+        "--time-zone",
+        "Europe/Berlin",
+    ];
     let made = world.run(&args);
     let id = made.answer().split(' ').next().unwrap();
     let list = world.run(&["timer", "list"]);
-    assert!(list.answer().contains("by \"30 9 * * 1-5\" in Europe/Berlin"), "{list:?}");
-    assert!(world.run(&["status"]).answer().contains("timers     1 timer set, next at "));
+    assert!(
+        list.answer()
+            .contains("by \"30 9 * * 1-5\" in Europe/Berlin"),
+        "{list:?}"
+    );
+    assert!(
+        world
+            .run(&["status"])
+            .answer()
+            .contains("timers     1 timer set, next at ")
+    );
     let explained = explained(&world);
-    assert!(explained.contains(&format!("the timer {id} fires")), "{explained}");
+    assert!(
+        explained.contains(&format!("the timer {id} fires")),
+        "{explained}"
+    );
     let cancelled = world.run(&["timer", "cancel", id]);
     assert_eq!(cancelled.answer(), format!("{id} is cancelled\n"));
     assert!(!world.run(&["status"]).answer().contains("timers  "));
     let again = world.run(&["timer", "cancel", id]);
     assert_eq!(again.code, Some(1), "{again:?}");
-    assert!(again.stderr.contains("next: see its timers with: holon timer list"), "{again:?}");
+    assert!(
+        again
+            .stderr
+            .contains("next: see its timers with: holon timer list"),
+        "{again:?}"
+    );
     assert_eq!(served.terminate().0, Some(0));
 }
 
@@ -98,7 +130,14 @@ fn a_wake_makes_a_resting_agent_look() {
 fn a_new_item_is_taken_up_by_an_idle_agent_and_seen_through_to_its_end() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    let made = world.run(&["work", "create", "water the plants", "--todo", "[>] fill the can", "--json"]);
+    let made = world.run(&[
+        "work",
+        "create",
+        "water the plants",
+        "--todo",
+        "[>] fill the can",
+        "--json",
+    ]);
     let made = made.json();
     let id = made["id"].as_str().unwrap();
     until("the item is offered, and its turn changes nothing", || {
@@ -114,25 +153,35 @@ fn a_new_item_is_taken_up_by_an_idle_agent_and_seen_through_to_its_end() {
         assert!(explained.contains(&part), "{part}: {explained}");
     }
     let status = world.run(&["status"]);
-    assert!(status.answer().contains("work       1 open item: 1 runnable"), "{status:?}");
-    let blocked = world.run(&["work", "update", id, "--blocked-by", "no water", "--recheck-after", "2h"]);
-    assert_eq!(blocked.answer(), format!("{id} is at revision 2\n"));
+    assert!(
+        status
+            .answer()
+            .contains("work       1 open item: 1 runnable"),
+        "{status:?}"
+    );
+    let changed = world.run(&["work", "update", id, "--plan-status", "needs_input"]);
+    assert_eq!(changed.answer(), format!("{id} is at revision 2\n"));
     let list = world.run(&["work", "list"]);
     assert_eq!(
         list.answer(),
-        format!("{id}  blocked: water the plants (blocked by: no water)\n")
+        format!("{id}  waiting_operator: water the plants\n")
     );
-    assert_eq!(world.run(&["work", "update", id, "--unblock"]).code, Some(0));
     assert_eq!(world.run(&["work", "resume", id]).code, Some(0));
     let shown = world.run(&["work", "show", id]);
-    for part in ["objective  water the plants", "todo       [>] fill the can", "plan       draft"] {
+    for part in [
+        "objective  water the plants",
+        "todo       [>] fill the can",
+        "plan       needs_input",
+    ] {
         assert!(shown.answer().contains(part), "{part}: {shown:?}");
     }
     let done = world.run(&["work", "complete", id, "--json"]).json();
     assert_eq!(done["state"], "completed");
     let list = world.run(&["work", "list"]);
     assert!(list.answer().starts_with("no such work items"), "{list:?}");
-    let all = world.run(&["work", "list", "--filter", "completed", "--json"]).json();
+    let all = world
+        .run(&["work", "list", "--filter", "completed", "--json"])
+        .json();
     assert_eq!(all["work_items"][0]["id"], json!(id));
     assert_eq!(served.terminate().0, Some(0));
 }
@@ -144,18 +193,35 @@ fn a_wait_is_shown_explained_ended_by_its_source_and_cancelled_by_hand() {
     let waits = |args: &[&str]| -> Value { world.run(args).json() };
     let active = ["wait", "list", "--json"];
     assert_eq!(world.run(&["prompt", "build it"]).code, Some(0));
-    until("the agent waits", || waits(&active)[0]["status"] == "active");
+    until("the agent waits", || {
+        waits(&active)[0]["status"] == "active"
+    });
     let first = waits(&active)[0]["id"].as_str().unwrap().to_owned();
     let explained = explained(&world);
     let awaited = format!("woken by   an event or a wake from ci (the wait {first}: the build)");
     assert!(explained.contains(&awaited), "{explained}");
-    assert!(world.run(&["status"]).answer().contains(&format!("waits for  {first}")));
-    assert_eq!(world.run(&["wake", "main", "green", "--source", "ci"]).code, Some(0));
-    until("the build was told", || transcript(&world).contains("Told: "));
+    assert!(
+        world
+            .run(&["status"])
+            .answer()
+            .contains(&format!("waits for  {first}"))
+    );
+    assert_eq!(
+        world.run(&["wake", "main", "green", "--source", "ci"]).code,
+        Some(0)
+    );
+    until("the build was told", || {
+        transcript(&world).contains("Told: ")
+    });
     let all = waits(&["wait", "list", "--all", "--json"]);
-    assert_eq!((&all[0]["id"], &all[0]["status"]), (&json!(first), &json!("resolved")));
+    assert_eq!(
+        (&all[0]["id"], &all[0]["status"]),
+        (&json!(first), &json!("resolved"))
+    );
     assert_eq!(world.run(&["prompt", "again"]).code, Some(0));
-    until("the agent waits again", || waits(&active)[0]["status"] == "active");
+    until("the agent waits again", || {
+        waits(&active)[0]["status"] == "active"
+    });
     let second = waits(&active)[0]["id"].as_str().unwrap().to_owned();
     let cancelled = world.run(&["wait", "cancel", &second]);
     assert_eq!(cancelled.answer(), format!("{second} is cancelled\n"));
@@ -177,9 +243,23 @@ fn what_cannot_be_done_with_work_says_why_and_what_to_do_instead() {
             &["wait", "cancel", "wait_unknown"],
             &["timer", "create", "--after", "5m", "--every", "0"],
             &["timer", "create", "--after", "soon"],
-            &["timer", "create", "--at", "2001-01-01T00:00:00Z", "--summary", "too late"],
+            &[
+                "timer",
+                "create",
+                "--at",
+                "2001-01-01T00:00:00Z",
+                "--summary",
+                "too late",
+            ],
             &["timer", "create", "--cron", "0 0 30 2 *"],
-            &["timer", "create", "--cron", "0 9 * * *", "--time-zone", "Mars/Base"],
+            &[
+                "timer",
+                "create",
+                "--cron",
+                "0 9 * * *",
+                "--time-zone",
+                "Mars/Base",
+            ],
             &["wake", "nobody", "look"],
             &["wake", "main", ""],
             &["explain", "nobody"],
@@ -200,10 +280,21 @@ fn a_busy_agent_is_explained_by_its_turn_and_its_oldest_message() {
     let world = world();
     let served = world.serve(&["--model", &silent(&world)]);
     assert_eq!(world.run(&["prompt", "first"]).code, Some(0));
-    until("the turn runs", || world.run(&["status"]).answer().contains("awake_running"));
-    let args = ["timer", "create", "--after", "1ms", "--summary", "the tick waits"];
+    until("the turn runs", || {
+        world.run(&["status"]).answer().contains("awake_running")
+    });
+    let args = [
+        "timer",
+        "create",
+        "--after",
+        "1ms",
+        "--summary",
+        "the tick waits",
+    ];
     assert_eq!(world.run(&args).code, Some(0));
-    until("the tick is queued", || explained(&world).contains("1 waiting; oldest"));
+    until("the tick is queued", || {
+        explained(&world).contains("1 waiting; oldest")
+    });
     let said = explained(&world);
     for part in [
         "agent      main (awake_running)",

@@ -116,9 +116,11 @@ impl<'a> Known<'a> {
             | SchedulerChoice::Noop => choice.reason.clone(),
         };
         let mut evidence = choice.evidence.clone();
-        evidence.extend(message.and_then(|id| self.continuations.get(id)).map(|resolved| {
-            continuation(resolved)
-        }));
+        evidence.extend(
+            message
+                .and_then(|id| self.continuations.get(id))
+                .map(|resolved| continuation(resolved)),
+        );
         Words {
             message_id: choice.message_id.clone(),
             evidence,
@@ -135,7 +137,10 @@ fn continuation(resolved: &ContinuationResolved) -> String {
             spelled(&resolved.prior_closure_outcome),
             spelled(&reason)
         ),
-        None => format!("before it the agent was {}", spelled(&resolved.prior_closure_outcome)),
+        None => format!(
+            "before it the agent was {}",
+            spelled(&resolved.prior_closure_outcome)
+        ),
     };
     let matched = if resolved.matched_waiting_reason {
         "; it is what the agent waited for"
@@ -224,7 +229,11 @@ fn wait_ended(wait: &WaitingIntentEnded) -> Words {
         evidence: vec![wait.ended_by.clone()],
         ..Words::new(
             "waiting_intent_ended",
-            format!("the wait {} is over: {}", wait.wait_id, spelled(&wait.status)),
+            format!(
+                "the wait {} is over: {}",
+                wait.wait_id,
+                spelled(&wait.status)
+            ),
         )
     }
 }
@@ -295,11 +304,16 @@ mod tests {
         let lines: Vec<&str> = told.iter().map(|told| told.what.as_str()).collect();
         assert_eq!(
             lines,
-            ["began a turn for msg_2", "began no turn for msg_1: a sign of life"]
+            [
+                "began a turn for msg_2",
+                "began no turn for msg_1: a sign of life"
+            ]
         );
         assert_eq!(
             told[0].evidence,
-            ["task_result is resume_expected_wait; before it the agent was waiting (awaiting_task_result); it is what the agent waited for"]
+            [
+                "task_result is resume_expected_wait; before it the agent was waiting (awaiting_task_result); it is what the agent waited for"
+            ]
         );
         assert!(told[1].evidence.is_empty());
     }

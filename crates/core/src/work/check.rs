@@ -2,7 +2,7 @@
 
 use crate::input::WorkCommand;
 use crate::rejection::Rejection;
-use holon_domain::intent::{BlockerChange, NewTimer, WorkItemChange};
+use holon_domain::intent::{NewTimer, WorkItemChange};
 use holon_domain::limits;
 use holon_domain::timer::TimerSchedule;
 use holon_domain::work_item::TodoItem;
@@ -44,16 +44,7 @@ fn check_change(change: &WorkItemChange) -> Result<(), Rejection> {
     if let Some(todos) = &change.todo_list {
         check_todos(todos)?;
     }
-    match &change.blocker {
-        Some(BlockerChange::Set {
-            text,
-            recheck_after_ms,
-        }) => {
-            check_text("blocked_by", text, limits::BLOCKED_BY_BYTES)?;
-            check_recheck(*recheck_after_ms)
-        }
-        Some(BlockerChange::Clear) | None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Bounds the texts of a schedule. Whether it has a slot is decided where the time is known.
@@ -75,16 +66,6 @@ fn check_summary(summary: Option<&str>) -> Result<(), Rejection> {
         Some(summary) => check_text("summary", summary, limits::TIMER_SUMMARY_BYTES),
         None => Ok(()),
     }
-}
-
-fn check_recheck(after_ms: u64) -> Result<(), Rejection> {
-    if (1..=limits::TIMER_MAX_MS).contains(&after_ms) {
-        return Ok(());
-    }
-    let max = limits::TIMER_MAX_MS;
-    Err(invalid(format!(
-        "recheck_after_ms {after_ms} is not between 1 and {max}"
-    )))
 }
 
 fn check_todos(todos: &[TodoItem]) -> Result<(), Rejection> {
@@ -123,7 +104,7 @@ fn invalid(reason: impl Into<String>) -> Rejection {
 mod tests {
     use super::*;
     use holon_domain::WorkItemId;
-    use holon_domain::intent::NewWorkItem;
+    use holon_domain::intent::{BlockerChange, NewWorkItem};
     use holon_domain::timer::MissedSlots;
     use holon_domain::work_item::{PlanStatus, TodoState};
 
@@ -149,21 +130,10 @@ mod tests {
         }
     }
 
-    fn blocker(text: &str, recheck_after_ms: u64) -> WorkItemChange {
-        WorkItemChange {
-            blocker: Some(BlockerChange::Set {
-                text: text.to_owned(),
-                recheck_after_ms,
-            }),
-            ..WorkItemChange::default()
-        }
-    }
-
     #[test]
     fn what_has_words_within_the_bounds_is_taken() {
         for fine in [
             create("tidy up", vec![todo("sweep")]),
-            update(blocker("waits for a review", 1)),
             update(WorkItemChange {
                 blocker: Some(BlockerChange::Clear),
                 ..WorkItemChange::default()
@@ -185,8 +155,6 @@ mod tests {
                 "the checklist has",
             ),
             (update(WorkItemChange::default()), "nothing to change"),
-            (update(blocker(" ", 1)), "blocked_by is empty"),
-            (update(blocker("x", 0)), "recheck_after_ms 0"),
             (
                 WorkCommand::CreateTimer(NewTimer {
                     schedule: TimerSchedule::Cron {

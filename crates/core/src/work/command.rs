@@ -8,7 +8,7 @@ use crate::{admission, timer, wait};
 use holon_domain::WorkItemId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::intent::NewTimer;
+use holon_domain::intent::{BlockerChange, NewTimer};
 use holon_domain::timer::{Due, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
@@ -27,12 +27,20 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
                 message_id: None,
             };
             let id = WorkItemId::mint(draft.entropy);
-            Ok(Reply::WorkItem(Box::new(create(draft, id, new, None, provenance))))
+            Ok(Reply::WorkItem(Box::new(create(
+                draft, id, new, None, provenance,
+            ))))
         }
         WorkCommand::Update {
             work_item_id,
             change,
         } => {
+            if let Some(BlockerChange::Set { .. }) = &change.blocker {
+                return Err(Rejection::InvalidWork {
+                    reason: "only the agent names a blocker; send it a message that says what is in the way"
+                        .to_owned(),
+                });
+            }
             let (item, _) = update(draft, work_item_id, change).map_err(refused)?;
             Ok(Reply::WorkItem(Box::new(item)))
         }

@@ -70,7 +70,12 @@ mod tests {
     fn a_preview_ends_at_the_border_of_a_character() {
         let long = "ä".repeat(PLAN_PREVIEW_BYTES);
         let odd = format!("x{long}");
-        for (words, complete) in [("# Plan\n", true), ("", true), (&long, false), (&odd, false)] {
+        for (words, complete) in [
+            ("# Plan\n", true),
+            ("", true),
+            (&long, false),
+            (&odd, false),
+        ] {
             let plan = PlanArtifact::of_content(words.as_bytes(), AT);
             assert!(words.starts_with(&plan.preview));
             assert!(plan.preview.len() <= PLAN_PREVIEW_BYTES);

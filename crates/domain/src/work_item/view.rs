@@ -147,7 +147,10 @@ impl WorkItemRecord {
             todo_list: context.include_todo_list.then(|| self.todo_list.clone()),
             blocked_by: self.blocked_by.clone(),
             recheck_at: self.recheck.as_ref().map(|recheck| recheck.at),
-            recheck_consumed_at: self.recheck.as_ref().and_then(|recheck| recheck.consumed_at),
+            recheck_consumed_at: self
+                .recheck
+                .as_ref()
+                .and_then(|recheck| recheck.consumed_at),
             completion_report: self.result_summary.clone().map(|text| CompletionReport {
                 text,
                 source: "work_item_result_summary".to_owned(),

@@ -41,7 +41,11 @@ pub(super) fn full(
     if let Some(wait) = wait {
         lines.push(format!("waits: {} {}", wait.id, wait_words(wait)));
     }
-    let path = format!("{}/{}", agent.agent_home, WorkItemRecord::plan_path(&item.id));
+    let path = format!(
+        "{}/{}",
+        agent.agent_home,
+        WorkItemRecord::plan_path(&item.id)
+    );
     lines.push(plan_words(&visible::line(&path), item.plan.as_ref(), plan));
     lines.extend(todos(&item.todo_list));
     lines.join("\n")

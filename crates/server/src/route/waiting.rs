@@ -160,9 +160,9 @@ fn new_timer(request: CreateTimerRequest) -> Result<TimerOrder, Refusal> {
 }
 
 fn contradiction(message: &str) -> Refusal {
-    RequestFault::REQUEST.refuse(message).hint(
-        "send duration_ms or at, with interval_ms to repeat; or cron, with a time_zone",
-    )
+    RequestFault::REQUEST
+        .refuse(message)
+        .hint("send duration_ms or at, with interval_ms to repeat; or cron, with a time_zone")
 }
 
 #[cfg(test)]
@@ -178,7 +178,10 @@ mod tests {
             r#"{"cron":"0 9 * * *"}"#,
             r#"{"cron":"0 9 * * *","time_zone":"Europe/Berlin"}"#,
         ] {
-            assert!(new_timer(serde_json::from_str(fine).unwrap()).is_ok(), "{fine}");
+            assert!(
+                new_timer(serde_json::from_str(fine).unwrap()).is_ok(),
+                "{fine}"
+            );
         }
         for contradictory in [
             "{}",

@@ -9,10 +9,10 @@ use axum::extract::State;
 use holon_api::{
     CreateWorkItemRequest, EmptyRequest, UpdateWorkItemRequest, WorkItemsContext, WorkItemsResponse,
 };
+use holon_domain::WorkItemId;
 use holon_domain::intent::{BlockerChange, NewWorkItem, WorkItemChange, WorkItemFilter};
 use holon_domain::limits::{LIST_PAGE_MAX, RECHECK_MS};
 use holon_domain::work_item::WorkItemView;
-use holon_domain::WorkItemId;
 use serde::Deserialize;
 
 /// Items an answer holds when the caller does not say.

@@ -7,7 +7,7 @@ use holon_api::{
 };
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::TimerStatus;
-use holon_domain::work_item::{PlanStatus, WorkItemSchedulingState, WorkItemState};
+use holon_domain::work_item::{PlanStatus, WorkItemState};
 use holon_domain::{TimerId, WaitId, WorkItemId};
 use holon_testkit::engine::{ENDLESS, agent};
 use serde_json::{Value, json};
@@ -44,32 +44,51 @@ async fn a_work_item_is_made_changed_completed_and_listed_by_its_state() {
     let id = make_item(&world, "main", "tidy the attic").await;
     let shown = get(&world, &format!("main/work-items/{id}")).await;
     assert_eq!(
-        (&shown["objective"], &shown["focus"], &shown["scheduling_state"]),
-        (&json!("tidy the attic"), &json!("queued"), &json!("waiting_operator"))
+        (
+            &shown["objective"],
+            &shown["focus"],
+            &shown["scheduling_state"]
+        ),
+        (
+            &json!("tidy the attic"),
+            &json!("queued"),
+            &json!("waiting_operator")
+        )
     );
     assert_eq!(shown["provenance"]["authority"], "operator_instruction");
     let change = json!({
-        "blocked_by": "the key is lost", "plan_status": "ready",
+        "objective": "tidy the cellar", "blocked_by": null,
         "todo_list": [{"text": "find the key", "state": "in_progress"}],
     });
     let changed = post(&world, &format!("main/work-items/{id}"), &change).await;
     let changed = changed.json();
     assert_eq!(
-        (&changed["scheduling_state"], &changed["blocked_by"], &changed["revision"]),
-        (&json!("blocked"), &json!("the key is lost"), &json!(2))
+        (
+            &changed["objective"],
+            changed.get("blocked_by"),
+            &changed["revision"]
+        ),
+        (&json!("tidy the cellar"), None, &json!(2))
     );
-    assert!(changed["recheck_at"].is_string(), "{changed}");
-    let list = get(&world, "main/work-items?filter=blocked").await;
+    let list = get(&world, "main/work-items?filter=waiting_for_operator").await;
     assert_eq!(
         (&list["returned"], &list["total_matching"], &list["limit"]),
         (&json!(1), &json!(1), &json!(20))
     );
-    assert_eq!(list["work_items"][0]["todo_list"][0]["text"], "find the key");
-    let done = post(&world, &format!("main/work-items/{id}/complete"), &json!({})).await;
+    assert_eq!(
+        list["work_items"][0]["todo_list"][0]["text"],
+        "find the key"
+    );
+    let done = post(
+        &world,
+        &format!("main/work-items/{id}/complete"),
+        &json!({}),
+    )
+    .await;
     let done = done.json();
     assert_eq!(
-        (&done["state"], done.get("blocked_by"), done.get("recheck_at")),
-        (&json!("completed"), None, None)
+        (&done["state"], &done["focus"]),
+        (&json!("completed"), &json!("completed"))
     );
     for (filter, count) in [("open", 0), ("completed", 1), ("all", 1), ("current", 0)] {
         let list = get(&world, &format!("main/work-items?filter={filter}")).await;
@@ -94,7 +113,10 @@ async fn a_status_shows_items_waits_timers_and_a_wake_that_is_pending() {
     assert_eq!(status["work_items"][0]["id"], id);
     assert_eq!(status["active_timer_count"], 1);
     assert_eq!(status["timers"][0]["id"], timer.json()["id"]);
-    assert_eq!(status["agent"]["pending_wake_hint"]["reason"], "the mail is here");
+    assert_eq!(
+        status["agent"]["pending_wake_hint"]["reason"],
+        "the mail is here"
+    );
     assert_eq!(status.get("waiting_intents"), None);
 }
 
@@ -142,8 +164,18 @@ async fn timers_have_the_shape_of_the_contract_and_are_cancelled_once() {
     let berlin = json!({"cron": "30 9 * * 1-5", "time_zone": "Europe/Berlin", "missed": "skip"});
     let cron = post(&world, "main/timers", &berlin).await.json();
     assert_eq!(
-        (&cron["cron"], &cron["time_zone"], &cron["missed"], cron.get("duration_ms")),
-        (&json!("30 9 * * 1-5"), &json!("Europe/Berlin"), &json!("skip"), None)
+        (
+            &cron["cron"],
+            &cron["time_zone"],
+            &cron["missed"],
+            cron.get("duration_ms")
+        ),
+        (
+            &json!("30 9 * * 1-5"),
+            &json!("Europe/Berlin"),
+            &json!("skip"),
+            None
+        )
     );
     let target = format!("main/timers/{id}/cancel");
     let cancelled = post(&world, &target, &json!({})).await.json();
@@ -162,44 +194,178 @@ async fn what_cannot_be_done_with_work_is_refused_by_code_and_writes_nothing() {
     let world = World::start().await;
     let foreign = make_item(&world, "dev", "not of main").await;
     let completed = make_item(&world, "main", "done").await;
-    let done = post(&world, &format!("main/work-items/{completed}/complete"), &json!({})).await;
+    let done = post(
+        &world,
+        &format!("main/work-items/{completed}/complete"),
+        &json!({}),
+    )
+    .await;
     assert_eq!(done.status, 200);
     let open = make_item(&world, "main", "open").await;
     let before = world.engine.commits().await;
     let at = |rest: &str| format!("main/work-items/{rest}");
     let long = "x".repeat(2_001);
     let cases = [
-        ("main/work-items".to_owned(), json!({"objective": " "}), 400, "invalid_work"),
-        ("main/work-items".to_owned(), json!({"objective": long}), 400, "invalid_work"),
-        ("main/work-items".to_owned(), json!({}), 400, "invalid_request"),
-        ("main/work-items".to_owned(), json!({"objective": "x", "state": "open"}), 400, "invalid_request"),
-        ("nobody/work-items".to_owned(), json!({"objective": "x"}), 404, "agent_not_found"),
-        (at("work_unknown"), json!({"objective": "x"}), 404, "work_item_not_found"),
-        (at(&foreign), json!({"objective": "x"}), 404, "work_item_not_found"),
-        (at(&completed), json!({"objective": "x"}), 409, "work_item_completed"),
-        (at(&format!("{completed}/complete")), json!({}), 409, "work_item_completed"),
-        (at(&format!("{completed}/resume")), json!({}), 409, "work_item_completed"),
+        (
+            "main/work-items".to_owned(),
+            json!({"objective": " "}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/work-items".to_owned(),
+            json!({"objective": long}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/work-items".to_owned(),
+            json!({}),
+            400,
+            "invalid_request",
+        ),
+        (
+            "main/work-items".to_owned(),
+            json!({"objective": "x", "state": "open"}),
+            400,
+            "invalid_request",
+        ),
+        (
+            "nobody/work-items".to_owned(),
+            json!({"objective": "x"}),
+            404,
+            "agent_not_found",
+        ),
+        (
+            at("work_unknown"),
+            json!({"objective": "x"}),
+            404,
+            "work_item_not_found",
+        ),
+        (
+            at(&foreign),
+            json!({"objective": "x"}),
+            404,
+            "work_item_not_found",
+        ),
+        (
+            at(&completed),
+            json!({"objective": "x"}),
+            409,
+            "work_item_completed",
+        ),
+        (
+            at(&format!("{completed}/complete")),
+            json!({}),
+            409,
+            "work_item_completed",
+        ),
+        (
+            at(&format!("{completed}/resume")),
+            json!({}),
+            409,
+            "work_item_completed",
+        ),
         (at(&open), json!({}), 400, "invalid_work"),
         (at(&open), json!({"objective": ""}), 400, "invalid_work"),
-        (at(&open), json!({"blocked_by": " "}), 400, "invalid_work"),
-        (at(&open), json!({"blocked_by": "x", "recheck_after_ms": 0}), 400, "invalid_work"),
-        (at(&open), json!({"recheck_after_ms": 5}), 400, "invalid_request"),
-        (at(&open), json!({"plan_status": "done"}), 400, "invalid_request"),
-        (at(&open), json!({"todo_list": [{"text": "", "state": "pending"}]}), 400, "invalid_work"),
-        ("main/waits/wait_unknown/cancel".to_owned(), json!({}), 404, "wait_not_found"),
-        ("main/timers/timer_unknown/cancel".to_owned(), json!({}), 404, "timer_not_found"),
+        (
+            at(&open),
+            json!({"blocked_by": "only the agent says so"}),
+            400,
+            "invalid_work",
+        ),
+        (
+            at(&open),
+            json!({"recheck_after_ms": 5}),
+            400,
+            "invalid_request",
+        ),
+        (
+            at(&open),
+            json!({"plan_status": "done"}),
+            400,
+            "invalid_request",
+        ),
+        (
+            at(&open),
+            json!({"todo_list": [{"text": "", "state": "pending"}]}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/waits/wait_unknown/cancel".to_owned(),
+            json!({}),
+            404,
+            "wait_not_found",
+        ),
+        (
+            "main/timers/timer_unknown/cancel".to_owned(),
+            json!({}),
+            404,
+            "timer_not_found",
+        ),
         ("main/timers".to_owned(), json!({}), 400, "invalid_request"),
-        ("main/timers".to_owned(), json!({"duration_ms": 5, "interval_ms": 0}), 400, "invalid_work"),
-        ("main/timers".to_owned(), json!({"duration_ms": u64::MAX}), 400, "invalid_work"),
-        ("main/timers".to_owned(), json!({"at": "1969-07-20T20:17:00Z"}), 400, "invalid_work"),
-        ("main/timers".to_owned(), json!({"cron": "61 * * * *"}), 400, "invalid_work"),
-        ("main/timers".to_owned(), json!({"cron": "0 0 30 2 *"}), 400, "invalid_work"),
-        ("main/timers".to_owned(), json!({"cron": "0 9 * * *", "time_zone": "Mars/Base"}), 400, "invalid_work"),
-        ("main/timers".to_owned(), json!({"duration_ms": 5, "summary": " "}), 400, "invalid_work"),
-        ("main/wake".to_owned(), json!({"reason": " "}), 400, "invalid_work"),
+        (
+            "main/timers".to_owned(),
+            json!({"duration_ms": 5, "interval_ms": 0}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/timers".to_owned(),
+            json!({"duration_ms": u64::MAX}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/timers".to_owned(),
+            json!({"at": "1969-07-20T20:17:00Z"}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/timers".to_owned(),
+            json!({"cron": "61 * * * *"}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/timers".to_owned(),
+            json!({"cron": "0 0 30 2 *"}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/timers".to_owned(),
+            json!({"cron": "0 9 * * *", "time_zone": "Mars/Base"}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/timers".to_owned(),
+            json!({"duration_ms": 5, "summary": " "}),
+            400,
+            "invalid_work",
+        ),
+        (
+            "main/wake".to_owned(),
+            json!({"reason": " "}),
+            400,
+            "invalid_work",
+        ),
         ("main/wake".to_owned(), json!({}), 400, "invalid_request"),
-        ("main/wake".to_owned(), json!({"reason": "x", "source": long}), 400, "name_too_long"),
-        ("nobody/wake".to_owned(), json!({"reason": "x"}), 404, "agent_not_found"),
+        (
+            "main/wake".to_owned(),
+            json!({"reason": "x", "source": long}),
+            400,
+            "name_too_long",
+        ),
+        (
+            "nobody/wake".to_owned(),
+            json!({"reason": "x"}),
+            404,
+            "agent_not_found",
+        ),
     ];
     for (target, body, status, code) in cases {
         let reply = post(&world, &target, &body).await;
@@ -223,7 +389,12 @@ async fn what_cannot_be_done_with_work_is_refused_by_code_and_writes_nothing() {
 async fn a_stopped_agent_takes_no_work_and_no_wake_and_can_be_looked_at() {
     let world = World::start().await;
     let id = make_item(&world, "main", "tidy").await;
-    assert_eq!(post(&world, "main/control", &json!({"action": "stop"})).await.status, 200);
+    assert_eq!(
+        post(&world, "main/control", &json!({"action": "stop"}))
+            .await
+            .status,
+        200
+    );
     for (target, body) in [
         ("main/work-items".to_owned(), json!({"objective": "x"})),
         (format!("main/work-items/{id}/complete"), json!({})),
@@ -236,13 +407,21 @@ async fn a_stopped_agent_takes_no_work_and_no_wake_and_can_be_looked_at() {
     assert_eq!(get(&world, "main/work-items").await["total_matching"], 1);
     let told = get(&world, "main/explain").await;
     assert_eq!(told["status"], "stopped");
-    assert_eq!(told["woken_by"], json!(["only a start: holon agent start main"]));
+    assert_eq!(
+        told["woken_by"],
+        json!(["only a start: holon agent start main"])
+    );
 }
 
 #[tokio::test]
 async fn an_idle_agent_takes_a_new_item_up_and_the_explanation_says_how_it_went() {
     let world = World::start().await;
-    let made = post(&world, "main/work-items", &json!({"objective": "water the plants"})).await;
+    let made = post(
+        &world,
+        "main/work-items",
+        &json!({"objective": "water the plants"}),
+    )
+    .await;
     let id = made.json()["id"].as_str().unwrap().to_owned();
     // The model only says "done", which changes nothing about the item: the next tick waits for a pause.
     let told = loop {
@@ -255,12 +434,27 @@ async fn an_idle_agent_takes_a_new_item_up_and_the_explanation_says_how_it_went(
     let planned = told["planned"][0]["what"].as_str().unwrap();
     assert!(planned.contains("goes on with its work"), "{told}");
     let decisions = told["decisions"].as_array().unwrap();
-    let tick = decisions.iter().find(|told| told["decision"] == "EmitSystemTick").unwrap();
+    let tick = decisions
+        .iter()
+        .find(|told| told["decision"] == "EmitSystemTick")
+        .unwrap();
     assert_eq!(tick["work_item_id"], json!(id));
-    let turn = decisions.iter().find(|told| told["decision"] == "StartModelTurn").unwrap();
+    let turn = decisions
+        .iter()
+        .find(|told| told["decision"] == "StartModelTurn")
+        .unwrap();
     assert_eq!(turn["message_id"], tick["message_id"]);
-    assert!(turn["what"].as_str().unwrap().contains("(system_tick)"), "{turn}");
-    assert!(turn["evidence"][0].as_str().unwrap().contains("system_tick"), "{turn}");
+    assert!(
+        turn["what"].as_str().unwrap().contains("(system_tick)"),
+        "{turn}"
+    );
+    assert!(
+        turn["evidence"][0]
+            .as_str()
+            .unwrap()
+            .contains("system_tick"),
+        "{turn}"
+    );
 }
 
 #[tokio::test]
@@ -273,11 +467,20 @@ async fn an_explanation_names_the_input_that_has_waited_longest() {
         assert_eq!(sent.status, 200);
     }
     let body = json!({"text": "urgent", "priority": "next"}).to_string();
-    assert_eq!(world.ask("POST", "/agents/main/enqueue", &body).await.status, 200);
+    assert_eq!(
+        world
+            .ask("POST", "/agents/main/enqueue", &body)
+            .await
+            .status,
+        200
+    );
     let told = get(&world, "main/explain").await;
     assert_eq!(told["pending"], 3);
     assert_eq!(
-        (&told["oldest_unserved"]["preview"], &told["oldest_unserved"]["priority"]),
+        (
+            &told["oldest_unserved"]["preview"],
+            &told["oldest_unserved"]["priority"]
+        ),
         (&json!("first"), &json!("background"))
     );
 }
@@ -287,7 +490,14 @@ async fn reading_work_changes_nothing() {
     let world = World::start().await;
     let id = make_item(&world, "main", "tidy").await;
     let before = world.engine.commits().await;
-    for target in ["explain", "work-items", "waits", "waits?filter=all", "timers", "status"] {
+    for target in [
+        "explain",
+        "work-items",
+        "waits",
+        "waits?filter=all",
+        "timers",
+        "status",
+    ] {
         drop(get(&world, &format!("main/{target}")).await);
     }
     drop(get(&world, &format!("main/work-items/{id}")).await);
@@ -306,16 +516,19 @@ async fn the_typed_client_makes_every_call_about_work() {
         };
         let item = client.create_work_item(&main, &request).await.unwrap();
         assert_eq!(client.work_item(&main, &item.id).await.unwrap(), item);
-        let blocked = UpdateWorkItemRequest {
-            blocked_by: Some(Some("a review".into())),
-            recheck_after_ms: Some(1_000),
+        let change = UpdateWorkItemRequest {
+            objective: Some("tidy up".into()),
             ..UpdateWorkItemRequest::default()
         };
-        let changed = client.update_work_item(&main, &item.id, &blocked).await.unwrap();
-        assert_eq!(changed.scheduling_state, WorkItemSchedulingState::Blocked);
+        let changed = client
+            .update_work_item(&main, &item.id, &change)
+            .await
+            .unwrap();
+        assert_eq!(changed.objective, "tidy up");
         let resumed = client.resume_work_item(&main, &item.id).await.unwrap();
         assert_eq!(resumed.revision, changed.revision + 1);
-        let list = client.work_items(&main, WorkItemFilter::Blocked, 5).await.unwrap();
+        let filter = WorkItemFilter::WaitingForOperator;
+        let list = client.work_items(&main, filter, 5).await.unwrap();
         assert_eq!((list.returned, list.total_matching), (1, 1));
         let done = client.complete_work_item(&main, &item.id).await.unwrap();
         assert_eq!(done.state, WorkItemState::Completed);
@@ -325,7 +538,10 @@ async fn the_typed_client_makes_every_call_about_work() {
             ..CreateTimerRequest::default()
         };
         let timer = client.create_timer(&main, &request).await.unwrap();
-        assert_eq!(client.timers(&main, ListFilter::Active, 5).await.unwrap(), [timer.clone()]);
+        assert_eq!(
+            client.timers(&main, ListFilter::Active, 5).await.unwrap(),
+            [timer.clone()]
+        );
         let cancelled = client.cancel_timer(&main, &timer.id).await.unwrap();
         assert_eq!(cancelled.status, TimerStatus::Cancelled);
         let request = WakeRequest {
@@ -338,9 +554,13 @@ async fn the_typed_client_makes_every_call_about_work() {
         let strange = WorkItemId::from_stored("../a b?c");
         let error = client.work_item(&main, &strange).await.unwrap_err();
         assert_eq!(error.code(), Some("work_item_not_found"));
-        let error = client.cancel_wait(&main, &WaitId::from_stored("wait_x")).await;
+        let error = client
+            .cancel_wait(&main, &WaitId::from_stored("wait_x"))
+            .await;
         assert_eq!(error.unwrap_err().code(), Some("wait_not_found"));
-        let error = client.cancel_timer(&main, &TimerId::from_stored("timer_x")).await;
+        let error = client
+            .cancel_timer(&main, &TimerId::from_stored("timer_x"))
+            .await;
         assert_eq!(error.unwrap_err().code(), Some("timer_not_found"));
     }
 }

@@ -118,7 +118,11 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
         }
         (None, None, None, cron) => TimerSchedule::Cron {
             expression: named(subject, "cron", &cron.unwrap_or_default())?,
-            time_zone: named(subject, "time_zone", args.time_zone.as_deref().unwrap_or(UTC))?,
+            time_zone: named(
+                subject,
+                "time_zone",
+                args.time_zone.as_deref().unwrap_or(UTC),
+            )?,
         },
     };
     Ok(Intent::Work(WorkIntent::CreateTimer(NewTimer {
@@ -144,18 +148,30 @@ fn check_combination(args: &Args) -> Result<(), ToolError> {
     let problem = match given.as_slice() {
         [_] => None,
         [] => Some((None, "it does not say when the timer fires".to_owned())),
-        [_, second, ..] => Some((Some(*second), format!("{} are given together", given.join(" and ")))),
+        [_, second, ..] => Some((
+            Some(*second),
+            format!("{} are given together", given.join(" and ")),
+        )),
     };
     let stray = [
-        ("first", args.first.is_some() && args.every_ms.is_none(), "every_ms"),
-        ("time_zone", args.time_zone.is_some() && args.cron.is_none(), "cron"),
+        (
+            "first",
+            args.first.is_some() && args.every_ms.is_none(),
+            "every_ms",
+        ),
+        (
+            "time_zone",
+            args.time_zone.is_some() && args.cron.is_none(),
+            "cron",
+        ),
     ];
     let stray = stray.iter().find(|(_, stray, _)| *stray);
     let stray = stray.map(|(name, _, of)| (Some(*name), format!("it is only used with {of}")));
     match problem.or(stray) {
         None => Ok(()),
-        Some((field, problem)) => Err(input::invalid(NAME, field, &problem)
-            .hint("give exactly one of after_ms, at, every_ms (with first) and cron (with time_zone)")),
+        Some((field, problem)) => Err(input::invalid(NAME, field, &problem).hint(
+            "give exactly one of after_ms, at, every_ms (with first) and cron (with time_zone)",
+        )),
     }
 }
 

@@ -55,7 +55,13 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     let args: Args = input::parse(spec, input)?;
     let subject = Subject::call(NAME);
     let limit = usize::try_from(PLAN_BYTES).unwrap_or(usize::MAX);
-    within(subject, "plan", args.plan.as_deref().unwrap_or_default(), limit).map_err(|error| {
+    within(
+        subject,
+        "plan",
+        args.plan.as_deref().unwrap_or_default(),
+        limit,
+    )
+    .map_err(|error| {
         error.hint("give a shorter plan; it should be short enough to be read at a glance")
     })?;
     Ok(Intent::CreateWorkItem(NewWorkItem {
@@ -81,7 +87,9 @@ pub fn not_written(reason: &str) -> ToolEnvelope {
         format!("not made: the plan file could not be written: {reason}"),
     )
     .details(json!({ "tool_name": NAME }))
-    .hint("look at the folder work-items in your agent home; what stands in the way has to be moved")
+    .hint(
+        "look at the folder work-items in your agent home; what stands in the way has to be moved",
+    )
     .retryable();
     ToolEnvelope::failure(NAME, error)
 }

@@ -7,13 +7,17 @@ use holon_domain::tool::ToolError;
 use serde_json::{Value, json};
 
 /// A time on the wall in RFC 3339.
-pub(crate) fn moment(subject: Subject<'_>, field: &str, asked: &str) -> Result<Timestamp, ToolError> {
+pub(crate) fn moment(
+    subject: Subject<'_>,
+    field: &str,
+    asked: &str,
+) -> Result<Timestamp, ToolError> {
     let asked = asked.trim();
     serde_json::from_value(json!(asked)).map_err(|_| {
         let problem = format!("{:?} is not a time in RFC 3339", shown(asked));
-        subject
-            .invalid(Some(field), &problem)
-            .hint("for example 2026-03-01T09:00:00Z or 2026-03-01T10:00:00+01:00; the offset is needed")
+        subject.invalid(Some(field), &problem).hint(
+            "for example 2026-03-01T09:00:00Z or 2026-03-01T10:00:00+01:00; the offset is needed",
+        )
     })
 }
 
@@ -33,7 +37,13 @@ pub(crate) fn span_of(subject: Subject<'_>, field: &str, value: &Value) -> Resul
     match value.as_u64() {
         Some(millis) => span(subject, field, millis),
         None => Err(subject
-            .invalid(Some(field), &format!("{} is not a number of milliseconds", shown(&value.to_string())))
+            .invalid(
+                Some(field),
+                &format!(
+                    "{} is not a number of milliseconds",
+                    shown(&value.to_string())
+                ),
+            )
             .hint("give a length of time in milliseconds: 60000 is one minute")),
     }
 }

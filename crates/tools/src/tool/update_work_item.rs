@@ -118,7 +118,10 @@ fn blocker(
     };
     if recheck_after.is_some() && !matches!(change, Some(BlockerChange::Set { .. })) {
         return Err(subject
-            .invalid(Some("recheck_after"), "there is no blocker to look at again")
+            .invalid(
+                Some("recheck_after"),
+                "there is no blocker to look at again",
+            )
             .hint("give blocked_by with it, or leave recheck_after out"));
     }
     Ok(change)

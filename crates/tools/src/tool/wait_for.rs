@@ -131,7 +131,10 @@ fn wake_on(subject: Subject<'_>, entries: &[Value]) -> Result<Vec<WakeOn>, ToolE
         return Err(wrong(subject, "nothing would end the wait"));
     }
     if entries.len() > WAKE_SOURCES {
-        let problem = format!("{} entries, over the limit of {WAKE_SOURCES}", entries.len());
+        let problem = format!(
+            "{} entries, over the limit of {WAKE_SOURCES}",
+            entries.len()
+        );
         return Err(subject
             .invalid(Some("wake_on"), &problem)
             .hint("name the few things that really matter"));

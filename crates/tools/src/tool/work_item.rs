@@ -65,7 +65,8 @@ pub(crate) fn work_item_id(subject: Subject<'_>, asked: &str) -> Result<WorkItem
 /// An objective, checked.
 pub(crate) fn objective(subject: Subject<'_>, asked: &str) -> Result<String, ToolError> {
     let asked = asked.trim();
-    let hint = "say in one or two sentences what is to be achieved; the details belong into the plan";
+    let hint =
+        "say in one or two sentences what is to be achieved; the details belong into the plan";
     if asked.is_empty() {
         let error = subject.invalid(Some("objective"), "the objective is empty");
         return Err(error.hint(hint));

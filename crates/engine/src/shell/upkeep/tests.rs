@@ -5,8 +5,8 @@ use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
-    CommandRun, EntropySource, FileHost, HomeHost, InputRefused, KeptOutput, ModelClient,
-    PlanHost, Ports,
+    CommandRun, EntropySource, FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, PlanHost,
+    Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
@@ -216,12 +216,7 @@ impl FileHost for Quiet {
 
 #[async_trait]
 impl PlanHost for Quiet {
-    async fn write(
-        &self,
-        _: &str,
-        _: &WorkItemId,
-        text: String,
-    ) -> Result<PlanArtifact, String> {
+    async fn write(&self, _: &str, _: &WorkItemId, text: String) -> Result<PlanArtifact, String> {
         Ok(PlanArtifact::of_content(
             text.as_bytes(),
             Timestamp::default(),
