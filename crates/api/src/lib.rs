@@ -12,6 +12,7 @@ pub mod model;
 mod provenance;
 pub mod run;
 pub mod runtime;
+pub mod work;
 
 pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
 pub use error::ErrorBody;
@@ -26,4 +27,8 @@ pub use run::RunRequest;
 pub use runtime::{
     AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, ReloadResponse, Root, RuntimeInfo,
     ShutdownResponse,
+};
+pub use work::{
+    CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
+    WakeDisposition, WakeRequest, WakeResponse, WorkItemsContext, WorkItemsResponse,
 };

@@ -69,7 +69,7 @@ impl EventsQuery {
 }
 
 /// Names and values here are numbers and words of ours, so nothing needs escaping. Agent ids do not either.
-fn query<const N: usize>(path: &str, params: [(&str, Option<String>); N]) -> String {
+pub(crate) fn query<const N: usize>(path: &str, params: [(&str, Option<String>); N]) -> String {
     let given = params
         .into_iter()
         .filter_map(|(name, value)| value.map(|value| format!("{name}={value}")));
@@ -313,7 +313,7 @@ impl Client {
             .await
     }
 
-    async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
         let request = Ask {
             method: Method::GET,
             target,
@@ -323,7 +323,7 @@ impl Client {
         ask(&self.endpoint, request).await?.json().await
     }
 
-    async fn post<T: DeserializeOwned>(
+    pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         target: String,
         body: &impl Serialize,
@@ -363,7 +363,7 @@ fn of(agent_id: Option<&AgentId>, subject: &str) -> String {
     }
 }
 
-fn control(agent_id: &AgentId, subject: &str) -> String {
+pub(crate) fn control(agent_id: &AgentId, subject: &str) -> String {
     format!("/control/agents/{agent_id}/{subject}")
 }
 

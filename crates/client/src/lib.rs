@@ -9,6 +9,7 @@ mod error;
 mod exchange;
 mod reader;
 mod stream;
+mod work;
 
 pub use client::{Client, EventsQuery};
 pub use error::Error;

@@ -14,14 +14,14 @@ use holon_domain::closure::{
 use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::queue::QueueView;
-use holon_domain::text;
-use holon_domain::wait::WaitKind;
-use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::summary::{Posture, SchedulingPosture};
+use holon_domain::text;
 use holon_domain::turn::{
     OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
     TerminalRecord,
 };
+use holon_domain::wait::WaitKind;
+use holon_domain::work_item::WorkItemSchedulingState;
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +126,7 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
 
 /// The pause of a suspended turn, where the agent may run and its turn is one. The inner value is absent when only an
 /// operator ends the suspension.
-fn suspension(agent: &AgentRecord) -> Option<Option<Pause>> {
+pub(crate) fn suspension(agent: &AgentRecord) -> Option<Option<Pause>> {
     let turn = agent.open_turn.as_ref()?;
     match (agent.lifecycle, &turn.phase) {
         (Lifecycle::Runnable, Phase::Suspended { pause, .. }) => Some(*pause),
@@ -156,6 +156,16 @@ fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
         posture,
         reason,
         run_id: None,
+        work_item_id: agent
+            .work
+            .current
+            .as_ref()
+            .map(|current| current.id.clone()),
+        waiting_intent_id: agent
+            .work
+            .agent_wait
+            .as_ref()
+            .map(|wait| wait.wait_id.clone()),
         wakes_at: None,
     };
     match next {
@@ -245,7 +255,9 @@ fn waiting_reason(agent: &AgentRecord) -> Option<WaitingReason> {
             WaitingReason::AwaitingTimer,
         ),
     ];
-    kinds.into_iter().find_map(|(waits, reason)| waits.then_some(reason))
+    kinds
+        .into_iter()
+        .find_map(|(waits, reason)| waits.then_some(reason))
 }
 
 fn removal_reason(agent: &AgentRecord) -> String {
@@ -296,6 +308,8 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
         posture: Posture::ActiveTurn,
         reason,
         run_id: Some(turn.run_id.clone()),
+        work_item_id: turn.work_item_id.clone(),
+        waiting_intent_id: None,
         wakes_at,
     }
 }
@@ -340,6 +354,8 @@ fn suspended_posture(
         posture,
         reason: format!("suspended because {why} ({error}); {then}"),
         run_id: Some(turn.run_id.clone()),
+        work_item_id: turn.work_item_id.clone(),
+        waiting_intent_id: None,
         wakes_at: pause.map(|pause| pause.until),
     }
 }
@@ -386,10 +402,16 @@ fn work_reason(agent: &AgentRecord) -> String {
         parts.push(format!("waits for: {}", wait.waiting_for));
     }
     if let Some(pause) = work.tick_pause {
-        parts.push(format!("its work made no progress and is tried again at {}", pause.at));
+        parts.push(format!(
+            "its work made no progress and is tried again at {}",
+            pause.at
+        ));
     }
     let states = [
-        (items.stalled, "stalled; a message or `holon work resume` makes it go on"),
+        (
+            items.stalled,
+            "stalled; a message or `holon work resume` makes it go on",
+        ),
         (items.waiting_operator, "waiting for an operator"),
         (items.waiting_task, "waiting for a task"),
         (items.waiting_external, "waiting for something outside"),
@@ -398,7 +420,10 @@ fn work_reason(agent: &AgentRecord) -> String {
     ];
     for (count, state) in states {
         if count > 0 {
-            parts.push(format!("{}: {state}", text::counted(u64::from(count), "work item")));
+            parts.push(format!(
+                "{}: {state}",
+                text::counted(u64::from(count), "work item")
+            ));
         }
     }
     if work.active_timers > 0 {
@@ -446,16 +471,21 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
     }
     if let Some(signal) = work_signal(agent) {
         let evidence = format!("work item {} can go on", signal.work_item_id);
-        return decide(ClosureOutcome::Continuable, None, runtime_posture, evidence).map(|closure| {
-            ClosureDecision {
+        return decide(ClosureOutcome::Continuable, None, runtime_posture, evidence).map(
+            |closure| ClosureDecision {
                 work_signal: Some(signal),
                 ..closure
-            }
-        });
+            },
+        );
     }
     if let Some(reason) = waiting_reason(agent) {
         let evidence = waiting_evidence(agent, reason);
-        return decide(ClosureOutcome::Waiting, Some(reason), runtime_posture, evidence);
+        return decide(
+            ClosureOutcome::Waiting,
+            Some(reason),
+            runtime_posture,
+            evidence,
+        );
     }
     match &agent.last_turn {
         Some(end) if end.kind == TerminalKind::Aborted && is_failure(end.reason) => {

@@ -16,7 +16,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskReport;
-use holon_domain::timer::{Due, DueId, Pause, TimerRecord};
+use holon_domain::timer::{Due, DueId, MissedSlots, Pause, TimerRecord};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::LogSeq;
@@ -24,7 +24,8 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{PlanArtifact, WorkItemRecord};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{
-    AgentId, CallId, Entropy, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, limits, text,
+    AgentId, CallId, Entropy, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, limits,
+    text,
 };
 use std::sync::Arc;
 
@@ -112,7 +113,9 @@ impl RoundInHand {
 
     /// All the model said with the calls, for a completion report.
     pub(crate) fn report(&self) -> String {
-        beginning_of(&self.blocks, limits::RESULT_SUMMARY_BYTES).trim().to_owned()
+        beginning_of(&self.blocks, limits::RESULT_SUMMARY_BYTES)
+            .trim()
+            .to_owned()
     }
 
     /// The beginning of what the model said with the calls; empty when it said nothing.
@@ -426,6 +429,14 @@ pub enum WorkCommand {
         wait_id: WaitId,
     },
     CreateTimer(NewTimer),
+    /// A timer whose first slot is counted from the commit that makes it.
+    CreateTimerAfter {
+        delay_ms: u64,
+        /// Absent for a timer that fires once.
+        interval_ms: Option<u64>,
+        missed: MissedSlots,
+        summary: Option<String>,
+    },
     CancelTimer {
         timer_id: TimerId,
     },

@@ -180,7 +180,11 @@ pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
     let of_home = agent.home.removal_retry().map(|retry| retry.due);
     let of_ticks = agent.work.tick_pause.and_then(|pause| pause.due);
     let of_work = of_ticks.into_iter().chain(agent.work.unpark);
-    let of_pauses = of_rest.into_iter().chain(of_pace).chain(of_home).chain(of_work);
+    let of_pauses = of_rest
+        .into_iter()
+        .chain(of_pace)
+        .chain(of_home)
+        .chain(of_work);
     let mut all: Vec<u64> = of_turn.into_iter().chain(of_pauses).collect();
     all.sort_unstable();
     all

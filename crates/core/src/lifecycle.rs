@@ -15,9 +15,7 @@ use crate::home;
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
 use crate::{detached, rest, task, turn, work};
-use holon_domain::agent::{
-    AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState,
-};
+use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, SuspensionEnd,

@@ -112,10 +112,14 @@ fn name_work(command: &WorkCommand, agent: &AgentRecord, needs: &mut Needs) {
     match command {
         WorkCommand::Update { work_item_id, .. }
         | WorkCommand::Complete { work_item_id }
-        | WorkCommand::Resume { work_item_id } => drop(needs.work_items.insert(work_item_id.clone())),
+        | WorkCommand::Resume { work_item_id } => {
+            drop(needs.work_items.insert(work_item_id.clone()))
+        }
         WorkCommand::CancelWait { .. } => needs.active_waits = agent.work.active_waits > 0,
         WorkCommand::CancelTimer { timer_id } => drop(needs.timers.insert(timer_id.clone())),
-        WorkCommand::Create(_) | WorkCommand::CreateTimer(_) => {}
+        WorkCommand::Create(_)
+        | WorkCommand::CreateTimer(_)
+        | WorkCommand::CreateTimerAfter { .. } => {}
     }
 }
 

@@ -9,8 +9,8 @@ use crate::ingress::Ingress;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest, schedule,
-    task, tick, timer, turn, wait, work,
+    admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest,
+    schedule, task, tick, timer, turn, wait, work,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::SuspensionEnd;
@@ -150,6 +150,7 @@ fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
 /// Keeps a wake hint. A stopped agent takes none.
 fn woken(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejection> {
     admission::judge_lifecycle(&draft.agent)?;
+    hint::judge(hint)?;
     Ok(hint::arrive(draft, hint.clone()))
 }
 

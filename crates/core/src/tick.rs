@@ -60,7 +60,11 @@ pub(crate) fn emit(draft: &mut Draft<'_>, cause: TickCause) -> bool {
 fn go_on_with_work(draft: &mut Draft<'_>) -> bool {
     let current = draft.agent.work.current.clone();
     let runs = current.filter(|current| current.state == WorkItemSchedulingState::Runnable);
-    let served = draft.agent.work.tick_pause.is_some_and(|pause| pause.due.is_none());
+    let served = draft
+        .agent
+        .work
+        .tick_pause
+        .is_some_and(|pause| pause.due.is_none());
     let fresh = |idle: u32| idle == 0 || served;
     if let Some(current) = &runs
         && fresh(current.idle_turns)
@@ -71,15 +75,22 @@ fn go_on_with_work(draft: &mut Draft<'_>) -> bool {
         return tick(draft, &item, "continue_active");
     }
     let queued_exist = draft.agent.work.items.runnable > u32::from(runs.is_some());
-    let queued = if queued_exist { draft.next_item() } else { None };
+    let queued = if queued_exist {
+        draft.next_item()
+    } else {
+        None
+    };
     if let Some(item) = &queued
         && fresh(item.idle_count(draft.agent.work.wake_count))
     {
         return tick(draft, item, "queued_available");
     }
-    let idle = runs.as_ref().map(|current| (current.id.clone(), current.idle_turns));
+    let idle = runs
+        .as_ref()
+        .map(|current| (current.id.clone(), current.idle_turns));
     let wake_count = draft.agent.work.wake_count;
-    let waiting = idle.or_else(|| queued.map(|item| (item.id.clone(), item.idle_count(wake_count))));
+    let waiting =
+        idle.or_else(|| queued.map(|item| (item.id.clone(), item.idle_count(wake_count))));
     if let Some((id, idle_turns)) = waiting {
         begin_pause(draft, id, idle_turns);
     }
@@ -88,9 +99,13 @@ fn go_on_with_work(draft: &mut Draft<'_>) -> bool {
 
 /// The pause before the next tick for work whose last turns changed nothing.
 fn begin_pause(draft: &mut Draft<'_>, id: WorkItemId, idle_turns: u32) {
-    let doubled = 1_u64.checked_shl(idle_turns.saturating_sub(1)).unwrap_or(u64::MAX);
+    let doubled = 1_u64
+        .checked_shl(idle_turns.saturating_sub(1))
+        .unwrap_or(u64::MAX);
     let length = limits::WORK_TICK_PAUSE_MS.saturating_mul(doubled);
-    let at = draft.now.plus_millis(length.min(limits::WORK_TICK_PAUSE_MAX_MS));
+    let at = draft
+        .now
+        .plus_millis(length.min(limits::WORK_TICK_PAUSE_MAX_MS));
     let due = draft.set_due(at, Due::WorkTick);
     draft.agent.work.tick_pause = Some(RestWake { at, due: Some(due) });
     draft.event(Event::SystemTickSuppressed(SystemTickSuppressed {
@@ -115,17 +130,17 @@ pub(crate) fn pause_over(draft: &mut Draft<'_>, id: DueId) -> Reply {
 fn tick(draft: &mut Draft<'_>, item: &WorkItemRecord, mode: &str) -> bool {
     let objective = text::preview(&item.objective, limits::EVENT_PREVIEW_BYTES);
     let words = match mode {
-        "continue_active" => format!(
-            "Go on with your current work item {}: {objective}",
-            item.id
-        ),
+        "continue_active" => format!("Go on with your current work item {}: {objective}", item.id),
         _ => format!(
             "No work item has the focus, and {} can be taken up: {objective}. Pick it with PickWorkItem, or another one.",
             item.id
         ),
     };
     let metadata = json!({ "work_item_id": item.id, "reactivation_mode": mode });
-    let authority = item.provenance.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let authority = item
+        .provenance
+        .authority
+        .weaker(AuthorityClass::RuntimeInstruction);
     draft.agent.work.tick_pause = None;
     let about = About {
         subsystem: WORK_QUEUE,
@@ -171,7 +186,10 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
         return false;
     }
     let words: Vec<String> = hints.iter().map(describe).collect();
-    let waits: Vec<_> = hints.iter().flat_map(|hint| hint.wait_ids.clone()).collect();
+    let waits: Vec<_> = hints
+        .iter()
+        .flat_map(|hint| hint.wait_ids.clone())
+        .collect();
     let metadata = json!({ "wake_hints": hints.len(), "waiting_intent_ids": waits });
     draft.put_hints(Vec::new());
     draft.fact(Fact::HintsCleared);
@@ -242,7 +260,11 @@ pub(crate) fn recheck_came(draft: &mut Draft<'_>, due: DueId, id: &WorkItemId) -
     let Some(mut item) = draft.work_item(id) else {
         return Reply::Unchanged;
     };
-    let Some(recheck) = item.recheck.as_mut().filter(|recheck| recheck.due == Some(due)) else {
+    let Some(recheck) = item
+        .recheck
+        .as_mut()
+        .filter(|recheck| recheck.due == Some(due))
+    else {
         return Reply::Unchanged;
     };
     recheck.due = None;

@@ -140,7 +140,9 @@ fn fire(draft: &mut Draft<'_>, mut timer: TimerRecord, planned_at: Timestamp) {
     let ticks: Vec<Timestamp> = match timer.missed {
         MissedSlots::Skip if passed.count > 0 => Vec::new(),
         MissedSlots::Skip | MissedSlots::Once => vec![planned_at],
-        MissedSlots::All => std::iter::once(planned_at).chain(passed.newest.clone()).collect(),
+        MissedSlots::All => std::iter::once(planned_at)
+            .chain(passed.newest.clone())
+            .collect(),
     };
     timer.missed_count += (passed.count + 1).saturating_sub(ticks.len() as u64);
     for slot in &ticks {
@@ -181,7 +183,10 @@ fn record(
 }
 
 fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64) -> MessageId {
-    let words = timer.summary.as_deref().unwrap_or("A timer you set has fired.");
+    let words = timer
+        .summary
+        .as_deref()
+        .unwrap_or("A timer you set has fired.");
     let ingress = Ingress {
         kind: MessageKind::TimerTick,
         origin: Origin::Timer {

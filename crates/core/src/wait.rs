@@ -45,14 +45,21 @@ pub(crate) fn declare(
     };
     check_sources(draft, new)?;
     match &mut item {
-        Some(item) => end_of_item(draft, item, WaitStatus::Cancelled, "a newer wait replaced it"),
+        Some(item) => end_of_item(
+            draft,
+            item,
+            WaitStatus::Cancelled,
+            "a newer wait replaced it",
+        ),
         None => end_of_agent(draft, WaitStatus::Cancelled, "a newer wait replaced it"),
     }
     if draft.agent.work.active_waits >= limits::ACTIVE_WAITS {
         return Err(no_room());
     }
     let wake_sources: Vec<WakeSource> = new.wake_on.iter().map(|on| source(draft, on)).collect();
-    let kind = wake_sources.first().map_or(WaitKind::Timer, WakeSource::kind);
+    let kind = wake_sources
+        .first()
+        .map_or(WaitKind::Timer, WakeSource::kind);
     let due_at = due_at(draft, new, &wake_sources);
     let id = WaitId::mint(draft.entropy);
     let due = due_at.map(|at| {
@@ -122,7 +129,9 @@ fn check_sources(draft: &Draft<'_>, new: &NewWait) -> Result<(), ToolError> {
                 if draft.task(task_id).is_none_or(over) {
                     return Err(ToolError::new(
                         ToolErrorKind::UnknownTask,
-                        format!("no task {task_id} of this agent runs, so its end cannot be waited for"),
+                        format!(
+                            "no task {task_id} of this agent runs, so its end cannot be waited for"
+                        ),
                     )
                     .details(json!({ "task_id": task_id }))
                     .hint("TaskList shows the tasks that run; TaskStatus tells how one ended"));
@@ -135,7 +144,10 @@ fn check_sources(draft: &Draft<'_>, new: &NewWait) -> Result<(), ToolError> {
                 )
                 .hint("name a later time, or go on without a wait"));
             }
-            WakeOn::Time { .. } | WakeOn::After { .. } | WakeOn::External { .. } | WakeOn::Operator => {}
+            WakeOn::Time { .. }
+            | WakeOn::After { .. }
+            | WakeOn::External { .. }
+            | WakeOn::Operator => {}
         }
     }
     Ok(())
@@ -193,7 +205,9 @@ fn no_room() -> ToolError {
 pub(crate) fn message_came(draft: &mut Draft<'_>, message: &MessageEnvelope) {
     let (wake, by) = match &message.origin {
         Origin::Operator { .. } => (Wake::Operator, "a message of an operator".to_owned()),
-        Origin::Channel { channel_id, .. } => (outside(channel_id), format!("an event from {channel_id}")),
+        Origin::Channel { channel_id, .. } => {
+            (outside(channel_id), format!("an event from {channel_id}"))
+        }
         Origin::Webhook { source, .. } => (outside(source), format!("an event from {source}")),
         Origin::Callback {
             descriptor_id,
@@ -236,7 +250,10 @@ pub(crate) fn wake_matching(draft: &mut Draft<'_>, wake: Wake<'_>, by: &str) -> 
 
 /// Ends a wait by its id, for the agent or an operator. None when no such wait is active.
 pub(crate) fn cancel(draft: &mut Draft<'_>, id: &WaitId, by: &str) -> Option<WaitRecord> {
-    let wait = draft.active_waits().into_iter().find(|wait| wait.id == *id)?;
+    let wait = draft
+        .active_waits()
+        .into_iter()
+        .find(|wait| wait.id == *id)?;
     Some(end(draft, wait, WaitStatus::Cancelled, by))
 }
 
@@ -333,7 +350,10 @@ fn end_of_agent(draft: &mut Draft<'_>, status: WaitStatus, by: &str) {
 /// Ends a wait and lets its item run again.
 fn end(draft: &mut Draft<'_>, wait: WaitRecord, status: WaitStatus, by: &str) -> WaitRecord {
     let wait = close(draft, wait, status, by);
-    let item = wait.work_item_id.as_ref().and_then(|id| draft.work_item(id));
+    let item = wait
+        .work_item_id
+        .as_ref()
+        .and_then(|id| draft.work_item(id));
     let waits_here = |item: &WorkItemRecord| {
         let waiting = item.wait.as_ref();
         waiting.is_some_and(|waiting| waiting.wait_id == wait.id)

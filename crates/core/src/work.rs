@@ -10,6 +10,7 @@
 //! Only the agent moves the focus and sets a blocker. `write` is the one place that stores an item.
 
 mod answer;
+mod check;
 mod command;
 mod progress;
 mod report;
@@ -37,7 +38,12 @@ use holon_domain::work_item::{
 use holon_domain::{WorkItemId, limits, text};
 
 /// Stores an item and keeps the counts and the focus of the agent in step with it.
-pub(crate) fn write(draft: &mut Draft<'_>, item: WorkItemRecord, action: &str, warnings: Vec<String>) {
+pub(crate) fn write(
+    draft: &mut Draft<'_>,
+    item: WorkItemRecord,
+    action: &str,
+    warnings: Vec<String>,
+) {
     let before = known_state(draft, &item.id);
     let after = draft.scheduling_state(&item);
     count(draft, before, after);
@@ -119,6 +125,7 @@ pub(crate) fn create(
     plan: Option<PlanArtifact>,
     provenance: WorkItemProvenance,
 ) -> WorkItemRecord {
+    draft.note_new_item(&id);
     let item = WorkItemRecord {
         id,
         agent_id: draft.agent.identity.agent_id.clone(),
@@ -182,7 +189,12 @@ pub(crate) fn pick(
     reason: Option<&str>,
 ) -> Result<Picked, ToolError> {
     let item = open_item(draft, id)?;
-    let previous_id = draft.agent.work.current.as_ref().map(|current| current.id.clone());
+    let previous_id = draft
+        .agent
+        .work
+        .current
+        .as_ref()
+        .map(|current| current.id.clone());
     let previous = previous_id.and_then(|id| draft.work_item(&id));
     let state = draft.scheduling_state(&item);
     let left = previous.as_ref().filter(|previous| previous.id != item.id);
@@ -302,7 +314,12 @@ fn complete_item(
     id: &WorkItemId,
 ) -> Result<(WorkItemRecord, Vec<String>, bool), ToolError> {
     let mut item = open_item(draft, id)?;
-    wait::end_of_item(draft, &mut item, WaitStatus::Cancelled, "its item was completed");
+    wait::end_of_item(
+        draft,
+        &mut item,
+        WaitStatus::Cancelled,
+        "its item was completed",
+    );
     clear_recheck(draft, &mut item);
     item.blocked_by = None;
     item.state = WorkItemState::Completed;
@@ -310,11 +327,13 @@ fn complete_item(
     let warnings = unfinished(&item);
     write(draft, item.clone(), "completed", warnings.clone());
     for message in &warnings {
-        draft.event(Event::WorkItemCompletionWarning(WorkItemCompletionWarning {
-            work_item_id: item.id.clone(),
-            kind: "unfinished_todos".to_owned(),
-            message: message.clone(),
-        }));
+        draft.event(Event::WorkItemCompletionWarning(
+            WorkItemCompletionWarning {
+                work_item_id: item.id.clone(),
+                kind: "unfinished_todos".to_owned(),
+                message: message.clone(),
+            },
+        ));
     }
     let current = draft.agent.work.current.as_ref();
     let focused = current.is_some_and(|current| current.id == item.id);

@@ -19,7 +19,11 @@ fn read(row: &Row<'_>) -> Result<WakeHint, Error> {
 
 /// Writes a hint over the pending one of the same source.
 pub(crate) fn write(conn: &Connection, no: AgentNo, hint: &WakeHint) -> Result<(), Error> {
-    run(conn, WRITE, params![no.0, hint.key, serde_json::to_string(hint)?])?;
+    run(
+        conn,
+        WRITE,
+        params![no.0, hint.key, serde_json::to_string(hint)?],
+    )?;
     Ok(())
 }
 

@@ -191,5 +191,9 @@ impl Ledger for Tx<'_> {
 
 /// Loads a part that was asked for.
 fn part<T>(asked: bool, load: impl FnOnce() -> Result<T, Error>) -> Result<Part<T>, Error> {
-    if asked { load().map(Part::Loaded) } else { Ok(Part::Missing) }
+    if asked {
+        load().map(Part::Loaded)
+    } else {
+        Ok(Part::Missing)
+    }
 }

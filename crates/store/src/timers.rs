@@ -67,7 +67,12 @@ pub(crate) fn active(
 
 /// Timers whose slot came while the agent was stopped, a page of them.
 pub(crate) fn parked(conn: &Connection, no: AgentNo) -> Result<Vec<TimerRecord>, Error> {
-    all(conn, PARKED_PAGE, params![no.0, limit(UNPARKED_AT_ONCE)], read)
+    all(
+        conn,
+        PARKED_PAGE,
+        params![no.0, limit(UNPARKED_AT_ONCE)],
+        read,
+    )
 }
 
 /// The timers that were made last, newest first.

@@ -10,8 +10,8 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{
-    aside, attempts, blobs, briefs, delete, effects, events, generations, hints, interjections, log,
-    model_limits, queue, retention, tasks, timers, waits, work_items,
+    aside, attempts, blobs, briefs, delete, effects, events, generations, hints, interjections,
+    log, model_limits, queue, retention, tasks, timers, waits, work_items,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};

@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
+use holon_domain::WorkItemId;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::RECHECKS_PER_TICK;
 use holon_domain::work_item::{STALLED_AFTER, WorkItemRecord, WorkItemSchedulingState};
-use holon_domain::WorkItemId;
 use rusqlite::{Connection, Row, params};
 
 pub(crate) const WRITE: &str = "INSERT INTO work_items \
@@ -27,7 +27,8 @@ pub(crate) const LIST_CLASS: &str = "SELECT work_item_id, record FROM work_items
      WHERE agent_no = ?1 AND class = ?3 ORDER BY changed DESC LIMIT ?2";
 pub(crate) const OLDEST_RUNNABLE: &str = "SELECT work_item_id, record FROM work_items \
      WHERE agent_no = ?1 AND class = 0 ORDER BY changed LIMIT ?2";
-pub(crate) const EXISTS: &str = "SELECT 1 FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
+pub(crate) const EXISTS: &str =
+    "SELECT 1 FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
 const COUNT: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1";
 const COUNT_CLASS: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1 AND class = ?2";
 
@@ -109,7 +110,12 @@ pub(crate) fn next(
 
 /// The items whose recheck has come and was not shown yet, earliest first.
 pub(crate) fn due_rechecks(conn: &Connection, no: AgentNo) -> Result<Vec<WorkItemRecord>, Error> {
-    all(conn, RECHECKS, params![no.0, limit(RECHECKS_PER_TICK)], read)
+    all(
+        conn,
+        RECHECKS,
+        params![no.0, limit(RECHECKS_PER_TICK)],
+        read,
+    )
 }
 
 /// A page of a list, newest change first, and how many items match.
@@ -135,7 +141,12 @@ pub(crate) fn list(
     let mut found = Vec::new();
     let mut total = 0_u64;
     for class in classes {
-        found.extend(all(conn, LIST_CLASS, params![no.0, limit(count), class], read)?);
+        found.extend(all(
+            conn,
+            LIST_CLASS,
+            params![no.0, limit(count), class],
+            read,
+        )?);
         let counted = first(conn, COUNT_CLASS, params![no.0, class], |row| {
             Ok(row.get::<_, u64>(0)?)
         })?;

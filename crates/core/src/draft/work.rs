@@ -49,6 +49,11 @@ impl Draft<'_> {
         }
     }
 
+    /// Notes that there is no item of this id yet: it is about to be made.
+    pub(crate) fn note_new_item(&mut self, id: &WorkItemId) {
+        self.work.items.insert(id.clone(), None);
+    }
+
     /// What the scheduler may do with an item now.
     pub(crate) fn scheduling_state(&self, item: &WorkItemRecord) -> WorkItemSchedulingState {
         item.scheduling_state(self.agent.work.wake_count)
@@ -73,7 +78,9 @@ impl Draft<'_> {
             return None;
         };
         let changed = self.work.items.values().flatten().cloned();
-        let unchanged = stored.iter().filter(|item| !self.work.items.contains_key(&item.id));
+        let unchanged = stored
+            .iter()
+            .filter(|item| !self.work.items.contains_key(&item.id));
         let wake_count = self.agent.work.wake_count;
         changed
             .chain(unchanged.cloned())
@@ -98,7 +105,11 @@ impl Draft<'_> {
             let recheck = item.recheck.as_ref();
             recheck.is_some_and(|recheck| recheck.due.is_none() && recheck.consumed_at.is_none())
         };
-        stored.iter().filter_map(as_changed).filter(is_due).collect()
+        stored
+            .iter()
+            .filter_map(as_changed)
+            .filter(is_due)
+            .collect()
     }
 
     pub(crate) fn active_waits(&self) -> Vec<WaitRecord> {

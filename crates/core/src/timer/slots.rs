@@ -196,7 +196,11 @@ mod tests {
             (630_500, 10, "2026-03-01T00:11:00Z"),
         ] {
             let passed = passed(&every, start, start.plus_millis(late_ms));
-            assert_eq!((passed.count, passed.next), (count, Some(at(next))), "{late_ms}");
+            assert_eq!(
+                (passed.count, passed.next),
+                (count, Some(at(next))),
+                "{late_ms}"
+            );
         }
     }
 
@@ -219,11 +223,17 @@ mod tests {
         let skipped = cron("30 2 * * *", "Europe/Berlin");
         let first = next(&skipped, at("2026-03-28T12:00:00Z")).expect("a slot");
         let second = next(&skipped, first).expect("a slot");
-        assert!(second.millis_since(first) >= 22 * 3_600_000, "{first} {second}");
+        assert!(
+            second.millis_since(first) >= 22 * 3_600_000,
+            "{first} {second}"
+        );
         let repeated = cron("30 2 * * *", "Europe/Berlin");
         let first = next(&repeated, at("2026-10-24T12:00:00Z")).expect("a slot");
         let second = next(&repeated, first).expect("a slot");
-        assert!(second.millis_since(first) >= 22 * 3_600_000, "{first} {second}");
+        assert!(
+            second.millis_since(first) >= 22 * 3_600_000,
+            "{first} {second}"
+        );
     }
 
     #[test]
@@ -247,9 +257,16 @@ mod tests {
             check(&cron("0 0 30 2 *", "UTC"), now),
             Err(Unusable::NeverFires)
         );
-        for (expression, zone) in [("0 0 * *", "UTC"), ("61 0 * * *", "UTC"), ("0 0 * * *", "Mars/Base")] {
+        for (expression, zone) in [
+            ("0 0 * *", "UTC"),
+            ("61 0 * * *", "UTC"),
+            ("0 0 * * *", "Mars/Base"),
+        ] {
             let refused = check(&cron(expression, zone), now);
-            assert!(matches!(refused, Err(Unusable::BadExpression { .. })), "{expression} {zone}");
+            assert!(
+                matches!(refused, Err(Unusable::BadExpression { .. })),
+                "{expression} {zone}"
+            );
         }
         assert_eq!(check(&cron("*/5 * * * *", "Asia/Tokyo"), now), Ok(()));
     }

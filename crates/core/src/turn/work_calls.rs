@@ -83,13 +83,15 @@ pub(super) fn take(
                 )
                 .hint("ListTimers shows the timers of this agent with their ids")
             };
-            timer::cancel(draft, timer_id).ok_or_else(unknown).map(|timer| {
-                ToolEnvelope::success(
-                    &call.name,
-                    format!("timer {} is cancelled", timer.id),
-                    json!({ "timer": timer }),
-                )
-            })
+            timer::cancel(draft, timer_id)
+                .ok_or_else(unknown)
+                .map(|timer| {
+                    ToolEnvelope::success(
+                        &call.name,
+                        format!("timer {} is cancelled", timer.id),
+                        json!({ "timer": timer }),
+                    )
+                })
         }
     };
     match done {
@@ -108,7 +110,10 @@ fn timer_made(
     new: &NewTimer,
 ) -> Result<ToolEnvelope, ToolError> {
     let timer = timer::create(draft, new, turn.authority)?;
-    let first = timer.next_fire_at.map(|at| at.to_string()).unwrap_or_default();
+    let first = timer
+        .next_fire_at
+        .map(|at| at.to_string())
+        .unwrap_or_default();
     Ok(ToolEnvelope::success(
         &call.name,
         format!("timer {} fires first at {first}", timer.id),
@@ -195,7 +200,10 @@ pub(super) fn created(
     };
     let item = work::create(draft, id, new, Some(plan), provenance);
     turn.progress = true;
-    let summary = format!("work item {} is made; PickWorkItem gives it the focus", item.id);
+    let summary = format!(
+        "work item {} is made; PickWorkItem gives it the focus",
+        item.id
+    );
     let result = json!({ "work_item": view(draft, &item) });
     Some(ToolEnvelope::success(&call.name, summary, result))
 }
@@ -214,7 +222,10 @@ pub(super) fn waited(
 ) -> Result<(ToolEnvelope, WaitRecord), ToolError> {
     let wait = wait::declare(draft, turn, new)?;
     turn.progress = true;
-    let summary = format!("waiting for: {}", text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES));
+    let summary = format!(
+        "waiting for: {}",
+        text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES)
+    );
     let envelope = ToolEnvelope::success(&call.name, summary, json!({ "wait": wait }));
     Ok((envelope, wait))
 }

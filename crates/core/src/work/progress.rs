@@ -51,7 +51,8 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
         return;
     };
     let known = item.plan.as_ref();
-    if known.is_some_and(|known| known.is_same_file(plan)) || item.state == WorkItemState::Completed {
+    if known.is_some_and(|known| known.is_same_file(plan)) || item.state == WorkItemState::Completed
+    {
         return;
     }
     item.plan = Some(PlanArtifact {

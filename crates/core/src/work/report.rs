@@ -21,11 +21,14 @@ pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &RoundI
     };
     let report = round.report();
     if report.is_empty() {
-        draft.event(Event::WorkItemCompletionWarning(WorkItemCompletionWarning {
-            work_item_id: completion.work_item_id.clone(),
-            kind: "missing_report".to_owned(),
-            message: "completed without a report: the completing message held no text".to_owned(),
-        }));
+        draft.event(Event::WorkItemCompletionWarning(
+            WorkItemCompletionWarning {
+                work_item_id: completion.work_item_id.clone(),
+                kind: "missing_report".to_owned(),
+                message: "completed without a report: the completing message held no text"
+                    .to_owned(),
+            },
+        ));
         return;
     }
     let Some(mut item) = draft.work_item(&completion.work_item_id) else {
