@@ -13,6 +13,7 @@ mod provenance;
 pub mod run;
 pub mod runtime;
 pub mod status;
+pub mod work;
 
 pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
 pub use error::ErrorBody;
@@ -29,3 +30,7 @@ pub use runtime::{
     ShutdownResponse,
 };
 pub use status::StatusResponse;
+pub use work::{
+    CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
+    WakeDisposition, WakeRequest, WakeResponse, WorkItemsContext, WorkItemsResponse,
+};

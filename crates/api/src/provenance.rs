@@ -191,7 +191,24 @@ impl Provenance {
             Event::ContinuationResolved(e) => Self::message(Some(&e.message_id)),
             Event::SchedulerDecision(e) => Self::message(e.message_id.as_ref()),
             Event::RuntimeError(e) => Self::message_in_run(&e.message_id, e.run_id.as_ref()),
-            Event::SystemTickEmitted(e) => Self::message(Some(&e.message_id)),
+            Event::SystemTickEmitted(e) => Self {
+                work_item_id: e.work_item_id.clone(),
+                ..Self::message(Some(&e.message_id))
+            },
+            Event::TimerFired(e) => Self::message(e.message_id.as_ref()),
+            Event::SystemTickSuppressed(e) => Self::item(e.work_item_id.as_ref()),
+            Event::WorkItemWritten(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemPicked(e) => Self::item(Some(&e.current_work_item_id)),
+            Event::WorkItemFocusReleased(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemPlanArtifactRefreshed(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemRecheckConsumed(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemCompletionReportPromoted(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemCompletionWarning(e) => Self::item(Some(&e.work_item_id)),
+            Event::WaitingIntentCreated(e) => Self::item(e.work_item_id.as_ref()),
+            Event::WaitingIntentEnded(e) => Self {
+                task_id: e.task_id.clone(),
+                ..Self::item(e.work_item_id.as_ref())
+            },
             Event::BriefCreated(e) => {
                 Self::message(e.settles.first().or_else(|| e.acknowledges.first()))
             }
@@ -227,6 +244,9 @@ impl Provenance {
             | Event::AgentStateChanged(_)
             | Event::ClosureDecided(_)
             | Event::WorkspaceUsed(_)
+            | Event::TimerCreated(_)
+            | Event::TimerCancelled(_)
+            | Event::WakeHintTriggered(_)
             | Event::EffectOutcomeDropped(_)
             | Event::Unknown { .. } => Self::default(),
         }
@@ -235,6 +255,13 @@ impl Provenance {
     fn message(message_id: Option<&MessageId>) -> Self {
         Self {
             message_id: message_id.cloned(),
+            ..Self::default()
+        }
+    }
+
+    fn item(work_item_id: Option<&WorkItemId>) -> Self {
+        Self {
+            work_item_id: work_item_id.cloned(),
             ..Self::default()
         }
     }
@@ -268,7 +295,9 @@ pub(crate) mod tests {
     use holon_domain::Timestamp;
     use holon_domain::continuation::TriggerKind;
     use holon_domain::event::AssistantRoundRecorded;
-    use holon_domain::event::{MessageAdmitted, MessageProcessingStarted, TaskResultReceived};
+    use holon_domain::event::{
+        MessageAdmitted, MessageProcessingStarted, SystemTickEmitted, TaskResultReceived,
+    };
     use holon_domain::message::{MessageKind, Priority};
     use holon_domain::task::TaskStatus;
     use std::collections::BTreeMap;
@@ -381,6 +410,20 @@ pub(crate) mod tests {
         assert_eq!(
             serde_json::to_string(&of(event, None)).expect("serialises"),
             r#"{"message_id":"msg_1","task_id":"task_1"}"#
+        );
+    }
+
+    #[test]
+    fn what_happens_to_a_work_item_names_it() {
+        let event = Event::SystemTickEmitted(SystemTickEmitted {
+            subsystem: "work_queue".into(),
+            message_id: MessageId::from_stored("msg_1"),
+            planned_at: Timestamp::from_millis(0),
+            work_item_id: Some(WorkItemId::from_stored("work_1")),
+        });
+        assert_eq!(
+            serde_json::to_string(&Provenance::of(&event)).expect("serialises"),
+            r#"{"message_id":"msg_1","work_item_id":"work_1"}"#
         );
     }
 

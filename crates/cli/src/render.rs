@@ -4,9 +4,11 @@
 
 pub(crate) mod attempt;
 pub(crate) mod config;
+pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod model;
 pub(crate) mod run;
+pub(crate) mod work;
 
 use holon_client::Told;
 use holon_client::view::{Agent, Brief, Entry, Listed, Task};
@@ -95,6 +97,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
         "messages   {} queued, {} in all, {} turns",
         agent.pending, agent.total_message_count, agent.turn_index
     ));
+    lines.extend(work::lines(summary));
     lines.extend(active_tasks.iter().map(task));
     if let Some(last) = &agent.last_turn_terminal {
         lines.push(format!(

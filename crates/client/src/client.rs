@@ -65,7 +65,7 @@ impl EventsQuery {
 }
 
 /// Names and values here are numbers and words of ours, so nothing needs escaping. Agent ids do not either.
-fn query<const N: usize>(path: &str, params: [(&str, Option<String>); N]) -> String {
+pub(crate) fn query<const N: usize>(path: &str, params: [(&str, Option<String>); N]) -> String {
     let given = params
         .into_iter()
         .filter_map(|(name, value)| value.map(|value| format!("{name}={value}")));
@@ -309,7 +309,7 @@ impl Client {
             .await
     }
 
-    async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
         let request = Ask {
             method: Method::GET,
             target,
@@ -319,7 +319,7 @@ impl Client {
         ask(&self.endpoint, request).await?.json().await
     }
 
-    async fn post<T: DeserializeOwned>(
+    pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         target: String,
         body: &impl Serialize,
@@ -359,7 +359,7 @@ fn of(agent_id: Option<&AgentId>, subject: &str) -> String {
     }
 }
 
-fn control(agent_id: &AgentId, subject: &str) -> String {
+pub(crate) fn control(agent_id: &AgentId, subject: &str) -> String {
     format!("/control/agents/{agent_id}/{subject}")
 }
 

@@ -12,6 +12,7 @@ mod reader;
 mod stream;
 mod told;
 pub mod view;
+mod work;
 
 pub use client::{Client, EventsQuery};
 pub use error::Error;

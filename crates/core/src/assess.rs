@@ -137,7 +137,7 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
 
 /// The pause of a suspended turn, where the agent may run and its turn is one. The inner value is absent when only an
 /// operator ends the suspension.
-fn suspension(agent: &AgentRecord) -> Option<Option<Pause>> {
+pub(crate) fn suspension(agent: &AgentRecord) -> Option<Option<Pause>> {
     let turn = agent.open_turn.as_ref()?;
     match (agent.lifecycle, &turn.phase) {
         (Lifecycle::Runnable, Phase::Suspended { pause, .. }) => Some(*pause),
@@ -198,6 +198,16 @@ fn explain(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
         posture: Posture::Unknown,
         reason,
         run_id: None,
+        work_item_id: agent
+            .work
+            .current
+            .as_ref()
+            .map(|current| current.id.clone()),
+        waiting_intent_id: agent
+            .work
+            .agent_wait
+            .as_ref()
+            .map(|wait| wait.wait_id.clone()),
         wakes_at: None,
     };
     match next {
@@ -327,6 +337,8 @@ fn explain_turn(turn: &OpenTurn) -> SchedulingPosture {
         posture: Posture::ActiveTurn,
         reason,
         run_id: Some(turn.run_id.clone()),
+        work_item_id: turn.work_item_id.clone(),
+        waiting_intent_id: None,
         wakes_at,
     }
 }

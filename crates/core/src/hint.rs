@@ -2,6 +2,7 @@
 
 use crate::draft::Draft;
 use crate::input::Reply;
+use crate::rejection::Rejection;
 use crate::{wait, work};
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, WakeHintTriggered};
@@ -11,6 +12,47 @@ use holon_domain::{limits, text};
 
 /// The place that hints share when the agent has pending ones from as many sources as it may.
 const OTHERS: &str = "others";
+
+/// Refuses a hint that says nothing or whose parts are too long.
+pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
+    if hint
+        .reason
+        .as_ref()
+        .is_some_and(|reason| reason.trim().is_empty())
+    {
+        return Err(Rejection::InvalidWork {
+            reason: "the reason is empty; say why the agent should look".to_owned(),
+        });
+    }
+    let bodies = [("wake reason", &hint.reason), ("wake body", &hint.body)];
+    for (what, text) in bodies {
+        let bytes = text.as_ref().map_or(0, String::len);
+        if bytes > limits::HINT_BODY_BYTES {
+            let max = limits::HINT_BODY_BYTES;
+            return Err(Rejection::TooLarge { what, bytes, max });
+        }
+    }
+    let names = [
+        ("source", &hint.source, limits::ORIGIN_NAME_BYTES),
+        (
+            "correlation_id",
+            &hint.correlation_id,
+            limits::MESSAGE_LINK_BYTES,
+        ),
+        (
+            "causation_id",
+            &hint.causation_id,
+            limits::MESSAGE_LINK_BYTES,
+        ),
+    ];
+    for (what, text, max) in names {
+        let bytes = text.as_ref().map_or(0, String::len);
+        if bytes > max {
+            return Err(Rejection::NameTooLong { what, bytes, max });
+        }
+    }
+    Ok(())
+}
 
 /// Keeps a hint until the agent can take a tick. Waits that it names are over.
 pub(crate) fn arrive(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
@@ -69,4 +111,62 @@ fn shorten(hint: &mut WakeHint) {
 
 fn shown(words: &str) -> String {
     text::preview(words, limits::EVENT_PREVIEW_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::Timestamp;
+    use holon_domain::trigger::DeliveryMode;
+
+    fn hint(reason: &str) -> WakeHint {
+        WakeHint {
+            key: "operator".to_owned(),
+            external_trigger_id: None,
+            delivery_mode: DeliveryMode::WakeHint,
+            source: None,
+            reason: Some(reason.to_owned()),
+            content_type: None,
+            body: None,
+            correlation_id: None,
+            causation_id: None,
+            wait_ids: Vec::new(),
+            count: 1,
+            last_at: Timestamp::default(),
+        }
+    }
+
+    #[test]
+    fn a_hint_without_a_word_or_with_too_many_is_refused() {
+        let long = "x".repeat(limits::HINT_BODY_BYTES + 1);
+        assert_eq!(judge(&hint("look")), Ok(()));
+        for (refused, code) in [
+            (hint(" \n"), "invalid_work"),
+            (hint(&long), "too_large"),
+            (
+                WakeHint {
+                    body: Some(long.clone()),
+                    ..hint("look")
+                },
+                "too_large",
+            ),
+            (
+                WakeHint {
+                    source: Some(long.clone()),
+                    ..hint("look")
+                },
+                "name_too_long",
+            ),
+            (
+                WakeHint {
+                    correlation_id: Some(long.clone()),
+                    ..hint("look")
+                },
+                "name_too_long",
+            ),
+        ] {
+            let rejection = judge(&refused).expect_err("refused");
+            assert_eq!(rejection.code(), code);
+        }
+    }
 }

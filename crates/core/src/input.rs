@@ -16,7 +16,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskReport;
-use holon_domain::timer::{Due, DueId, Pause, TimerRecord};
+use holon_domain::timer::{Due, DueId, MissedSlots, Pause, TimerRecord};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::LogSeq;
@@ -432,6 +432,14 @@ pub enum WorkCommand {
         wait_id: WaitId,
     },
     CreateTimer(NewTimer),
+    /// A timer whose first slot is counted from the commit that makes it.
+    CreateTimerAfter {
+        delay_ms: u64,
+        /// Absent for a timer that fires once.
+        interval_ms: Option<u64>,
+        missed: MissedSlots,
+        summary: Option<String>,
+    },
     CancelTimer {
         timer_id: TimerId,
     },

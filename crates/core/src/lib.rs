@@ -17,6 +17,7 @@ pub mod continuation;
 mod delivery;
 mod detached;
 mod draft;
+pub mod explain;
 mod hint;
 mod home;
 mod ingress;

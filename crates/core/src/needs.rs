@@ -137,7 +137,9 @@ fn name_work(command: &WorkCommand, agent: &AgentRecord, needs: &mut Needs) {
         WorkCommand::CancelTimer { timer_id } => {
             needs.timers.insert(timer_id.clone());
         }
-        WorkCommand::Create(_) | WorkCommand::CreateTimer(_) => {}
+        WorkCommand::Create(_)
+        | WorkCommand::CreateTimer(_)
+        | WorkCommand::CreateTimerAfter { .. } => {}
     }
 }
 

@@ -75,7 +75,7 @@ pub enum Rejection {
     /// No timer with this id is active.
     #[error("the agent has no such timer that is active")]
     NoSuchTimer,
-    /// A work item, wait or timer that cannot be made as it was asked for.
+    /// A work item, wait, timer or wake that cannot be made as it was asked for.
     #[error("{reason}")]
     InvalidWork {
         /// What is wrong, with the next step.
@@ -186,7 +186,7 @@ const NO_SUCH_TIMER: RefusalText = RefusalText::with_hint(
 );
 const INVALID_WORK: RefusalText = RefusalText::without_hint(
     "invalid_work",
-    "a work item, wait or timer cannot be made or changed as it was asked for",
+    "a work item, wait, timer or wake cannot be made or changed as it was asked for",
     "the message says what is wrong",
 );
 const EMPTY_BODY: RefusalText = RefusalText::without_hint(

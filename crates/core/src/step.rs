@@ -149,6 +149,7 @@ fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
 /// Keeps a wake hint. A stopped agent takes none.
 fn woken(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejection> {
     admission::judge_lifecycle(&draft.agent)?;
+    hint::judge(hint)?;
     Ok(hint::arrive(draft, hint.clone()))
 }
 

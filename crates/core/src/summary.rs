@@ -7,15 +7,19 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Lifecycle, Ownership,
     ProfilePreset, Visibility,
 };
+use holon_domain::explanation::Explanation;
 use holon_domain::limits::{BRIEF_PAGE, EVENT_PAGE};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
     ExecutionProfile, ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture,
+    WorkSummary,
 };
 use holon_domain::task::TaskListEntry;
+use holon_domain::trigger::WakeHint;
 use holon_domain::turn::OpenTurn;
+use holon_domain::work_item::{ViewContext, WorkItemRecord, WorkItemView};
 use holon_domain::workspace::WorkspaceEntry;
 
 /// One agent, concisely.
@@ -47,6 +51,9 @@ pub fn summarise(
         active_tasks,
         recent_brief_count: agent.counters.briefs.min(BRIEF_PAGE),
         recent_event_count: agent.counters.events.min(EVENT_PAGE),
+        work_item_counts: agent.work.items,
+        active_timer_count: agent.work.active_timers,
+        work: WorkSummary::default(),
         newest_seq: agent.counters.events,
     }
 }
@@ -65,6 +72,23 @@ pub fn workspace_warning(
         workspace.execution_root,
         dir.display(),
     ))
+}
+
+/// Adds the rows about the agent's work to its summary.
+pub fn add_work(summary: &mut AgentSummary, work: WorkSummary, hints: Vec<WakeHint>) {
+    summary.work = work;
+    summary.agent.pending_wake_hint = hints.into_iter().max_by_key(|hint| hint.last_at);
+}
+
+/// A work item as readers of this agent see it.
+#[must_use]
+pub fn work_item_view(agent: &AgentRecord, item: &WorkItemRecord) -> WorkItemView {
+    item.view(ViewContext {
+        agent_home: &agent.agent_home,
+        current: agent.work.current.as_ref().map(|current| &current.id),
+        wake_count: agent.work.wake_count,
+        include_todo_list: true,
+    })
 }
 
 /// One agent in a list.
@@ -116,6 +140,14 @@ pub fn put_aside(summary: &mut AgentSummary, reason: &str) {
     summary.lifecycle = stopped_hint(&agent_id, ASIDE_HINT);
 }
 
+/// Explains an agent as put aside.
+pub fn explain_aside(explanation: &mut Explanation, reason: &str) {
+    let agent_id = explanation.agent_id.clone();
+    explanation.status = AgentStatus::Stopped;
+    explanation.scheduling_posture = aside_posture(&agent_id, reason);
+    explanation.woken_by = vec![format!("only a start: holon agent start {agent_id}")];
+}
+
 const ASIDE_HINT: &str = "its stored rows cannot be used; mend them, then start the agent";
 
 fn aside_posture(agent_id: &AgentId, reason: &str) -> SchedulingPosture {
@@ -125,6 +157,8 @@ fn aside_posture(agent_id: &AgentId, reason: &str) -> SchedulingPosture {
             "put aside because its stored rows cannot be used ({reason}); mend them, then: holon agent start {agent_id}"
         ),
         run_id: None,
+        work_item_id: None,
+        waiting_intent_id: None,
         wakes_at: None,
     }
 }
@@ -150,6 +184,16 @@ fn state_view(
         rest: agent.rest.clone(),
         current_run_id: agent.open_turn.as_ref().map(|turn| turn.run_id.clone()),
         current_message_id: agent.open_turn.as_ref().map(|turn| turn.message_id.clone()),
+        current_work_item_id: agent
+            .work
+            .current
+            .as_ref()
+            .map(|current| current.id.clone()),
+        current_turn_work_item_id: agent
+            .open_turn
+            .as_ref()
+            .and_then(|turn| turn.work_item_id.clone()),
+        pending_wake_hint: None,
         pending: queue.pending,
         total_message_count: agent.counters.messages,
         compacted_message_count: 0,

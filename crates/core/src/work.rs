@@ -10,6 +10,7 @@
 //! Only the agent moves the focus and sets a blocker. `write` is the one place that stores an item.
 
 mod answer;
+mod check;
 mod command;
 mod progress;
 mod report;

@@ -7,15 +7,19 @@ pub use execution::{
     ResourceAuthority,
 };
 
-use crate::agent::{AgentStatus, IdentityView, LastFailure, Lifecycle, RestRecord};
+use crate::agent::{AgentStatus, IdentityView, ItemCounts, LastFailure, Lifecycle, RestRecord};
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::continuation::ContinuationResolution;
-use crate::id::{MessageId, RunId, TaskId, WorkspaceId};
+use crate::id::{MessageId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
 use crate::time::Timestamp;
+use crate::timer::TimerView;
+use crate::trigger::WakeHint;
 use crate::turn::TerminalRecord;
+use crate::wait::WaitRecord;
+use crate::work_item::WorkItemListEntry;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +59,12 @@ pub struct SchedulingPosture {
     /// The run, if one is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// The work item that the open turn is about, or that has the focus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// The wait that the agent itself has declared. Waits of items are listed in `waiting_intents`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_intent_id: Option<WaitId>,
     /// When it will wake by itself, if it will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakes_at: Option<Timestamp>,
@@ -160,6 +170,15 @@ pub struct AgentStateView {
     /// The message the open run answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_message_id: Option<MessageId>,
+    /// The work item that has the focus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_work_item_id: Option<WorkItemId>,
+    /// The work item that the open turn is about, whatever the focus does meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_turn_work_item_id: Option<WorkItemId>,
+    /// The newest wake hint that no tick has told yet. Shown where one agent is read alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_wake_hint: Option<WakeHint>,
     /// How many messages are queued.
     pub pending: u64,
     /// How many messages there ever were.
@@ -255,8 +274,31 @@ pub struct AgentSummary {
     /// How many of its events such a reader gets, as far as they are still kept.
     #[serde(default)]
     pub recent_event_count: u64,
+    /// How many of its work items are open, by what the scheduler may do with them.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub work_item_counts: ItemCounts,
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub active_timer_count: u32,
+    #[serde(flatten)]
+    pub work: WorkSummary,
     /// Its newest event, from the same read.
     pub newest_seq: u64,
+}
+
+/// The rows about an agent's work that are shown with its status, a bounded number of each. Empty where the summary was
+/// made from the agent's row alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkSummary {
+    /// Open items, newest change first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub work_items: Vec<WorkItemListEntry>,
+    /// Active waits, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting_intents: Vec<WaitRecord>,
+    /// Active timers, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<TimerView>,
 }
 
 /// One agent in a list.

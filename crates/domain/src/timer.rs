@@ -137,6 +137,20 @@ pub enum TimerSchedule {
     },
 }
 
+impl TimerSchedule {
+    /// Fires once, or again and again with an interval between.
+    #[must_use]
+    pub const fn starting_at(first_at: Timestamp, interval_ms: Option<u64>) -> Self {
+        match interval_ms {
+            Some(interval_ms) => Self::Every {
+                first_at,
+                interval_ms,
+            },
+            None => Self::Once { at: first_at },
+        }
+    }
+}
+
 /// What happens to slots that passed while the host was down or the agent was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -182,6 +196,74 @@ pub struct TimerRecord {
     pub missed_count: u64,
 }
 
+/// A timer as clients see it: lengths beside the times, and no entry of the due-queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerView {
+    pub id: TimerId,
+    pub agent_id: AgentId,
+    pub created_at: Timestamp,
+    /// From the creation to the first slot. Absent for a cron expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Between two slots. Absent for a timer that fires once and for a cron expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cron: Option<String>,
+    /// Zone in which the cron expression is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// Whether the timer has more than one slot.
+    pub repeat: bool,
+    pub missed: MissedSlots,
+    pub status: TimerStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_fire_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_fired_at: Option<Timestamp>,
+    pub fire_count: u64,
+    pub missed_count: u64,
+}
+
+impl TimerRecord {
+    /// The timer as clients see it.
+    #[must_use]
+    pub fn view(&self) -> TimerView {
+        let after = |first: Timestamp| Some(first.millis_since(self.created_at));
+        let (duration_ms, interval_ms, cron) = match &self.schedule {
+            TimerSchedule::Once { at } => (after(*at), None, None),
+            TimerSchedule::Every {
+                first_at,
+                interval_ms,
+            } => (after(*first_at), Some(*interval_ms), None),
+            TimerSchedule::Cron {
+                expression,
+                time_zone,
+            } => (None, None, Some((expression.clone(), time_zone.clone()))),
+        };
+        let (cron, time_zone) = cron.unzip();
+        TimerView {
+            id: self.id.clone(),
+            agent_id: self.agent_id.clone(),
+            created_at: self.created_at,
+            duration_ms,
+            interval_ms,
+            repeat: interval_ms.is_some() || cron.is_some(),
+            cron,
+            time_zone,
+            missed: self.missed,
+            status: self.status,
+            summary: self.summary.clone(),
+            next_fire_at: self.next_fire_at,
+            last_fired_at: self.last_fired_at,
+            fire_count: self.fire_count,
+            missed_count: self.missed_count,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,5 +298,45 @@ mod tests {
         assert_eq!(anew.over_at(), at(7));
         assert_eq!(pause.after_step_back(0, at(10)), None);
         assert_eq!(anew.after_step_back(0, at(3)), None, "once");
+    }
+
+    #[test]
+    fn a_view_of_a_timer_shows_lengths_and_hides_the_due_entry() {
+        let record = |schedule: TimerSchedule| TimerRecord {
+            id: TimerId::from_stored("timer_1"),
+            agent_id: AgentId::parse("main").expect("a name"),
+            created_at: at(1),
+            schedule,
+            missed: MissedSlots::Once,
+            status: TimerStatus::Active,
+            summary: None,
+            authority: AuthorityClass::OperatorInstruction,
+            next_fire_at: Some(at(2)),
+            due: Some(7),
+            last_fired_at: None,
+            fire_count: 0,
+            missed_count: 0,
+        };
+        let once = TimerSchedule::Once { at: at(2) };
+        let every = TimerSchedule::Every {
+            first_at: at(2),
+            interval_ms: 5,
+        };
+        let cron = TimerSchedule::Cron {
+            expression: "0 9 * * *".to_owned(),
+            time_zone: "Europe/Berlin".to_owned(),
+        };
+        for (schedule, duration_ms, interval_ms, repeat) in [
+            (once, Some(HOUR), None, false),
+            (every, Some(HOUR), Some(5), true),
+            (cron, None, None, true),
+        ] {
+            let view = record(schedule).view();
+            let shown = (view.duration_ms, view.interval_ms, view.repeat);
+            assert_eq!(shown, (duration_ms, interval_ms, repeat));
+            let json = serde_json::to_value(&view).expect("serialises");
+            assert_eq!(json.get("due"), None);
+            assert_eq!(json.get("cron").is_some(), duration_ms.is_none());
+        }
     }
 }

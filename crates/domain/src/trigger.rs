@@ -50,7 +50,7 @@ pub struct TriggerRecord {
 
 /// A signal that something changed, kept until it becomes part of a tick. Hints of one key coalesce: the newest payload
 /// is kept and the others are counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeHint {
     /// The capability the hint came through, or else the name of its source.
     pub key: String,

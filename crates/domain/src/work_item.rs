@@ -9,7 +9,9 @@ mod view;
 
 pub use plan::PlanArtifact;
 pub use shown::ShownWork;
-pub use view::{CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemView};
+pub use view::{
+    CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemListEntry, WorkItemView,
+};
 
 use crate::authority::AuthorityClass;
 use crate::id::{AgentId, MessageId, WaitId, WorkItemId, WorkspaceId};

@@ -1,5 +1,7 @@
 //! The door for changing things. Every method returns after its commit is on disk.
 
+mod work;
+
 use crate::error::Error;
 use crate::request::{Admitted, CreateAgent, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};

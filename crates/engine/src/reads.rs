@@ -1,5 +1,9 @@
 //! The door for looking. Reading never activates: nothing here can reach the writer.
 
+mod work;
+
+pub use work::{Which, WorkItemPage};
+
 use crate::error::Error;
 use crate::facts::SharedFacts;
 use crate::ports::ModelClient;
@@ -94,7 +98,7 @@ impl Reads {
     pub async fn status(&self, agent_id: &AgentId) -> Result<AgentSummary, Error> {
         let facts = self.facts.now();
         let (chain, ask) = (Arc::clone(&facts), Arc::clone(&self.model));
-        let (agent, queue, policy, tasks, aside) = self
+        let (agent, queue, policy, rows, aside) = self
             .of(agent_id, move |reader, no, agent| {
                 let model = chain.models.first(agent.model_override.as_ref());
                 let policy = match model {
@@ -105,17 +109,17 @@ impl Reads {
                     None => None,
                 };
                 let aside = reader.aside(&agent.identity.agent_id)?;
-                // A row that cannot be read hides nothing else; who needs it puts the agent aside.
-                let tasks = match reader.active_tasks(no) {
-                    Err(error) if error.is_one_agents() => Vec::new(),
-                    tasks => tasks?,
-                };
-                Ok((agent, reader.queue_lengths(no)?, policy, tasks, aside))
+                let tasks = readable(reader.active_tasks(no))?;
+                let work = work::status_rows(reader, no, &agent)?;
+                let queue = reader.queue_lengths(no)?;
+                Ok((agent, queue, policy, (tasks, work), aside))
             })
             .await?;
+        let (tasks, (work, hints)) = rows;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
+        summary::add_work(&mut summary, work, hints);
         self.stalled
             .explain(agent_id, &mut summary.scheduling_posture);
         if let Some(reason) = aside {
@@ -236,6 +240,14 @@ fn add_labels(
         record.labels.clone_from(labels);
     }
     Ok(())
+}
+
+/// A row that cannot be read hides nothing else; the decision that needs it puts the agent aside.
+fn readable<T: Default>(read: Result<T, holon_store::Error>) -> Result<T, holon_store::Error> {
+    match read {
+        Err(error) if error.is_one_agents() => Ok(T::default()),
+        read => read,
+    }
 }
 
 fn page(limit: u64) -> usize {

@@ -110,9 +110,10 @@ fn status_of(error: &Error) -> StatusCode {
 
 const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
     match rejection {
-        Rejection::Stopped { .. } | Rejection::NoHome { .. } | Rejection::Deleting { .. } => {
-            StatusCode::CONFLICT
-        }
+        Rejection::Stopped { .. }
+        | Rejection::NoHome { .. }
+        | Rejection::Deleting { .. }
+        | Rejection::WorkItemCompleted => StatusCode::CONFLICT,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
@@ -121,13 +122,12 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::NoSuchWorkItem
         | Rejection::NoSuchWait
         | Rejection::NoSuchTimer => StatusCode::NOT_FOUND,
-        Rejection::WorkItemCompleted => StatusCode::CONFLICT,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
+        | Rejection::InvalidWork { .. }
         | Rejection::EmptyBody
         | Rejection::NameTooLong { .. }
         | Rejection::NoRounds
-        | Rejection::InvalidWork { .. }
         | Rejection::KindOriginMismatch => StatusCode::BAD_REQUEST,
         Rejection::KindNotPublic
         | Rejection::OriginNotPublic

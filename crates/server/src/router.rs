@@ -3,7 +3,7 @@
 
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
-use crate::route::{agent, events, message, model, read, run, runtime};
+use crate::route::{agent, events, message, model, read, run, runtime, waiting, work};
 use crate::state::{ActState, ReadState};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -58,6 +58,11 @@ fn read_routes() -> Vec<Route<ReadState>> {
         getting("/agents/{id}/transcript", get(read::transcript)),
         getting("/agents/{id}/events", get(events::page)),
         getting("/agents/{id}/events/stream", get(events::stream)),
+        getting("/agents/{id}/explain", get(waiting::explain)),
+        getting("/agents/{id}/work-items", get(work::list)),
+        getting("/agents/{id}/work-items/{item}", get(work::show)),
+        getting("/agents/{id}/waits", get(waiting::waits)),
+        getting("/agents/{id}/timers", get(waiting::timers)),
         getting("/status", get(read::default_status)),
         getting("/briefs", get(read::default_briefs)),
         getting("/transcript", get(read::default_transcript)),
@@ -74,6 +79,26 @@ fn act_routes() -> Vec<Route<ActState>> {
         posting("/control/agents/{id}/control", post(agent::control)),
         posting("/control/agents/{id}/model", post(model::set)),
         posting("/control/agents/{id}/model/clear", post(model::clear)),
+        posting("/control/agents/{id}/wake", post(waiting::wake)),
+        posting("/control/agents/{id}/work-items", post(work::create)),
+        posting("/control/agents/{id}/work-items/{item}", post(work::update)),
+        posting(
+            "/control/agents/{id}/work-items/{item}/complete",
+            post(work::complete),
+        ),
+        posting(
+            "/control/agents/{id}/work-items/{item}/resume",
+            post(work::resume),
+        ),
+        posting(
+            "/control/agents/{id}/waits/{wait}/cancel",
+            post(waiting::cancel_wait),
+        ),
+        posting("/control/agents/{id}/timers", post(waiting::create_timer)),
+        posting(
+            "/control/agents/{id}/timers/{timer}/cancel",
+            post(waiting::cancel_timer),
+        ),
         posting("/control/run", post(run::run)),
         posting("/control/runtime/reload", post(runtime::reload)),
         posting("/control/runtime/shutdown", post(runtime::shutdown)),

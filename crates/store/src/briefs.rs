@@ -98,7 +98,7 @@ fn resolve(
         id: row.id,
         agent_id: agent_id.clone(),
         workspace_id: row.workspace_id,
-        work_item_id: None,
+        work_item_id: row.work_item_id,
         kind: row.kind,
         created_at: row.created_at,
         text: words_of(conn, no, row.text)?,

@@ -18,6 +18,7 @@ mod effects;
 mod error;
 mod events;
 mod exit;
+mod explain_reader;
 mod generations;
 mod held;
 mod hints;

@@ -30,6 +30,7 @@ mod models_faults;
 mod models_secrets;
 mod outage;
 mod patches;
+mod plans;
 mod processes;
 mod real_server;
 mod refusals;

@@ -1,6 +1,6 @@
 //! What an operator does with an agent's work, past the agent's own calls; and what a start makes up for.
 
-use super::{complete_item, create, has_room, open_item, touch, update, write};
+use super::{check, complete_item, create, has_room, open_item, touch, update, write};
 use crate::draft::Draft;
 use crate::input::{Reply, WorkCommand};
 use crate::rejection::Rejection;
@@ -8,14 +8,15 @@ use crate::{admission, timer, wait};
 use holon_domain::WorkItemId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::intent::BlockerChange;
-use holon_domain::timer::Due;
+use holon_domain::intent::{BlockerChange, NewTimer};
+use holon_domain::timer::{Due, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
 
 /// Performs an operator's command about work. A stopped agent takes none, so that nothing waits unseen.
 pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Reply, Rejection> {
     admission::judge_lifecycle(&draft.agent)?;
+    check::command(command)?;
     let authority = AuthorityClass::OperatorInstruction;
     match command {
         WorkCommand::Create(new) => {
@@ -62,6 +63,21 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
             let timer = timer::create(draft, new, authority).map_err(refused)?;
             Ok(Reply::Timer(Box::new(timer)))
         }
+        WorkCommand::CreateTimerAfter {
+            delay_ms,
+            interval_ms,
+            missed,
+            summary,
+        } => {
+            let first_at = draft.now.plus_millis(*delay_ms);
+            let new = NewTimer {
+                schedule: TimerSchedule::starting_at(first_at, *interval_ms),
+                missed: *missed,
+                summary: summary.clone(),
+            };
+            let timer = timer::create(draft, &new, authority).map_err(refused)?;
+            Ok(Reply::Timer(Box::new(timer)))
+        }
         WorkCommand::CancelTimer { timer_id } => {
             let timer = timer::cancel(draft, timer_id).ok_or(Rejection::NoSuchTimer)?;
             Ok(Reply::Timer(Box::new(timer)))
@@ -74,8 +90,15 @@ fn refused(error: ToolError) -> Rejection {
     match error.kind {
         ToolErrorKind::UnknownWorkItem => Rejection::NoSuchWorkItem,
         ToolErrorKind::WorkItemCompleted => Rejection::WorkItemCompleted,
+        ToolErrorKind::InvalidToolInput => Rejection::InvalidWork {
+            reason: match error.recovery_hint {
+                Some(hint) => format!("{}; {hint}", error.message),
+                None => error.message,
+            },
+        },
+        // The hints of other refusals name tools of the agent.
         _ => Rejection::InvalidWork {
-            reason: error.to_string(),
+            reason: error.message,
         },
     }
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::id::{AgentId, WorkItemId, WorkspaceId};
 use crate::time::Timestamp;
+use crate::{limits, text};
 use serde::{Deserialize, Serialize};
 
 /// Where an item stands relative to the focus of its agent.
@@ -71,6 +72,41 @@ pub struct WorkItemView {
     pub revision: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+/// A work item in a list that has room for a line of each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkItemListEntry {
+    pub id: WorkItemId,
+    /// The beginning of the objective.
+    pub objective: String,
+    pub focus: Focus,
+    pub scheduling_state: WorkItemSchedulingState,
+    pub plan_status: PlanStatus,
+    /// The beginning of the blocker text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck_at: Option<Timestamp>,
+    pub updated_at: Timestamp,
+}
+
+impl WorkItemView {
+    /// The item in one line.
+    #[must_use]
+    pub fn list_entry(self) -> WorkItemListEntry {
+        let short = |text: &str| text::preview(text, limits::EVENT_PREVIEW_BYTES);
+        WorkItemListEntry {
+            objective: short(&self.objective),
+            focus: self.focus,
+            scheduling_state: self.scheduling_state,
+            plan_status: self.plan_status,
+            blocked_by: self.blocked_by.as_deref().map(short),
+            recheck_at: self.recheck_at,
+            updated_at: self.updated_at,
+            id: self.id,
+        }
+    }
 }
 
 /// What a view needs to know beside the record.

@@ -14,12 +14,16 @@ use holon_api::{
 use serde::Deserialize;
 
 /// What this build's control plane can do, for clients that ask before they try.
-const CAPABILITIES: [&str; 8] = [
+const CAPABILITIES: [&str; 12] = [
     "agents.list",
     "agents.status",
     "agents.events",
     "agents.control",
     "agents.model",
+    "agents.work",
+    "agents.timers",
+    "agents.wake",
+    "agents.explain",
     "models.list",
     "control.run",
     "control.reload",
