@@ -422,7 +422,7 @@ pub(crate) mod tests {
             work_item_id: Some(WorkItemId::from_stored("work_1")),
         });
         assert_eq!(
-            serde_json::to_string(&Provenance::of(&event)).expect("serialises"),
+            serde_json::to_string(&of(event, None)).expect("serialises"),
             r#"{"message_id":"msg_1","work_item_id":"work_1"}"#
         );
     }

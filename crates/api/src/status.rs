@@ -1,6 +1,7 @@
 //! One agent on the wire: its summary, and the lists of what this build has none of.
 
 use holon_domain::summary::AgentSummary;
+use holon_domain::wait::WaitRecord;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ pub struct StatusResponse {
     /// The summary; its fields stand beside the others.
     #[serde(flatten)]
     pub summary: AgentSummary,
+    /// The active waits under the name that readers of the contract know.
+    pub active_waiting_intents: Vec<WaitRecord>,
     /// What readers of the contract iterate over.
     #[serde(flatten)]
     pub planes: Planes,
@@ -26,8 +29,6 @@ pub struct Planes {
     pub skills: Skills,
     /// Agents it made and supervises.
     pub active_children: Vec<Value>,
-    /// Waits it declared.
-    pub active_waiting_intents: Vec<Value>,
     /// Conditions these wait for.
     pub active_wait_conditions: Vec<Value>,
     /// Addresses it can be woken by.
@@ -54,6 +55,7 @@ pub struct Skills {
 impl From<AgentSummary> for StatusResponse {
     fn from(summary: AgentSummary) -> Self {
         Self {
+            active_waiting_intents: summary.work.waiting_intents.clone(),
             summary,
             planes: Planes::default(),
         }

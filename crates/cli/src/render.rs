@@ -77,6 +77,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
         execution,
         active_tasks,
         newest_seq: _,
+        work: _,
     } = summary;
     let mut lines = vec![
         format!("agent      {} ({})", identity.agent_id, agent.status),
@@ -97,7 +98,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
         "messages   {} queued, {} in all, {} turns",
         agent.pending, agent.total_message_count, agent.turn_index
     ));
-    lines.extend(work::lines(summary));
+    lines.extend(work::lines(agent, &summary.work));
     lines.extend(active_tasks.iter().map(task));
     if let Some(last) = &agent.last_turn_terminal {
         lines.push(format!(

@@ -1,6 +1,7 @@
 //! What this build reads of answers. Words of closed sets (a status, a kind, a reason) are text, spelled as the host
 //! spells them; what only some hosts say has a default.
 
+use holon_domain::agent::ItemCounts;
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
 use serde::Deserialize;
 use serde_json::Value;
@@ -120,6 +121,61 @@ pub struct State {
     pub current_run_id: Option<String>,
     /// How the last turn ended.
     pub last_turn_terminal: Option<Terminal>,
+    /// The work item that has the focus.
+    pub current_work_item_id: Option<String>,
+    /// The newest wake hint that no tick has told the agent of.
+    pub pending_wake_hint: Option<Hint>,
+}
+
+/// A wake hint that is still to be told.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Hint {
+    /// The capability or source it came through.
+    pub key: String,
+    /// The words of the operator who woke the agent by hand.
+    pub reason: Option<String>,
+}
+
+/// The work of an agent, as far as its status tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Work {
+    /// Open items by what the scheduler may do with them.
+    pub work_item_counts: ItemCounts,
+    /// Timers that will still fire.
+    pub active_timer_count: u32,
+    /// Open items, newest change first.
+    pub work_items: Vec<Item>,
+    /// Active waits, oldest first.
+    pub waiting_intents: Vec<Wait>,
+    /// Active timers, oldest first.
+    pub timers: Vec<Timer>,
+}
+
+/// An open work item.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Item {
+    pub id: String,
+    pub objective: String,
+    pub scheduling_state: String,
+    pub blocked_by: Option<String>,
+}
+
+/// An active wait.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Wait {
+    pub id: String,
+    pub kind: String,
+    pub waiting_for: String,
+    /// When it ends at the latest, if a time ends it.
+    pub due_at: Option<String>,
+}
+
+/// An active timer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Timer {
+    /// Its next slot.
+    pub next_fire_at: Option<String>,
 }
 
 /// Tokens over an agent's life.
@@ -184,6 +240,9 @@ pub struct Agent {
     pub active_tasks: Vec<Task>,
     /// Its newest event, from the same read.
     pub newest_seq: u64,
+    /// Its work items, waits and timers.
+    #[serde(flatten)]
+    pub work: Work,
 }
 
 /// Where an agent works.

@@ -16,7 +16,6 @@ use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
-use holon_domain::text;
 use holon_domain::turn::{
     OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
     TerminalRecord,

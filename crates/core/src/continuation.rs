@@ -73,7 +73,11 @@ pub fn resolve(prior: &ClosureDecision, trigger: Trigger) -> ContinuationResolut
 fn evidence(prior: &ClosureDecision, trigger: Trigger) -> Vec<String> {
     let stood = prior.evidence.iter().map(|fact| format!("before: {fact}"));
     let flags = [
-        (trigger.ends_own_rest, "ends the rest the agent asked for"),
+        (
+            trigger.resumes == Some(Resumes::Rest),
+            "ends the rest the agent asked for",
+        ),
+        (ended_wait(trigger), "ends a wait the agent declared"),
         (trigger.observational, "only observes"),
         (!trigger.contentful, "has nothing to read"),
     ];
@@ -82,6 +86,10 @@ fn evidence(prior: &ClosureDecision, trigger: Trigger) -> Vec<String> {
     let facts = stood.chain(is).take(limits::CONTINUATION_EVIDENCE);
     let cut = |fact: String| text::preview(&fact, limits::EVENT_PREVIEW_BYTES);
     facts.map(cut).collect()
+}
+
+const fn ended_wait(trigger: Trigger) -> bool {
+    matches!(trigger.resumes, Some(Resumes::Wait { .. }))
 }
 
 fn classify(prior: &ClosureDecision, trigger: Trigger) -> ContinuationClass {

@@ -6,9 +6,7 @@
 
 use crate::error::Error;
 use crate::placeholder::{self, Named, Placeholder};
-use crate::reading::{
-    current_input, everything_said, last_tool_result, newest_id, tokens_written,
-};
+use crate::reading::{current_input, everything_said, last_tool_result, newest_id, tokens_written};
 use crate::script::{Expectation, Round, Script, ScriptedError};
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};

@@ -1,6 +1,6 @@
 //! Words that explain an agent: why it does what it does, what changes that and when.
 
-use super::{spelled, status, work};
+use super::work::{self, spelled};
 use holon_domain::explanation::{ExplainedDecision, Explanation, UnservedInput};
 
 /// The whole explanation, most urgent first.
@@ -20,7 +20,7 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
         decisions,
     } = explanation;
     let mut lines = vec![
-        format!("agent      {agent_id} ({})", status(*stands)),
+        format!("agent      {agent_id} ({})", spelled(stands)),
         format!("why        {}", scheduling_posture.reason),
     ];
     if let Some(closure) = closure {

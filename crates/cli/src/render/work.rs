@@ -1,13 +1,24 @@
 //! Words about work items, waits and timers.
 
-use super::{LINE_BYTES, spelled};
+use super::LINE_BYTES;
 use holon_api::WorkItemsResponse;
+use holon_client::view::{State, Work};
 use holon_domain::agent::ItemCounts;
-use holon_domain::summary::AgentSummary;
 use holon_domain::text;
 use holon_domain::timer::TimerView;
 use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::{TodoState, WorkItemListEntry, WorkItemView};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A word of a closed set, as it stands in JSON.
+pub(super) fn spelled(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
 
 /// A page of items, one line each.
 pub(crate) fn items(page: &WorkItemsResponse) -> String {
@@ -144,31 +155,38 @@ fn timer(timer: &TimerView) -> String {
 }
 
 /// What a status says about work, in a few lines.
-pub(super) fn lines(summary: &AgentSummary) -> Vec<String> {
+pub(super) fn lines(state: &State, work: &Work) -> Vec<String> {
     let mut lines = Vec::new();
-    let counts = &summary.work_item_counts;
+    let counts = &work.work_item_counts;
     if counts.open() > 0 {
         lines.push(format!("work       {}", counted(counts)));
     }
-    let items = summary.work.work_items.iter();
-    let current =
-        items.filter(|item| Some(&item.id) == summary.agent.current_work_item_id.as_ref());
-    lines.extend(current.map(|item| format!("current    {}", entry(item))));
-    let waits = summary.work.waiting_intents.iter();
-    lines.extend(waits.map(|waiting| format!("waits for  {}", wait(waiting))));
-    if summary.active_timer_count > 0 {
-        let count = text::counted(u64::from(summary.active_timer_count), "timer");
-        let next = summary
-            .work
+    let items = work.work_items.iter();
+    let current = items.filter(|item| Some(&item.id) == state.current_work_item_id.as_ref());
+    lines.extend(current.map(|item| {
+        let blocker = item.blocked_by.as_ref();
+        let blocker = blocker.map_or_else(String::new, |why| format!(" (blocked by: {why})"));
+        let objective = text::preview(&item.objective, LINE_BYTES / 4);
+        let state = &item.scheduling_state;
+        format!("current    {}  {state}: {objective}{blocker}", item.id)
+    }));
+    lines.extend(work.waiting_intents.iter().map(|wait| {
+        let until = wait.due_at.as_ref();
+        let until = until.map_or_else(String::new, |at| format!(", until {at} at the latest"));
+        let what = text::preview(&wait.waiting_for, LINE_BYTES / 4);
+        format!("waits for  {} ({}): {what}{until}", wait.id, wait.kind)
+    }));
+    if work.active_timer_count > 0 {
+        let count = text::counted(u64::from(work.active_timer_count), "timer");
+        let slots = work
             .timers
             .iter()
-            .filter_map(|timer| timer.next_fire_at);
-        let next = next
-            .min()
-            .map_or_else(String::new, |at| format!(", next at {at}"));
+            .filter_map(|timer| timer.next_fire_at.as_ref());
+        let next = slots.min();
+        let next = next.map_or_else(String::new, |at| format!(", next at {at}"));
         lines.push(format!("timers     {count} set{next}"));
     }
-    if let Some(hint) = &summary.agent.pending_wake_hint {
+    if let Some(hint) = &state.pending_wake_hint {
         let why = hint.reason.as_deref().unwrap_or("something changed");
         lines.push(format!("woken      through {}: {why}", hint.key));
     }

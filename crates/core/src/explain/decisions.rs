@@ -269,6 +269,7 @@ mod tests {
             event_seq,
             at: Timestamp::from_millis(0),
             event,
+            labels: None,
         }
     }
 
@@ -290,6 +291,8 @@ mod tests {
             prior_closure_outcome: ClosureOutcome::Waiting,
             prior_waiting_reason: Some(WaitingReason::AwaitingTaskResult),
             matched_waiting_reason: true,
+            model_visible: Some(true),
+            evidence: Vec::new(),
         })
     }
 

@@ -253,6 +253,7 @@ pub(super) fn queue_status(draft: &mut Draft<'_>, task: &TaskRecord, output: &La
     let provenance = Provenance {
         authority: authority(task),
         cause: Cause::Runtime,
+        resumes: None,
     };
     admission::enqueue(draft, status, provenance);
 }

@@ -123,7 +123,7 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     }
     let (kind, words, preview) = match (&ending.failure, &ending.last_round) {
         (Some(failure), _) => said(BriefKind::Failure, failure.artifact.summary.clone()),
-        (None, Some((entry, first))) if has_words => {
+        (None, Some((entry, first))) if ending.words().is_some() => {
             (BriefKind::Result, BriefText::Round(*entry), first.clone())
         }
         (None, last) => match (turn.delivery, &asks, last) {

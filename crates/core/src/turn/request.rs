@@ -30,7 +30,11 @@ pub(super) fn record_commands(
                 }
             }
         }
-        HostAction::ApplyPatch(_) | HostAction::TaskInput(_) | HostAction::TaskOutput(_) => {}
+        HostAction::ApplyPatch(_)
+        | HostAction::TaskInput(_)
+        | HostAction::TaskOutput(_)
+        | HostAction::WritePlan
+        | HostAction::WorkQuery(_) => {}
     }
 }
 

@@ -83,7 +83,10 @@ fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, pla
 /// Counts a turn that ended for this reason against the item it was about, where it changed nothing.
 pub(crate) fn turn_ended(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
     if turn.progress {
-        for id in [&turn.work_item_id, &turn.ticked_item].into_iter().flatten() {
+        for id in [&turn.work_item_id, &turn.ticked_item]
+            .into_iter()
+            .flatten()
+        {
             forget_idle_turns(draft, id);
         }
         return;

@@ -60,6 +60,7 @@ pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &RoundI
         work_item_id: Some(item.id),
         acknowledges: Vec::new(),
         action_required: None,
+        related_task_id: turn.task_id.clone(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),
@@ -70,6 +71,8 @@ pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &RoundI
         acknowledges: Vec::new(),
         text_preview: preview,
         action_required: None,
+        related_task_id: turn.task_id.clone(),
+        message_seq: Some(turn.message_seq),
     }));
     draft.fact(Fact::BriefWritten { seq, row });
     draft.agent.last_brief_at = Some(draft.now);

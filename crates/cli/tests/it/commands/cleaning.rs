@@ -71,10 +71,7 @@ fn a_command_that_empties_its_home_runs_once_over_kills_of_its_host() {
         let told = result(&hands);
         assert_eq!(told["status"], "success", "{way}: {told:#}");
         assert_eq!(told["result"]["exit_status"], 3, "{way}: {told:#}");
-        assert!(
-            told.to_string().contains("is missing"),
-            "{way}: {told:#}"
-        );
+        assert!(told.to_string().contains("is missing"), "{way}: {told:#}");
         assert_none_left(&world);
         assert_eq!(served.terminate().0, Some(0));
     }

@@ -400,7 +400,11 @@ fn a_turn_that_looks_at_other_work_counts_against_the_item_its_tick_was_for() {
     let other = operator_makes(&mut world, "answer the mail");
     for _ in 0..100 {
         if world.agent.open_turn.is_some() {
-            let next = if current(&world) == Some(&id) { &other } else { &id };
+            let next = if current(&world) == Some(&id) {
+                &other
+            } else {
+                &id
+            };
             call(&mut world, vec![pick(next)]);
             say(&mut world);
         } else if world.due.is_empty() {
@@ -409,8 +413,14 @@ fn a_turn_that_looks_at_other_work_counts_against_the_item_its_tick_was_for() {
             world.let_due_come();
         }
     }
-    assert_eq!(world.agent.open_turn, None, "moving the focus to and fro comes to an end");
-    assert_eq!((state(&world, &id), state(&world, &other)), (State::Stalled, State::Stalled));
+    assert_eq!(
+        world.agent.open_turn, None,
+        "moving the focus to and fro comes to an end"
+    );
+    assert_eq!(
+        (state(&world, &id), state(&world, &other)),
+        (State::Stalled, State::Stalled)
+    );
     assert_eq!(stall_briefs(&world), 2);
 }
 
