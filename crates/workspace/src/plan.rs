@@ -84,7 +84,11 @@ pub fn read_plan(agent_home: &Path, id: &WorkItemId) -> Option<PlanArtifact> {
 pub fn plan_folders(agent_home: &Path) -> Result<Vec<WorkItemId>, Error> {
     let all = agent_home.join(FOLDER);
     let io = |errno: Errno| at("list", &all)(errno.into());
-    let home = File::open(agent_home).map_err(at("open", agent_home))?;
+    let home = match File::open(agent_home) {
+        // A home is made when something is put into it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        opened => opened.map_err(at("open", agent_home))?,
+    };
     let opened = match open_dir(&home, FOLDER) {
         // There is none yet, or the agent put something else there, which is not ours.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Vec::new()),

@@ -108,9 +108,10 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
 }
 
 /// Whether the turn may not end with this round, because it says nothing and an operator is owed words: the outcome of a
-/// prompt is what the last round says. A tick, an event or a result may be finished in silence.
+/// prompt is what the last round says, or the report of the work that the turn completed. A tick, an event or a result may
+/// be finished in silence.
 pub(super) fn is_owed_words(turn: &OpenTurn, round: &RoundInHand) -> bool {
-    !turn.owes.is_empty() && round.words().is_empty()
+    !turn.owes.is_empty() && turn.delivery.is_none() && round.words().is_empty()
 }
 
 /// The model has ended the turn without a word. It is asked once more, and then the turn fails.

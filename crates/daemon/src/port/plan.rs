@@ -31,7 +31,11 @@ impl PlanHost for Plans {
         item: &WorkItemId,
         text: String,
     ) -> Result<PlanArtifact, String> {
-        let write = move |home: PathBuf, item| holon_workspace::write_plan(&home, &item, &text);
+        let write = move |home: PathBuf, item| {
+            // The plan may be the first thing that is put into the home.
+            holon_workspace::make_home(&home, || true)?;
+            holon_workspace::write_plan(&home, &item, &text)
+        };
         off_thread(agent_home, item, write).await
     }
 
