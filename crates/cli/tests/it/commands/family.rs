@@ -145,7 +145,8 @@ fn what_a_task_printed_is_read_by_offsets_by_lines_and_after_its_end() {
     assert_eq!(last_two["task"]["next_offset"], 35);
     let waited = look(json!({ "timeout_ms": 1 }));
     assert_eq!(waited["retrieval_status"], "timeout");
-    assert_eq!(waited["task"]["output_preview"], seen);
+    let both = format!("{seen}stderr:\nodd\n");
+    assert_eq!(waited["task"]["output_preview"], both);
 
     hands.type_in(&task, "word\n");
     hands.until_quiet();
