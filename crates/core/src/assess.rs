@@ -4,14 +4,13 @@
 //! Order of the reading, first match wins: removed or stopped; booting; a turn runs; a message is queued (at once, or
 //! after a pause when only the agent itself keeps itself busy); a rest with an end; a rest without one; nothing to do.
 
+mod work;
+
 use crate::tick::{self, TickCause};
 use holon_domain::agent::{
-    AgentRecord, AgentStatus, CurrentItem, HomeState, LastFailure, Lifecycle, StateSignal,
+    AgentRecord, AgentStatus, HomeState, LastFailure, Lifecycle, StateSignal,
 };
-use holon_domain::closure::{
-    ClosureDecision, ClosureOutcome, ReactivationMode, RuntimePosture, WaitingReason, WorkSignal,
-    WorkSignalStatus,
-};
+use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
 use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::queue::QueueView;
@@ -20,9 +19,8 @@ use holon_domain::turn::{
     OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
     TerminalRecord,
 };
-use holon_domain::wait::WaitKind;
-use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{Timestamp, limits, text};
+use work::{resting_posture, waiting_evidence, waiting_reason, work_reason, work_signal};
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,50 +239,6 @@ fn explain(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPos
     }
 }
 
-/// What a resting agent waits for, as far as its work says: the most urgent kind first. Work that can go on is only paused,
-/// or belongs to an agent that gets no ticks.
-fn resting_posture(agent: &AgentRecord) -> Posture {
-    if agent.work.items.runnable > 0 {
-        return Posture::HasRunnableWork;
-    }
-    match waiting_reason(agent) {
-        Some(WaitingReason::AwaitingOperatorInput) => Posture::WaitingForOperator,
-        Some(WaitingReason::AwaitingTaskResult) => Posture::WaitingForTask,
-        Some(WaitingReason::AwaitingExternalChange) => Posture::WaitingForExternal,
-        Some(WaitingReason::AwaitingTimer) => Posture::Idle,
-        None if agent.work.items.blocked > 0 || agent.work.items.stalled > 0 => Posture::Blocked,
-        None => Posture::Idle,
-    }
-}
-
-/// What the agent's items, its own wait and its rest wait for, in the order of the contract.
-fn waiting_reason(agent: &AgentRecord) -> Option<WaitingReason> {
-    let items = &agent.work.items;
-    let own = agent.work.agent_wait.as_ref().map(|wait| wait.kind);
-    let rests = agent.rest.as_ref().is_some_and(|rest| rest.wake.is_some());
-    let kinds = [
-        (
-            items.waiting_operator > 0 || own == Some(WaitKind::Operator),
-            WaitingReason::AwaitingOperatorInput,
-        ),
-        (
-            items.waiting_task > 0 || own == Some(WaitKind::Task),
-            WaitingReason::AwaitingTaskResult,
-        ),
-        (
-            items.waiting_external > 0 || own == Some(WaitKind::External),
-            WaitingReason::AwaitingExternalChange,
-        ),
-        (
-            items.waiting_timer > 0 || own == Some(WaitKind::Timer) || rests,
-            WaitingReason::AwaitingTimer,
-        ),
-    ];
-    kinds
-        .into_iter()
-        .find_map(|(waits, reason)| waits.then_some(reason))
-}
-
 fn removal_reason(agent: &AgentRecord) -> String {
     let why = agent
         .last_failure
@@ -408,49 +362,6 @@ fn rest_reason(agent: &AgentRecord, until: &str) -> String {
     }
 }
 
-/// What the rest of an agent with open work means for that work.
-fn work_reason(agent: &AgentRecord) -> String {
-    let work = &agent.work;
-    let items = &work.items;
-    let mut parts = Vec::new();
-    if let Some(wait) = &work.agent_wait {
-        parts.push(format!("waits for: {}", wait.waiting_for));
-    }
-    if let Some(pause) = work.tick_pause.filter(|pause| pause.due.is_some()) {
-        parts.push(format!(
-            "its work made no progress and is tried again at {}",
-            pause.at
-        ));
-    }
-    let states = [
-        (
-            items.stalled,
-            "stalled; a message or `holon work resume` makes it go on",
-        ),
-        (items.waiting_operator, "waiting for an operator"),
-        (items.waiting_task, "waiting for a task"),
-        (items.waiting_external, "waiting for something outside"),
-        (items.waiting_timer, "waiting for a time"),
-        (items.blocked, "blocked"),
-    ];
-    for (count, state) in states {
-        if count > 0 {
-            parts.push(format!(
-                "{}: {state}",
-                text::counted(u64::from(count), "work item")
-            ));
-        }
-    }
-    if work.active_timers > 0 {
-        parts.push(text::counted(u64::from(work.active_timers), "timer") + " set");
-    }
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!("; {}", parts.join("; "))
-    }
-}
-
 fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
     let decide = |outcome, waiting_reason, runtime_posture, evidence: String| {
         Some(ClosureDecision {
@@ -551,33 +462,6 @@ fn told_failure(failure: &LastFailure) -> String {
     let artifact = &failure.failure_artifact;
     let said = text::preview(&artifact.summary, limits::EVENT_PREVIEW_BYTES);
     format!("{}: {said}", artifact.kind)
-}
-
-/// The work that makes a closure continuable: the current item, or else the one that a tick would offer. Absent only
-/// inside a decision, until the scheduler has looked which one that is.
-fn work_signal(agent: &AgentRecord) -> Option<WorkSignal> {
-    let runs = |current: &&CurrentItem| current.state == WorkItemSchedulingState::Runnable;
-    if let Some(current) = agent.work.current.as_ref().filter(runs) {
-        return Some(WorkSignal {
-            work_item_id: current.id.clone(),
-            status: WorkSignalStatus::Active,
-            reactivation_mode: ReactivationMode::ContinueActive,
-        });
-    }
-    agent.work.queued.clone().map(|work_item_id| WorkSignal {
-        work_item_id,
-        status: WorkSignalStatus::Queued,
-        reactivation_mode: ReactivationMode::ActivateQueued,
-    })
-}
-
-fn waiting_evidence(agent: &AgentRecord, reason: WaitingReason) -> String {
-    let rest = agent.rest.as_ref().and_then(|rest| rest.wake);
-    match (reason, rest, &agent.work.agent_wait) {
-        (WaitingReason::AwaitingTimer, Some(wake), _) => format!("rests until {}", wake.at),
-        (_, _, Some(wait)) => format!("waits for: {}", wait.waiting_for),
-        (_, _, None) => "a work item waits".to_owned(),
-    }
 }
 
 /// Whether a turn that ended for this reason failed, rather than being called off.

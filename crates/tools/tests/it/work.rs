@@ -262,7 +262,7 @@ fn item(n: usize) -> WorkItemRecord {
 
 fn view(n: usize) -> holon_domain::work_item::WorkItemView {
     item(n).view(ViewContext {
-        agent_home: "/home/main",
+        agent_home: "/h/main",
         current: None,
         wake_count: 0,
         include_todo_list: false,
@@ -294,7 +294,7 @@ fn one_item_is_shown_with_the_beginning_of_its_plan() {
     assert_eq!(shown["work_item"]["plan_artifact"]["preview"], "PREVIEW");
     assert_eq!(
         shown["work_item"]["plan_artifact"]["path"],
-        "/home/main/work-items/work_1/plan.md"
+        "/h/main/work-items/work_1/plan.md"
     );
     let unknown = get_work_item::unknown(&WorkItemId::from_stored("work_9"));
     let error = unknown.error().expect("an error");

@@ -1,0 +1,122 @@
+//! What an agent's work means for its assessment: what it waits for, what can go on, and how both are told.
+
+use holon_domain::agent::{AgentRecord, CurrentItem};
+use holon_domain::closure::{ReactivationMode, WaitingReason, WorkSignal, WorkSignalStatus};
+use holon_domain::summary::Posture;
+use holon_domain::text;
+use holon_domain::wait::WaitKind;
+use holon_domain::work_item::WorkItemSchedulingState;
+
+/// What a resting agent waits for, as far as its work says: the most urgent kind first. Work that can go on is only paused,
+/// or belongs to an agent that gets no ticks.
+pub(super) fn resting_posture(agent: &AgentRecord) -> Posture {
+    if agent.work.items.runnable > 0 {
+        return Posture::HasRunnableWork;
+    }
+    match waiting_reason(agent) {
+        Some(WaitingReason::AwaitingOperatorInput) => Posture::WaitingForOperator,
+        Some(WaitingReason::AwaitingTaskResult) => Posture::WaitingForTask,
+        Some(WaitingReason::AwaitingExternalChange) => Posture::WaitingForExternal,
+        Some(WaitingReason::AwaitingTimer) => Posture::Idle,
+        None if agent.work.items.blocked > 0 || agent.work.items.stalled > 0 => Posture::Blocked,
+        None => Posture::Idle,
+    }
+}
+
+/// What the agent's items, its own wait and its rest wait for, in the order of the contract.
+pub(super) fn waiting_reason(agent: &AgentRecord) -> Option<WaitingReason> {
+    let items = &agent.work.items;
+    let own = agent.work.agent_wait.as_ref().map(|wait| wait.kind);
+    let rests = agent.rest.as_ref().is_some_and(|rest| rest.wake.is_some());
+    let kinds = [
+        (
+            items.waiting_operator > 0 || own == Some(WaitKind::Operator),
+            WaitingReason::AwaitingOperatorInput,
+        ),
+        (
+            items.waiting_task > 0 || own == Some(WaitKind::Task),
+            WaitingReason::AwaitingTaskResult,
+        ),
+        (
+            items.waiting_external > 0 || own == Some(WaitKind::External),
+            WaitingReason::AwaitingExternalChange,
+        ),
+        (
+            items.waiting_timer > 0 || own == Some(WaitKind::Timer) || rests,
+            WaitingReason::AwaitingTimer,
+        ),
+    ];
+    kinds
+        .into_iter()
+        .find_map(|(waits, reason)| waits.then_some(reason))
+}
+
+/// What the rest of an agent with open work means for that work.
+pub(super) fn work_reason(agent: &AgentRecord) -> String {
+    let work = &agent.work;
+    let items = &work.items;
+    let mut parts = Vec::new();
+    if let Some(wait) = &work.agent_wait {
+        parts.push(format!("waits for: {}", wait.waiting_for));
+    }
+    if let Some(pause) = work.tick_pause.filter(|pause| pause.due.is_some()) {
+        parts.push(format!(
+            "its work made no progress and is tried again at {}",
+            pause.at
+        ));
+    }
+    let states = [
+        (
+            items.stalled,
+            "stalled; a message or `holon work resume` makes it go on",
+        ),
+        (items.waiting_operator, "waiting for an operator"),
+        (items.waiting_task, "waiting for a task"),
+        (items.waiting_external, "waiting for something outside"),
+        (items.waiting_timer, "waiting for a time"),
+        (items.blocked, "blocked"),
+    ];
+    for (count, state) in states {
+        if count > 0 {
+            parts.push(format!(
+                "{}: {state}",
+                text::counted(u64::from(count), "work item")
+            ));
+        }
+    }
+    if work.active_timers > 0 {
+        parts.push(text::counted(u64::from(work.active_timers), "timer") + " set");
+    }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", parts.join("; "))
+    }
+}
+
+/// The work that makes a closure continuable: the current item, or else the one that a tick would offer. Absent only
+/// inside a decision, until the scheduler has looked which one that is.
+pub(super) fn work_signal(agent: &AgentRecord) -> Option<WorkSignal> {
+    let runs = |current: &&CurrentItem| current.state == WorkItemSchedulingState::Runnable;
+    if let Some(current) = agent.work.current.as_ref().filter(runs) {
+        return Some(WorkSignal {
+            work_item_id: current.id.clone(),
+            status: WorkSignalStatus::Active,
+            reactivation_mode: ReactivationMode::ContinueActive,
+        });
+    }
+    agent.work.queued.clone().map(|work_item_id| WorkSignal {
+        work_item_id,
+        status: WorkSignalStatus::Queued,
+        reactivation_mode: ReactivationMode::ActivateQueued,
+    })
+}
+
+pub(super) fn waiting_evidence(agent: &AgentRecord, reason: WaitingReason) -> String {
+    let rest = agent.rest.as_ref().and_then(|rest| rest.wake);
+    match (reason, rest, &agent.work.agent_wait) {
+        (WaitingReason::AwaitingTimer, Some(wake), _) => format!("rests until {}", wake.at),
+        (_, _, Some(wait)) => format!("waits for: {}", wait.waiting_for),
+        (_, _, None) => "a work item waits".to_owned(),
+    }
+}
