@@ -22,7 +22,6 @@ pub enum Change {
     /// It moves, and its content may change.
     Rename {
         from: String,
-        /// The new path.
         to: String,
     },
 }

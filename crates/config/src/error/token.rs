@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-/// Why there is no control token.
+/// The reason that there is no control token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// There is none yet.
     #[error("there is no control token at {path}; it is made when a host first starts: holon serve", path = path.display())]
     Missing {
-        /// Where it would be.
         path: PathBuf,
     },
     /// Others can read it, so it is no secret.
@@ -17,15 +16,12 @@ pub enum TokenError {
         path = path.display()
     )]
     Exposed {
-        /// Which file.
         path: PathBuf,
-        /// Its permission bits.
         mode: u32,
     },
     /// It is not ours, or not a plain file.
     #[error("{path} is not a plain file of this user; move it aside so that the next start makes a new one", path = path.display())]
     Foreign {
-        /// Which file.
         path: PathBuf,
     },
     /// Its content is no token.
@@ -36,21 +32,17 @@ pub enum TokenError {
         max = crate::Token::MAX_LEN
     )]
     Malformed {
-        /// Which file.
         path: PathBuf,
     },
     /// The file system said no.
     #[error("cannot use {path} for the control token: {source}", path = path.display())]
     Io {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// The system has no randomness to give.
     #[error("the system gave no randomness for a control token: {reason}")]
     Randomness {
-        /// Why.
         reason: String,
     },
 }
