@@ -50,6 +50,7 @@ const CRATES: &[(&str, Role)] = &[
         "daemon",
         Role::Product(&[
             "domain",
+            "fault",
             "patch",
             "core",
             "prompt",

@@ -1,12 +1,13 @@
 //! Events as a client sees them: the envelope, the page, and the frame that says some were missed.
 
 use crate::provenance::Provenance;
-use holon_domain::event::Event;
+use holon_domain::authority::{AuthorityClass, TrustLevel};
+use holon_domain::event::{Event, ProviderRoundCompleted};
 use holon_domain::feed::{EventOrder, EventPage, EventRecord};
 use holon_domain::{AgentId, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 /// Header of a stream's answer: identity of the store its positions belong to.
 pub const EPOCH_HEADER: &str = "holon-epoch";
@@ -21,7 +22,8 @@ pub enum Projection {
     /// The standard payload.
     #[default]
     Operator,
-    /// The same with raw diagnostics, where a kind has any.
+    /// For diagnosis on the host itself. The standard payload holds all that is stored, so this holds nothing more today,
+    /// and says so by `raw_payload_included`.
     LocalDebug,
 }
 
@@ -30,7 +32,7 @@ pub enum Projection {
 pub struct ProjectionInfo {
     /// Which projection.
     pub name: Projection,
-    /// Whether raw diagnostics are in it.
+    /// Whether raw diagnostics are in it beyond the standard payload. No kind stores any, so it is false.
     pub raw_payload_included: bool,
     /// Fields that were taken out. None are: secrets are not stored.
     pub redactions: Vec<String>,
@@ -40,13 +42,9 @@ impl ProjectionInfo {
     /// What a projection does.
     #[must_use]
     pub const fn of(name: Projection) -> Self {
-        let raw_payload_included = match name {
-            Projection::Operator => false,
-            Projection::LocalDebug => true,
-        };
         Self {
             name,
-            raw_payload_included,
+            raw_payload_included: false,
             redactions: Vec::new(),
         }
     }
@@ -94,8 +92,8 @@ impl EventEnvelope {
             kind: record.event.kind().to_owned(),
             version: record.event.version(),
             projection: ProjectionInfo::of(projection),
-            provenance: Provenance::of(&record.event),
-            payload: RawValue::from_string(payload_of(&record.event)?)?,
+            provenance: Provenance::of(record),
+            payload: RawValue::from_string(payload_of(record)?)?,
         })
     }
 
@@ -107,35 +105,55 @@ impl EventEnvelope {
 }
 
 /// The payload as readers get it: as stored, and with what follows from what is stored spelled out.
-fn payload_of(event: &Event) -> Result<String, serde_json::Error> {
-    let Event::ProviderRoundCompleted(round) = event else {
-        return event.encode();
-    };
-    let mut payload = serde_json::to_value(round)?;
+fn payload_of(record: &EventRecord) -> Result<String, serde_json::Error> {
+    let stored = record.event.encode()?;
+    let mut derived = derived_fields(record);
+    if let Some(labels) = &record.labels {
+        derived.push(("message_id", json!(labels.message_id)));
+    }
+    if derived.is_empty() {
+        return Ok(stored);
+    }
+    let mut payload: Value = serde_json::from_str(&stored)?;
     if let Some(fields) = payload.as_object_mut() {
-        let tries = &round.tries;
-        let derived = [
-            (
-                "requested_model",
-                json!(
-                    tries
-                        .requested_model_ref
-                        .as_ref()
-                        .unwrap_or(&tries.model_ref)
-                ),
-            ),
-            ("active_model", json!(tries.model_ref)),
-            ("provider_round_ms", json!(tries.duration_ms)),
-            ("provider_started_at", json!(tries.started_at)),
-            ("provider_completed_at", json!(tries.completed_at())),
-            (
-                "provider_attempt_timeline",
-                json!(tries.timeline(round.token_usage)),
-            ),
-        ];
-        fields.extend(derived.map(|(name, value)| (name.to_owned(), value)));
+        for (name, value) in derived {
+            fields.entry(name).or_insert(value);
+        }
     }
     serde_json::to_string(&payload)
+}
+
+fn derived_fields(record: &EventRecord) -> Vec<(&'static str, Value)> {
+    let trust = |class: AuthorityClass| ("trust", json!(TrustLevel::from(class)));
+    match &record.event {
+        Event::ProviderRoundCompleted(round) => round_fields(round),
+        Event::TurnTerminal(_) => vec![("completed_at", json!(record.at))],
+        Event::MessageAdmitted(e) => vec![trust(e.authority_class)],
+        Event::OperatorInterjectionAdmitted(e) => {
+            e.authority_class.map(trust).into_iter().collect()
+        }
+        Event::ProcessExecutionRequested(e) => vec![trust(e.authority_class)],
+        _ => Vec::new(),
+    }
+}
+
+fn round_fields(round: &ProviderRoundCompleted) -> Vec<(&'static str, Value)> {
+    let (tries, usage) = (&round.tries, round.token_usage);
+    let mut fields = vec![
+        ("requested_model", json!(tries.requested_model())),
+        ("active_model", json!(tries.model_ref)),
+        ("fallback_active", json!(tries.fallback_active())),
+        ("provider_round_ms", json!(tries.duration_ms)),
+        ("provider_started_at", json!(tries.started_at)),
+        ("provider_completed_at", json!(tries.completed_at())),
+        ("provider_attempt_timeline", json!(tries.timeline(usage))),
+        ("input_tokens", json!(usage.input_tokens)),
+        ("output_tokens", json!(usage.output_tokens)),
+    ];
+    if let Some(cache) = usage.cache_usage() {
+        fields.push(("provider_cache_usage", json!(cache)));
+    }
+    fields
 }
 
 /// Order of a page, as it is spelled.
@@ -246,7 +264,14 @@ mod tests {
             event_seq: 9,
             at: Timestamp::from_millis(1_794_700_000_123),
             event,
+            labels: None,
         }
+    }
+
+    fn payload(record: &EventRecord) -> Value {
+        let sent =
+            EventEnvelope::new(&main_agent(), record, Projection::Operator).expect("encodes");
+        serde_json::from_str(sent.payload.get()).expect("is JSON")
     }
 
     fn main_agent() -> AgentId {
@@ -254,10 +279,36 @@ mod tests {
     }
 
     #[test]
+    fn an_envelope_of_a_newer_host_is_read_without_the_labels_nobody_knows_here() {
+        let sent = json!({
+            "id": "evt_main_9", "event_seq": 9, "ts": "2026-11-15T00:00:00.123Z", "agent_id": "main",
+            "type": "agent_dreamed", "version": 7,
+            "projection": {"name": "operator", "raw_payload_included": false, "redactions": []},
+            "provenance": {
+                "origin": {"kind": "satellite", "orbit": 7}, "trust": "half", "authority_class": "hearsay",
+                "delivery_surface": "pigeon", "admission_context": "by_ear", "message_id": "msg_1",
+            },
+            "payload": {"about": "sheep"},
+        });
+        let read: EventEnvelope = serde_json::from_str(&sent.to_string()).expect("reads");
+        let kept = Provenance {
+            message_id: Some(holon_domain::MessageId::from_stored("msg_1")),
+            ..Provenance::default()
+        };
+        assert_eq!(
+            (read.kind.as_str(), &read.provenance),
+            ("agent_dreamed", &kept)
+        );
+        assert!(matches!(read.event(), Event::Unknown { version: 7, .. }));
+    }
+
+    #[test]
     fn an_envelope_names_agent_position_kind_and_version() {
         let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
             turn_index: 3,
             attempt: 1,
+            run_id: None,
+            message_seq: None,
         });
         let envelope = EventEnvelope::new(&main_agent(), &record(event), Projection::Operator)
             .expect("encodes");
@@ -287,7 +338,39 @@ mod tests {
         let text = serde_json::to_string(&sent).expect("serialises");
         let got: EventEnvelope = serde_json::from_str(&text).expect("parses");
         assert_eq!(got.event(), event);
-        assert!(got.projection.raw_payload_included);
+        assert_eq!(got.projection.name, Projection::LocalDebug);
+        assert!(
+            !got.projection.raw_payload_included,
+            "it says that it holds nothing more"
+        );
+    }
+
+    #[test]
+    fn an_event_that_names_its_message_by_position_is_sent_with_its_id() {
+        let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
+            turn_index: 3,
+            attempt: 1,
+            run_id: Some(RunId::from_stored("run_1")),
+            message_seq: Some(4),
+        });
+        let mut record = record(event);
+        assert_eq!(payload(&record).get("message_id"), None);
+        record.labels = Some(std::sync::Arc::new(crate::provenance::tests::labels()));
+        assert_eq!(payload(&record)["message_id"], "msg_4");
+        assert_eq!(payload(&record)["run_id"], "run_1");
+    }
+
+    #[test]
+    fn the_end_of_a_turn_is_sent_with_its_time_and_its_last_words() {
+        let stored = serde_json::json!({
+            "turn_index": 1, "run_id": "run_1", "kind": "completed", "reason": "finished",
+            "duration_ms": 4, "rounds": 1, "last_assistant_message": "done",
+            "token_usage": {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9},
+        });
+        let event = Event::decode("turn_terminal", 1, &stored.to_string());
+        let sent = payload(&record(event));
+        assert_eq!(sent["completed_at"], "2026-11-14T23:46:40.123Z");
+        assert_eq!(sent["last_assistant_message"], "done");
     }
 
     #[test]
@@ -312,17 +395,19 @@ mod tests {
         let stored = serde_json::json!({
             "turn_index": 1, "round": 1, "stop_reason": "end_turn",
             "context_build_ms": 1,
-            "token_usage": {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9},
+            "token_usage": {
+                "input_tokens": 7, "output_tokens": 2, "total_tokens": 9, "cache_read_tokens": 4,
+            },
             "prompt_cache_key": "k", "context_fingerprint": "f",
             "tries": {
-                "model_ref": "scripted/x", "started_at": "2026-11-14T23:46:40.123Z",
+                "model_ref": "scripted/x", "requested_model_ref": "first/y", "started_at": "2026-11-14T23:46:40.123Z",
                 "duration_ms": 40, "max_attempts": 3
             },
         });
         let event = Event::decode("provider_round_completed", 1, &stored.to_string());
         let sent = EventEnvelope::new(&main_agent(), &record(event.clone()), Projection::Operator)
             .expect("encodes");
-        let payload: serde_json::Value = serde_json::from_str(sent.payload.get()).expect("is JSON");
+        let payload: Value = serde_json::from_str(sent.payload.get()).expect("is JSON");
         let timeline = &payload["provider_attempt_timeline"];
         assert_eq!(timeline["winning_model_ref"], "scripted/x");
         assert_eq!(timeline["attempts"][0]["outcome"], "succeeded");
@@ -333,6 +418,10 @@ mod tests {
         assert_eq!(timeline["aggregated_token_usage"]["total_tokens"], 9);
         assert_eq!(payload["provider_started_at"], "2026-11-14T23:46:40.123Z");
         assert_eq!(payload["provider_round_ms"], 40);
+        assert_eq!(payload["requested_model"], "first/y");
+        assert_eq!(payload["active_model"], "scripted/x");
+        assert_eq!(payload["fallback_active"], true);
+        assert_eq!(payload["provider_cache_usage"]["read_input_tokens"], 4);
         assert_eq!(
             sent.event(),
             event,

@@ -12,18 +12,25 @@ pub mod model;
 mod provenance;
 pub mod run;
 pub mod runtime;
+pub mod status;
+pub mod work;
 
 pub use agent::{ControlAction, ControlRequest, ControlResponse, CreateAgentRequest};
 pub use error::ErrorBody;
 pub use event::{EventEnvelope, EventsPage, Gap, PageOrder, Projection, ProjectionInfo};
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
 pub use model::{
-    AgentModelResponse, ClearModelRequest, ModelAvailability, ModelMetadata, ModelPrice,
-    ModelsResponse, SetModelRequest,
+    AgentModelResponse, ClearModelRequest, ModelAvailability, ModelCapabilities, ModelMetadata,
+    ModelPrice, ModelsResponse, SetModelRequest,
 };
 pub use provenance::Provenance;
 pub use run::RunRequest;
 pub use runtime::{
     AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, ReloadResponse, Root, RuntimeInfo,
     ShutdownResponse,
+};
+pub use status::StatusResponse;
+pub use work::{
+    CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
+    WakeDisposition, WakeRequest, WakeResponse, WorkItemsContext, WorkItemsResponse,
 };

@@ -44,23 +44,50 @@ pub struct AgentModelResponse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelMetadata {
     /// The model, as `provider/model`.
-    pub model: String,
+    pub model_ref: String,
     /// Its name for people.
     pub display_name: String,
+    /// What it is for; empty when nobody wrote it down.
+    #[serde(default)]
+    pub description: String,
     /// Tokens of request and answer together, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window_tokens: Option<u32>,
     /// How much of it a prompt may take.
     pub effective_context_window_percent: u8,
+    /// What it may write in one answer unless the settings say otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_max_output_tokens: Option<u32>,
     /// The most its provider lets it write, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens_upper_limit: Option<u32>,
-    /// What it can do beside text and tools.
-    #[serde(default)]
-    pub capabilities: Vec<String>,
+    /// What it can do.
+    pub capabilities: ModelCapabilities,
+    /// Where these figures come from.
+    pub source: String,
     /// What it costs; absent means that nobody knows, not that it is free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<ModelPrice>,
+}
+
+/// What a model can do.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a published field of its own"
+)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelCapabilities {
+    /// It may ask for several tools at once.
+    pub parallel_tool_calls: bool,
+    /// It thinks before it answers, and what it tells of that is kept.
+    pub reasoning_summaries: bool,
+    /// It looks at pictures.
+    pub image_input: bool,
+    /// It may write to commands that run, as every model here that takes tools.
+    pub interactive_exec: bool,
+    /// It takes tools whose arguments are free text under a grammar.
+    pub freeform_tools: bool,
 }
 
 /// US dollars for a million tokens.

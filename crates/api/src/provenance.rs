@@ -1,31 +1,66 @@
-//! Provenance of an event: the ids and labels by which a client groups and judges it, taken from its typed payload.
+//! Provenance of an event: the ids and labels by which a client groups and judges it, taken from its typed payload and
+//! from the message it is about.
 //!
-//! Nothing is guessed: what a payload does not say is absent. An event of another build has none.
+//! Nothing is guessed: what neither says is absent. An event of another build has none. A reader that does not know a
+//! label finds it absent too.
 
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::event::Event;
-use holon_domain::message::{AdmissionContext, DeliverySurface, Origin};
+use holon_domain::feed::EventRecord;
+use holon_domain::message::{AdmissionContext, DeliverySurface, MessageLabels, Origin};
 use holon_domain::{MessageId, RunId, TaskId, WorkItemId};
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// Where something came from and what it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Provenance {
     /// The message's origin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub origin: Option<Origin>,
     /// The older label for the authority class.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub trust: Option<TrustLevel>,
     /// How its content is treated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub authority_class: Option<AuthorityClass>,
     /// The door it came through.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub delivery_surface: Option<DeliverySurface>,
     /// That door's posture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "known",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub admission_context: Option<AdmissionContext>,
+    /// By what means the message came: `http`, `local_process`, `operator_transport`, or `runtime` for what the runtime
+    /// made itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
+    /// What the sender is called, where its origin names one: the outside system, the channel, the part of the runtime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The route an answer takes. Only messages of a bound operator transport have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_route: Option<String>,
     /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
@@ -46,28 +81,105 @@ pub struct Provenance {
     pub causation_id: Option<String>,
 }
 
+/// A label this build knows.
+fn known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Ok(T::deserialize(&Value::deserialize(deserializer)?).ok())
+}
+
 impl Provenance {
-    /// What the event says about itself.
+    /// What is known of an event: what it says itself, and the labels of its message where they were read.
     #[must_use]
-    pub fn of(event: &Event) -> Self {
+    pub fn of(record: &EventRecord) -> Self {
+        let own = Self::of_payload(&record.event);
+        match record.labels.as_deref() {
+            Some(labels) => own.or(Self::of_message(labels)),
+            None => own,
+        }
+    }
+
+    /// What a message's labels say.
+    fn of_message(labels: &MessageLabels) -> Self {
+        Self {
+            reply_route: labels.reply_route.clone(),
+            message_id: Some(labels.message_id.clone()),
+            task_id: labels.task_id.clone(),
+            work_item_id: labels.work_item_id.clone(),
+            correlation_id: labels.correlation_id.clone(),
+            causation_id: labels.causation_id.clone(),
+            ..Self::door(
+                &labels.origin,
+                labels.authority_class,
+                labels.delivery_surface,
+                labels.admission_context,
+            )
+        }
+    }
+
+    /// What follows from the door a message came through.
+    fn door(
+        origin: &Origin,
+        authority_class: AuthorityClass,
+        delivery_surface: DeliverySurface,
+        admission_context: AdmissionContext,
+    ) -> Self {
+        Self {
+            trust: Some(authority_class.into()),
+            authority_class: Some(authority_class),
+            delivery_surface: Some(delivery_surface),
+            admission_context: Some(admission_context),
+            transport: Some(delivery_surface.transport().to_owned()),
+            source: origin.source().map(str::to_owned),
+            origin: Some(origin.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// This, and where it says nothing, the other.
+    fn or(self, other: Self) -> Self {
+        Self {
+            origin: self.origin.or(other.origin),
+            trust: self.trust.or(other.trust),
+            authority_class: self.authority_class.or(other.authority_class),
+            delivery_surface: self.delivery_surface.or(other.delivery_surface),
+            admission_context: self.admission_context.or(other.admission_context),
+            transport: self.transport.or(other.transport),
+            source: self.source.or(other.source),
+            reply_route: self.reply_route.or(other.reply_route),
+            message_id: self.message_id.or(other.message_id),
+            run_id: self.run_id.or(other.run_id),
+            task_id: self.task_id.or(other.task_id),
+            work_item_id: self.work_item_id.or(other.work_item_id),
+            correlation_id: self.correlation_id.or(other.correlation_id),
+            causation_id: self.causation_id.or(other.causation_id),
+        }
+    }
+
+    /// What the event says about itself.
+    fn of_payload(event: &Event) -> Self {
         match event {
             Event::MessageAdmitted(e) => Self {
-                origin: Some(e.origin.clone()),
-                trust: Some(e.authority_class.into()),
-                authority_class: Some(e.authority_class),
-                delivery_surface: Some(e.delivery_surface),
-                admission_context: Some(e.admission_context),
                 message_id: Some(e.message_id.clone()),
-                run_id: None,
                 task_id: e.task_id.clone(),
                 work_item_id: e.work_item_id.clone(),
                 correlation_id: e.correlation_id.clone(),
                 causation_id: e.causation_id.clone(),
+                ..Self::door(
+                    &e.origin,
+                    e.authority_class,
+                    e.delivery_surface,
+                    e.admission_context,
+                )
             },
             Event::OperatorInterjectionAdmitted(e) => Self {
+                origin: e.origin.clone(),
+                trust: e.authority_class.map(TrustLevel::from),
+                authority_class: e.authority_class,
                 delivery_surface: Some(e.delivery_surface),
                 admission_context: Some(e.admission_context),
-                ..Self::message(Some(&e.message_id))
+                transport: Some(e.delivery_surface.transport().to_owned()),
+                ..Self::message_in_run(&e.message_id, e.run_id.as_ref())
             },
             Event::MessageProcessingStarted(e) => {
                 Self::message_in_run(&e.message_id, Some(&e.run_id))
@@ -78,11 +190,40 @@ impl Provenance {
             Event::TurnStarted(e) => Self::message_in_run(&e.message_id, Some(&e.run_id)),
             Event::ContinuationResolved(e) => Self::message(Some(&e.message_id)),
             Event::SchedulerDecision(e) => Self::message(e.message_id.as_ref()),
-            Event::RuntimeError(e) => Self::message(Some(&e.message_id)),
-            Event::SystemTickEmitted(e) => Self::message(Some(&e.message_id)),
+            Event::RuntimeError(e) => Self::message_in_run(&e.message_id, e.run_id.as_ref()),
+            Event::SystemTickEmitted(e) => Self {
+                work_item_id: e.work_item_id.clone(),
+                ..Self::message(Some(&e.message_id))
+            },
+            Event::TimerFired(e) => Self::message(e.message_id.as_ref()),
+            Event::SystemTickSuppressed(e) => Self::item(e.work_item_id.as_ref()),
+            Event::WorkItemWritten(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemPicked(e) => Self::item(Some(&e.current_work_item_id)),
+            Event::WorkItemFocusReleased(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemPlanArtifactRefreshed(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemRecheckConsumed(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemCompletionReportPromoted(e) => Self::item(Some(&e.work_item_id)),
+            Event::WorkItemCompletionWarning(e) => Self::item(Some(&e.work_item_id)),
+            Event::WaitingIntentCreated(e) => Self::item(e.work_item_id.as_ref()),
+            Event::WaitingIntentEnded(e) => Self {
+                task_id: e.task_id.clone(),
+                ..Self::item(e.work_item_id.as_ref())
+            },
             Event::BriefCreated(e) => {
                 Self::message(e.settles.first().or_else(|| e.acknowledges.first()))
             }
+            Event::TurnContextBuilt(e) => Self::run(e.run_id.as_ref()),
+            Event::ProviderRoundCompleted(e) => Self::run(e.run_id.as_ref()),
+            Event::ProviderRetryScheduled(e) => Self::run(e.run_id.as_ref()),
+            Event::ProviderFallbackSelected(e) => Self::run(e.run_id.as_ref()),
+            Event::AssistantRoundRecorded(e) => Self::run(e.run_id.as_ref()),
+            Event::MaxOutputTokensRecovery(e) => Self::run(e.run_id.as_ref()),
+            Event::ProcessExecutionRequested(e) => Self {
+                trust: Some(e.authority_class.into()),
+                authority_class: Some(e.authority_class),
+                ..Self::run(Some(&e.run_id))
+            },
+            Event::SessionStateChanged(e) => Self::run(e.current_run_id.as_ref()),
             Event::TurnResumed(e) => Self::run(Some(&e.run_id)),
             Event::TurnSuspended(e) => Self::run(Some(&e.run_id)),
             Event::TurnSuspensionEnded(e) => Self::run(Some(&e.run_id)),
@@ -96,18 +237,16 @@ impl Provenance {
             Event::TaskResultReceived(e) => Self::task(&e.task_id, Some(&e.message_id)),
             Event::AgentCreated(_)
             | Event::AgentPutAside(_)
-            | Event::TurnContextBuilt(_)
-            | Event::ProviderRoundCompleted(_)
             | Event::TerminalDeliveryRoundCompleted(_)
-            | Event::ProviderRetryScheduled(_)
-            | Event::ProviderFallbackSelected(_)
             | Event::ModelLimitLearned(_)
             | Event::AgentModelOverrideSet(_)
             | Event::AgentModelOverrideCleared(_)
-            | Event::AssistantRoundRecorded(_)
-            | Event::MaxOutputTokensRecovery(_)
+            | Event::AgentStateChanged(_)
             | Event::ClosureDecided(_)
             | Event::WorkspaceUsed(_)
+            | Event::TimerCreated(_)
+            | Event::TimerCancelled(_)
+            | Event::WakeHintTriggered(_)
             | Event::EffectOutcomeDropped(_)
             | Event::Unknown { .. } => Self::default(),
         }
@@ -116,6 +255,13 @@ impl Provenance {
     fn message(message_id: Option<&MessageId>) -> Self {
         Self {
             message_id: message_id.cloned(),
+            ..Self::default()
+        }
+    }
+
+    fn item(work_item_id: Option<&WorkItemId>) -> Self {
+        Self {
+            work_item_id: work_item_id.cloned(),
             ..Self::default()
         }
     }
@@ -144,13 +290,77 @@ impl Provenance {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use holon_domain::Timestamp;
     use holon_domain::continuation::TriggerKind;
-    use holon_domain::event::{MessageAdmitted, MessageProcessingStarted, TaskResultReceived};
+    use holon_domain::event::AssistantRoundRecorded;
+    use holon_domain::event::{
+        MessageAdmitted, MessageProcessingStarted, SystemTickEmitted, TaskResultReceived,
+    };
     use holon_domain::message::{MessageKind, Priority};
     use holon_domain::task::TaskStatus;
     use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    pub(crate) fn labels() -> MessageLabels {
+        MessageLabels {
+            message_id: MessageId::from_stored("msg_4"),
+            origin: Origin::Channel {
+                channel_id: "town-square".into(),
+                sender_id: None,
+            },
+            authority_class: AuthorityClass::ExternalEvidence,
+            delivery_surface: DeliverySurface::HttpPublicEnqueue,
+            admission_context: AdmissionContext::PublicUnauthenticated,
+            work_item_id: None,
+            task_id: None,
+            correlation_id: Some("c".into()),
+            causation_id: None,
+            reply_route: None,
+        }
+    }
+
+    fn of(event: Event, labels: Option<MessageLabels>) -> Provenance {
+        Provenance::of(&EventRecord {
+            event_seq: 1,
+            at: Timestamp::from_millis(0),
+            event,
+            labels: labels.map(Arc::new),
+        })
+    }
+
+    #[test]
+    fn a_round_is_tied_to_its_run_and_to_the_message_it_answers() {
+        let event = Event::AssistantRoundRecorded(AssistantRoundRecorded {
+            turn_index: 1,
+            round: 2,
+            text_preview: None,
+            text_char_count: 0,
+            tool_names: Vec::new(),
+            run_id: Some(RunId::from_stored("run_1")),
+            message_seq: Some(4),
+        });
+        let expected = Provenance {
+            origin: Some(labels().origin),
+            trust: Some(TrustLevel::UntrustedExternal),
+            authority_class: Some(AuthorityClass::ExternalEvidence),
+            delivery_surface: Some(DeliverySurface::HttpPublicEnqueue),
+            admission_context: Some(AdmissionContext::PublicUnauthenticated),
+            transport: Some("http".into()),
+            source: Some("town-square".into()),
+            message_id: Some(MessageId::from_stored("msg_4")),
+            run_id: Some(RunId::from_stored("run_1")),
+            correlation_id: Some("c".into()),
+            ..Provenance::default()
+        };
+        assert_eq!(of(event.clone(), Some(labels())), expected);
+        assert_eq!(
+            of(event, None).run_id,
+            expected.run_id,
+            "also when its message is gone"
+        );
+    }
 
     #[test]
     fn an_admitted_message_shows_its_labels_and_the_older_trust_name() {
@@ -180,11 +390,13 @@ mod tests {
             authority_class: Some(AuthorityClass::ExternalEvidence),
             delivery_surface: Some(DeliverySurface::HttpPublicEnqueue),
             admission_context: Some(AdmissionContext::PublicUnauthenticated),
+            transport: Some("http".into()),
+            source: Some("http".into()),
             message_id: Some(MessageId::from_stored("msg_1")),
             correlation_id: Some("c".into()),
             ..Provenance::default()
         };
-        assert_eq!(Provenance::of(&event), expected);
+        assert_eq!(of(event, None), expected);
     }
 
     #[test]
@@ -196,8 +408,22 @@ mod tests {
             terminal_reentry: true,
         });
         assert_eq!(
-            serde_json::to_string(&Provenance::of(&event)).expect("serialises"),
+            serde_json::to_string(&of(event, None)).expect("serialises"),
             r#"{"message_id":"msg_1","task_id":"task_1"}"#
+        );
+    }
+
+    #[test]
+    fn what_happens_to_a_work_item_names_it() {
+        let event = Event::SystemTickEmitted(SystemTickEmitted {
+            subsystem: "work_queue".into(),
+            message_id: MessageId::from_stored("msg_1"),
+            planned_at: Timestamp::from_millis(0),
+            work_item_id: Some(WorkItemId::from_stored("work_1")),
+        });
+        assert_eq!(
+            serde_json::to_string(&of(event, None)).expect("serialises"),
+            r#"{"message_id":"msg_1","work_item_id":"work_1"}"#
         );
     }
 
@@ -207,9 +433,10 @@ mod tests {
             message_id: MessageId::from_stored("msg_1"),
             run_id: RunId::from_stored("run_1"),
             queue_wait_ms: 0,
+            message_seq: None,
         });
         assert_eq!(
-            serde_json::to_string(&Provenance::of(&event)).expect("serialises"),
+            serde_json::to_string(&of(event, None)).expect("serialises"),
             r#"{"message_id":"msg_1","run_id":"run_1"}"#
         );
     }

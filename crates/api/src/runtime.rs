@@ -1,6 +1,7 @@
 //! The host itself: is it there, what does it speak, whom does it let in, and please go down.
 
 use holon_domain::AgentId;
+use holon_domain::attempt::Spelled;
 use serde::{Deserialize, Serialize};
 
 /// `GET /healthz`. Public.
@@ -68,10 +69,10 @@ pub enum AuthMode {
 }
 
 /// Whom the host lets in on this connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthInfo {
-    /// How.
-    pub mode: AuthMode,
+    /// How; another host may know other ways.
+    pub mode: Spelled<AuthMode>,
     /// Whether a token must be sent.
     pub required: bool,
 }
@@ -80,15 +81,13 @@ impl AuthInfo {
     /// The rule of a mode.
     #[must_use]
     pub const fn of(mode: AuthMode) -> Self {
-        match mode {
-            AuthMode::Bearer => Self {
-                mode,
-                required: true,
-            },
-            AuthMode::Local => Self {
-                mode,
-                required: false,
-            },
+        let required = match mode {
+            AuthMode::Bearer => true,
+            AuthMode::Local => false,
+        };
+        Self {
+            mode: Spelled::Known(mode),
+            required,
         }
     }
 }
@@ -98,11 +97,17 @@ impl AuthInfo {
 pub struct RuntimeInfo {
     /// The agent that is meant when none is named.
     pub default_agent: AgentId,
+    /// Where agents work that were given no project: each in a directory of its own below it.
+    #[serde(default)]
+    pub workspace_dir: String,
     /// Where it keeps its state.
     pub home_dir: String,
     /// The TCP address it listens on, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
+    /// The address it tells others to use; null where it tells of none.
+    #[serde(default)]
+    pub advertise_url: Option<String>,
     /// Identity of its store; cursors of another epoch mean nothing here.
     pub epoch: String,
 }

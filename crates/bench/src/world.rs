@@ -8,7 +8,7 @@ use holon_engine::ports::{Clock, Ports};
 use holon_engine::request::{CreateAgent, Ingress, WorkspaceChoice};
 use holon_engine::{Host, HostConfig};
 use holon_store::Db;
-use holon_testkit::ports::{CountingEntropy, FixedModel, InstantPorts, ScriptedHomes};
+use holon_testkit::ports::{CountingEntropy, FixedModel, InstantPorts, MemoryPlans, ScriptedHomes};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +35,7 @@ pub(crate) fn ports(model: FixedModel) -> Ports {
         model: Arc::new(model),
         command: Arc::new(InstantPorts),
         file: Arc::new(InstantPorts),
+        plan: Arc::new(MemoryPlans::default()),
         home: Arc::new(ScriptedHomes::default()),
         clock: Arc::new(WallClock(Instant::now())),
         entropy: Arc::new(CountingEntropy::spread()),

@@ -1,11 +1,13 @@
 //! The command line. What each word means is said here once and shown by `--help`.
 
 mod config;
+mod work;
 
 pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand,
 };
+pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 
 use crate::exit;
 use crate::output::Format;
@@ -55,6 +57,28 @@ pub(crate) enum Command {
     Tail(TailArgs),
     /// Show what was said and done.
     Transcript(TranscriptArgs),
+    /// Say why an agent rests or runs, what will wake it and when, and what was decided last.
+    Explain {
+        /// Which agent [default: the host's default agent].
+        agent: Option<String>,
+    },
+    /// Look at what an agent is to reach, and change it.
+    Work {
+        #[command(subcommand)]
+        command: WorkCommand,
+    },
+    /// Look at what an agent waits for, and end a wait.
+    Wait {
+        #[command(subcommand)]
+        command: WaitCommand,
+    },
+    /// Set timers that wake an agent, look at them and cancel them.
+    Timer {
+        #[command(subcommand)]
+        command: TimerCommand,
+    },
+    /// Ask an agent to look, although no message has come.
+    Wake(WakeArgs),
     /// Make, list, start and stop agents, and choose their models.
     #[command(visible_alias = "agents")]
     Agent {

@@ -29,10 +29,11 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(said) => {
             // Help and version come this way too; clap knows which stream and which code each deserves.
-            let printed = said.print();
             if said.use_stderr() {
+                Output::new(Format::Text).complain(&said);
                 return Exit::Usage.into();
             }
+            let printed = said.print();
             return match printed {
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                     let failure = output::unwritten(&error);

@@ -1,10 +1,13 @@
 //! Printing: the answer to standard output, everything else to standard error.
 //!
-//! Words of models and tools may hold terminal control sequences; on a terminal they are made visible instead of
-//! obeyed. A reader that went away is not an error; an answer that could not be written is one, told at once.
+//! Words of models, tools and strangers may hold what steers a terminal: control sequences, and marks that turn the
+//! direction of writing. In words for people it is made visible instead of obeyed; in JSON it is always escaped, which
+//! reads the same. A reader that went away is not an error; an answer that could not be written is one, told at once.
 
 use crate::exit::{Exit, Failure};
+use holon_domain::text::is_steering;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::OnceLock;
 
@@ -84,6 +87,18 @@ impl Output {
         complain(&visible(words));
     }
 
+    /// What is wrong with a command line. It repeats what was typed, or pasted, which may steer a terminal; then it is
+    /// told without colours.
+    pub(crate) fn complain(&self, said: &clap::Error) {
+        let words = said.render().to_string();
+        if words.contains(|c| c != '\n' && is_steering(c)) {
+            self.note(&words);
+        } else {
+            // Nobody is left to tell if even that cannot be printed.
+            drop(said.print());
+        }
+    }
+
     /// A remark only a person at a terminal wants.
     pub(crate) fn aside(&self, words: &str) {
         if self.format == Format::Text && io::stderr().is_terminal() {
@@ -106,8 +121,24 @@ impl Output {
 }
 
 fn json<T: Serialize>(value: &T, spell: impl Fn(&T) -> serde_json::Result<String>) -> String {
-    spell(value)
-        .unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":\"cannot be shown: {error}\"}}"))
+    let spelled = spell(value)
+        .unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":\"cannot be shown: {error}\"}}"));
+    escaped(&spelled)
+}
+
+/// JSON with what steers a terminal as `\uXXXX`. Such characters stand in strings only, apart from the line ends between
+/// members, and none of them has more than four hex digits.
+fn escaped(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && is_steering(c) {
+            // Writing to a string cannot fail.
+            write!(shown, "\\u{:04x}", u32::from(c)).ok();
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// One block of words and a line end, in one piece, so that lines of several processes do not mix.
@@ -134,8 +165,9 @@ pub(crate) fn unwritten(error: &io::Error) -> Failure {
     )
 }
 
-/// Control characters, apart from line ends and tabs, as pictures of themselves.
-fn visible(words: &str) -> String {
+/// Control characters, apart from line ends and tabs, as pictures of themselves; what else steers a terminal as the
+/// mark of a character that cannot be shown.
+pub(crate) fn visible(words: &str) -> String {
     words
         .chars()
         .map(|c| match c {
@@ -143,7 +175,7 @@ fn visible(words: &str) -> String {
             '\u{7f}' => '\u{2421}',
             c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
             // The second set of control characters includes an eight-bit escape.
-            c if c.is_control() => '\u{fffd}',
+            c if is_steering(c) => '\u{fffd}',
             c => c,
         })
         .collect()
@@ -159,5 +191,27 @@ mod tests {
             visible("a\u{1b}[31mred\u{7}\u{9b}2J\r\n\tb"),
             "a␛[31mred␇\u{fffd}2J␍\n\tb"
         );
+        assert_eq!(
+            visible("user\u{202e}nimda\u{2066}\u{200f}é漢"),
+            "user\u{fffd}nimda\u{fffd}\u{fffd}é漢"
+        );
+    }
+
+    #[test]
+    fn json_holds_no_character_that_steers_a_terminal_and_reads_the_same() {
+        let value = serde_json::json!({
+            "a\u{9b}": "\0\t\n\u{1b}\u{7f}\u{85}\u{202a}\u{202e}\u{2069}\u{200e}é漢🦀\\u001b",
+        });
+        let spellings: [fn(&serde_json::Value) -> serde_json::Result<String>; 2] =
+            [serde_json::to_string, serde_json::to_string_pretty];
+        for spell in spellings {
+            let shown = json(&value, spell);
+            assert!(
+                !shown.contains(|c| c != '\n' && is_steering(c)),
+                "{shown:?}"
+            );
+            let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
+            assert_eq!(read, value);
+        }
     }
 }

@@ -1,96 +1,73 @@
 //! Words for people, made from what the host answered. Pure: nothing here prints.
+//!
+//! A host may be newer than this program: a word that is not known here is shown as the host spelled it.
 
 pub(crate) mod attempt;
 pub(crate) mod config;
+pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod model;
 pub(crate) mod run;
+pub(crate) mod work;
 
-use holon_domain::agent::AgentStatus;
-use holon_domain::brief::{BriefKind, BriefRecord};
-use holon_domain::summary::{AgentListEntry, AgentSummary, Enforcement, Posture};
-use holon_domain::task::TaskListEntry;
+use holon_client::Told;
+use holon_client::view::{Agent, Brief, Entry, Listed, Task};
 use holon_domain::text;
-use holon_domain::transcript::{TranscriptEntry, TranscriptKind};
-use serde::Serialize;
 use serde_json::Value;
 
 /// Bytes of one line's words in a transcript.
 const LINE_BYTES: usize = 400;
 
-/// How one of our enums is spelled on the wire, which is how the documentation names it too.
-fn spelled(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(word)) => word,
-        Ok(other) => other.to_string(),
-        Err(_) => String::new(),
-    }
-}
-
 /// One brief: when, what kind, the words.
-pub(crate) fn brief(brief: &BriefRecord) -> String {
-    let mark = match brief.kind {
-        BriefKind::Ack if brief.action_required.is_some() => "ACTION REQUIRED",
-        BriefKind::Ack => "ack",
-        BriefKind::Result => "result",
-        BriefKind::Failure => "FAILED",
+pub(crate) fn brief(brief: &Brief) -> String {
+    let mark = match brief.kind.as_str() {
+        "ack" if brief.action_required.is_some() => "ACTION REQUIRED",
+        "failure" => "FAILED",
+        kind => kind,
     };
     format!("{} {mark}: {}", brief.created_at, brief.text.trim_end())
 }
 
 /// Briefs, oldest first.
-pub(crate) fn briefs(briefs: &[BriefRecord]) -> String {
+pub(crate) fn briefs(briefs: &[Told<Brief>]) -> String {
     if briefs.is_empty() {
         return "nothing yet; wait for it with --follow".to_owned();
     }
-    let lines: Vec<String> = briefs.iter().map(brief).collect();
+    let lines: Vec<String> = briefs.iter().map(|one| brief(one)).collect();
     lines.join("\n")
 }
 
 /// One agent, one line.
-pub(crate) fn agents(agents: &[AgentListEntry]) -> String {
+pub(crate) fn agents(agents: &[Told<Listed>]) -> String {
     if agents.is_empty() {
         return "no agents yet; make one with: holon agent create ID".to_owned();
     }
     let width = agents
         .iter()
-        .map(|agent| agent.identity.agent_id.as_str().len())
+        .map(|agent| agent.identity.agent_id.len())
         .max()
         .unwrap_or(0);
     let lines: Vec<String> = agents
         .iter()
         .map(|agent| {
             // Why an agent was put aside, or what it waits for, matters more than where it works.
-            let last = match agent.scheduling_posture.posture {
-                Posture::Unknown | Posture::WaitingForOperator | Posture::WaitingForExternal => {
-                    &agent.scheduling_posture.reason
-                }
-                Posture::Archived
-                | Posture::ActiveTurn
-                | Posture::HasQueuedInput
-                | Posture::HasRunnableWork
-                | Posture::WaitingForTask
-                | Posture::Blocked
-                | Posture::Idle => &agent.active_workspace_entry.cwd,
+            let last = match agent.scheduling_posture.posture.as_str() {
+                "archived" | "active_turn" | "has_queued_input" | "has_runnable_work"
+                | "waiting_for_task" | "blocked" | "idle" => &agent.active_workspace_entry.cwd,
+                _ => &agent.scheduling_posture.reason,
             };
             format!(
                 "{:width$}  {:13}  {} queued  {last}",
-                agent.identity.agent_id.as_str(),
-                status(agent.status),
-                agent.pending,
+                agent.identity.agent_id, agent.status, agent.pending,
             )
         })
         .collect();
     lines.join("\n")
 }
 
-fn status(status: AgentStatus) -> String {
-    spelled(&status)
-}
-
 /// Where an agent stands, in a few lines.
-pub(crate) fn summary(summary: &AgentSummary) -> String {
-    let AgentSummary {
+pub(crate) fn summary(summary: &Agent) -> String {
+    let Agent {
         identity,
         agent,
         scheduling_posture,
@@ -99,36 +76,34 @@ pub(crate) fn summary(summary: &AgentSummary) -> String {
         token_usage,
         execution,
         active_tasks,
-        ..
+        newest_seq: _,
+        work: _,
     } = summary;
     let mut lines = vec![
-        format!(
-            "agent      {} ({})",
-            identity.agent_id,
-            status(agent.status)
-        ),
+        format!("agent      {} ({})", identity.agent_id, agent.status),
         format!("why        {}", scheduling_posture.reason),
     ];
-    if let Some(at) = scheduling_posture.wakes_at {
+    if let Some(at) = &scheduling_posture.wakes_at {
         lines.push(format!("wakes      {at}"));
     }
     lines.extend(model::lines(model));
-    lines.push(format!("works in   {}", execution.workspace.cwd));
-    if execution.policy.path_confinement == Enforcement::NotEnforced {
+    lines.push(format!("works in   {}", execution.cwd));
+    if let Some(warning) = &execution.workspace_warning {
+        lines.push(format!("warning    {warning}"));
+    }
+    if execution.policy.process_execution.path_confinement == "not_enforced" {
         lines.push("confined   no: its commands run as you (not_enforced)".to_owned());
     }
     lines.push(format!(
         "messages   {} queued, {} in all, {} turns",
         agent.pending, agent.total_message_count, agent.turn_index
     ));
+    lines.extend(work::lines(agent, &summary.work));
     lines.extend(active_tasks.iter().map(task));
     if let Some(last) = &agent.last_turn_terminal {
         lines.push(format!(
             "last turn  {} ({}) at {}, {} rounds",
-            spelled(&last.kind),
-            spelled(&last.reason),
-            last.completed_at,
-            last.rounds
+            last.kind, last.reason, last.completed_at, last.rounds
         ));
     }
     let total = token_usage.total;
@@ -146,37 +121,34 @@ pub(crate) fn summary(summary: &AgentSummary) -> String {
 }
 
 /// A task that is not over, in one line.
-fn task(task: &TaskListEntry) -> String {
+fn task(task: &Task) -> String {
     let what = task.summary.as_deref().unwrap_or_default();
     format!(
         "task       {} ({}) since {}: {}",
         task.id,
-        spelled(&task.status),
+        task.status,
         task.created_at,
         text::preview(what, LINE_BYTES / 4)
     )
 }
 
 /// The transcript, one block per entry.
-pub(crate) fn transcript(entries: &[TranscriptEntry]) -> String {
+pub(crate) fn transcript(entries: &[Told<Entry>]) -> String {
     if entries.is_empty() {
         return "nothing yet".to_owned();
     }
-    let blocks: Vec<String> = entries.iter().map(entry).collect();
+    let blocks: Vec<String> = entries.iter().map(|one| entry(one)).collect();
     blocks.join("\n")
 }
 
-fn entry(entry: &TranscriptEntry) -> String {
-    let said = match entry.kind {
-        TranscriptKind::IncomingMessage => incoming(&entry.data),
-        TranscriptKind::AssistantRound | TranscriptKind::SubagentAssistantRound => {
-            answered(&entry.data)
-        }
-        TranscriptKind::ToolResults => results(&entry.data),
-        TranscriptKind::RuntimeFailure => failure(&entry.data),
-        TranscriptKind::ContinuationPrompt | TranscriptKind::SubagentPrompt => {
-            words_at(&entry.data, "/text")
-        }
+fn entry(entry: &Entry) -> String {
+    let said = match entry.kind.as_str() {
+        "incoming_message" => incoming(&entry.data),
+        "assistant_round" | "subagent_assistant_round" => answered(&entry.data),
+        "tool_results" => results(&entry.data),
+        "continuation_prompt" | "subagent_prompt" => words_at(&entry.data, "/text"),
+        // Of a kind that is not known here, whatever there is.
+        _ => failure(&entry.data),
     };
     let round = entry
         .round
@@ -185,7 +157,7 @@ fn entry(entry: &TranscriptEntry) -> String {
         "{} turn {}{round} {}\n{}",
         entry.created_at,
         entry.turn_index,
-        spelled(&entry.kind),
+        entry.kind,
         indent(&said)
     )
 }
@@ -257,3 +229,6 @@ fn indent(words: &str) -> String {
     let lines: Vec<String> = words.lines().map(|line| format!("    {line}")).collect();
     lines.join("\n")
 }
+
+#[cfg(test)]
+mod tests;

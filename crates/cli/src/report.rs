@@ -45,6 +45,9 @@ pub(crate) struct Diagnosis {
     #[serde(flatten)]
     pub(crate) report: DoctorReport,
     pub(crate) waiting_failure_kinds: Vec<String>,
+    /// What is amiss with the store of the home.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) store_findings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) probes: Vec<Probed>,
 }

@@ -4,19 +4,15 @@ use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::exchange::{Ask, Patience, ask};
 use crate::stream::EventStream;
+use crate::told::Told;
+use crate::view::{Agent, Brief, Chosen, Entry, Identity, Listed, Models, Run};
 use holon_api::{
-    AdmittedResponse, AgentModelResponse, ClearModelRequest, ControlAction, ControlRequest,
-    ControlResponse, CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health,
-    ModelsResponse, PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest,
-    SetModelRequest, ShutdownResponse,
+    AdmittedResponse, ClearModelRequest, ControlAction, ControlRequest, ControlResponse,
+    CreateAgentRequest, EnqueueRequest, EventsPage, Handshake, Health, PageOrder, Projection,
+    PromptRequest, ReloadResponse, Root, RunRequest, SetModelRequest, ShutdownResponse,
 };
 use holon_domain::AgentId;
-use holon_domain::agent::IdentityView;
-use holon_domain::brief::BriefRecord;
 use holon_domain::limits::ANSWER_IDLE_MS;
-use holon_domain::run::RunOnceResponse;
-use holon_domain::summary::{AgentListEntry, AgentSummary};
-use holon_domain::transcript::TranscriptEntry;
 use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -69,7 +65,7 @@ impl EventsQuery {
 }
 
 /// Names and values here are numbers and words of ours, so nothing needs escaping. Agent ids do not either.
-fn query<const N: usize>(path: &str, params: [(&str, Option<String>); N]) -> String {
+pub(crate) fn query<const N: usize>(path: &str, params: [(&str, Option<String>); N]) -> String {
     let given = params
         .into_iter()
         .filter_map(|(name, value)| value.map(|value| format!("{name}={value}")));
@@ -145,7 +141,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn agents(&self) -> Result<Vec<AgentListEntry>, Error> {
+    pub async fn agents(&self) -> Result<Vec<Told<Listed>>, Error> {
         self.get("/agents/list".into()).await
     }
 
@@ -153,7 +149,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn status(&self, agent_id: Option<&AgentId>) -> Result<AgentSummary, Error> {
+    pub async fn status(&self, agent_id: Option<&AgentId>) -> Result<Told<Agent>, Error> {
         self.get(of(agent_id, "status")).await
     }
 
@@ -165,7 +161,7 @@ impl Client {
         &self,
         agent_id: Option<&AgentId>,
         limit: Option<u64>,
-    ) -> Result<Vec<BriefRecord>, Error> {
+    ) -> Result<Vec<Told<Brief>>, Error> {
         self.get(query(
             &of(agent_id, "briefs"),
             [("limit", limit.map(|limit| limit.to_string()))],
@@ -181,7 +177,7 @@ impl Client {
         &self,
         agent_id: Option<&AgentId>,
         limit: Option<u64>,
-    ) -> Result<Vec<TranscriptEntry>, Error> {
+    ) -> Result<Vec<Told<Entry>>, Error> {
         self.get(query(
             &of(agent_id, "transcript"),
             [("limit", limit.map(|limit| limit.to_string()))],
@@ -216,7 +212,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &CreateAgentRequest,
-    ) -> Result<IdentityView, Error> {
+    ) -> Result<Told<Identity>, Error> {
         self.post(control(agent_id, "create"), request).await
     }
 
@@ -265,7 +261,7 @@ impl Client {
         &self,
         agent_id: &AgentId,
         request: &SetModelRequest,
-    ) -> Result<AgentModelResponse, Error> {
+    ) -> Result<Told<Chosen>, Error> {
         self.post(control(agent_id, "model"), request).await
     }
 
@@ -273,7 +269,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn clear_model(&self, agent_id: &AgentId) -> Result<AgentModelResponse, Error> {
+    pub async fn clear_model(&self, agent_id: &AgentId) -> Result<Told<Chosen>, Error> {
         let request = ClearModelRequest::default();
         self.post(control(agent_id, "model/clear"), &request).await
     }
@@ -282,7 +278,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn models(&self) -> Result<ModelsResponse, Error> {
+    pub async fn models(&self) -> Result<Told<Models>, Error> {
         self.get("/models".into()).await
     }
 
@@ -290,7 +286,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn run(&self, request: &RunRequest) -> Result<RunOnceResponse, Error> {
+    pub async fn run(&self, request: &RunRequest) -> Result<Told<Run>, Error> {
         self.send("/control/run".into(), request, Patience::Endless)
             .await
     }
@@ -313,7 +309,7 @@ impl Client {
             .await
     }
 
-    async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, target: String) -> Result<T, Error> {
         let request = Ask {
             method: Method::GET,
             target,
@@ -323,7 +319,7 @@ impl Client {
         ask(&self.endpoint, request).await?.json().await
     }
 
-    async fn post<T: DeserializeOwned>(
+    pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         target: String,
         body: &impl Serialize,
@@ -363,7 +359,7 @@ fn of(agent_id: Option<&AgentId>, subject: &str) -> String {
     }
 }
 
-fn control(agent_id: &AgentId, subject: &str) -> String {
+pub(crate) fn control(agent_id: &AgentId, subject: &str) -> String {
     format!("/control/agents/{agent_id}/{subject}")
 }
 

@@ -1,5 +1,6 @@
 //! The commands of a host: one object that starts, finds, follows, stops, reads and forgets them.
 
+use crate::folders::Folders;
 use crate::input;
 use crate::login::Login;
 use crate::place::{Place, PlaceMark};
@@ -16,7 +17,8 @@ use holon_domain::command::{
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::limits::OUTPUT_KEPT_BYTES;
 use holon_domain::task::TaskReport;
-use holon_process::{Image, Shims, Task, attach};
+use holon_process::{Error, Image, Shims, Task, attach_within};
+use holon_workspace::Claims;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -28,8 +30,10 @@ use tokio_util::sync::CancellationToken;
 const SHELLS: [&str; 9] = [
     "ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "yash", "zsh",
 ];
-/// The longest a probe waits for a supervisor that does not answer.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest a probe waits for a supervisor that does not answer; one that holds its lock then counts as alive.
+const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+/// The longest a probe takes where not even the command's directory can be read.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs commands of agents as this user.
 #[derive(Debug)]
@@ -39,17 +43,19 @@ pub struct Commands {
     pub(crate) login: Login,
     hidden_env: Mutex<BTreeSet<String>>,
     pub(crate) registry: Registry,
+    claims: Claims,
     pub(crate) now: fn() -> Timestamp,
 }
 
 impl Commands {
     /// `image` is the program that shims are made of, `shell` the user's login shell, `hidden_env` names the variables
-    /// that commands must not see, and `now` reads the wall clock.
+    /// that commands must not see, `claims` is where their directories stand, and `now` reads the wall clock.
     #[must_use]
     pub fn new(
         image: Image,
         shell: Option<&OsStr>,
         hidden_env: Vec<String>,
+        claims: Claims,
         now: fn() -> Timestamp,
     ) -> Self {
         let shell = shell.and_then(usable_shell);
@@ -61,6 +67,7 @@ impl Commands {
             shell,
             hidden_env: Mutex::new(hidden_env.into_iter().collect()),
             registry: Registry::default(),
+            claims,
             now,
         }
     }
@@ -75,11 +82,16 @@ impl Commands {
         names.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The place of the command of a key. The caller has locked its slot, or does not start it.
+    pub(crate) async fn place(&self, key: &CommandKey) -> Place {
+        Place::find(&self.claims, key).await
+    }
+
     /// Whether a command of this key was begun. Also true if that cannot be found out.
     pub async fn was_begun(&self, key: &CommandKey) -> bool {
         let entry = self.registry.entry(key);
         let _no_start = entry.lock().await;
-        match Place::of(key).mark().await {
+        match self.place(key).await.mark().await {
             Ok(PlaceMark::Empty | PlaceMark::Barred) => false,
             Ok(PlaceMark::Begun) | Err(_) => true,
         }
@@ -98,7 +110,7 @@ impl Commands {
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(CommandFailure::Cancelled),
-            run = self.run_until_late(&order) => run,
+            run = self.run_until_late(&order, &cancel) => run,
         }
     }
 
@@ -107,10 +119,10 @@ impl Commands {
         let entry = self.registry.entry(key);
         let _no_start = entry.lock().await;
         // Not taken from the slot: a command that is held there may have ended without being waited for.
-        let place = Place::of(key);
+        let place = self.place(key).await;
         let state_dir = place.state_dir();
-        let attached = tokio::time::timeout(PROBE_TIMEOUT, attach(sought(key, &state_dir))).await;
-        let Ok(state) = attached else {
+        let attached = attach_within(sought(key, &state_dir), PROBE_PATIENCE);
+        let Ok(state) = tokio::time::timeout(PROBE_TIMEOUT, attached).await else {
             return CommandProbe::Unknown(UnknownCause::SupervisorSilent);
         };
         let path = |path: PathBuf| Some(path.to_string_lossy().into_owned());
@@ -124,7 +136,7 @@ impl Commands {
 
     /// Waits for the end of a command that was begun. Dropping the future changes nothing for the command.
     pub async fn watch(&self, key: &CommandKey) -> TaskReport {
-        let place = Place::of(key);
+        let place = self.place(key).await;
         let state = self.find(key, &place).await;
         let follow = |task: Arc<Task>| async move { task.ended().await };
         self.report(key, &place, state, follow).await
@@ -133,7 +145,7 @@ impl Commands {
     /// Asks every process of the command to end, kills after `grace_ms` those that have not, and reports. A command
     /// that was never begun will never begin.
     pub async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport {
-        let place = Place::of(key);
+        let place = self.place(key).await;
         let grace = Duration::from_millis(grace_ms);
         let state = self.bar(key, &place, grace).await;
         let follow = |task: Arc<Task>| async move { task.stop(grace).await };
@@ -146,7 +158,8 @@ impl Commands {
     /// # Errors
     /// Why it was not taken.
     pub async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
-        input::give(self.find(key, &Place::of(key)).await, key, input).await
+        let place = self.place(key).await;
+        input::give(self.find(key, &place).await, (key, &place), input).await
     }
 
     /// What a command printed, as far as the query asks for it: at most `max_bytes` of each stream.
@@ -159,7 +172,7 @@ impl Commands {
         query: &TaskOutput,
         max_bytes: usize,
     ) -> Result<TaskPrinted, String> {
-        let place = Place::of(key);
+        let place = self.place(key).await;
         let source = match self.find(key, &place).await {
             State::Running(task) => Source::Live(task),
             State::Ended(ended) => Source::Kept(ended.output),
@@ -168,36 +181,51 @@ impl Commands {
                 Source::Kept(kept.ok_or("its output is not kept, or not any more")?)
             }
         };
-        let printed = source.printed(query, max_bytes).await;
+        // Boxed, or every future that reads output would hold the room of both reads.
+        let printed = match Box::pin(source.printed(query, max_bytes)).await {
+            // Its supervisor is alive and does not answer; what it wrote before can be read all the same.
+            Err(error @ Error::Unreachable { .. }) => match place.kept().await {
+                Some(facts) => {
+                    let source = Source::Growing(facts);
+                    Box::pin(source.printed(query, max_bytes)).await
+                }
+                None => Err(error),
+            },
+            printed => printed,
+        };
         printed.map_err(|error| error.to_string())
     }
 
     /// Removes what was kept to find a command whose outcome is on record, and its output if that is not kept.
     pub async fn forget(&self, key: &CommandKey, output: KeptOutput) {
-        let (place, home) = (Place::of(key), Path::new(&key.agent_home));
+        let home = Path::new(&key.agent_home);
         let entry = self.registry.entry(key);
         let mut slot = entry.lock().await;
         *slot = None;
+        let place = self.place(key).await;
         if !sweep::end_and_remove(&place, (&key.name, key.call.as_str())).await {
             return;
         }
         let done = match output {
             KeptOutput::Dropped => place.remove_output().await,
             KeptOutput::Kept if place.kept().await.is_none() => Ok(()),
-            KeptOutput::Kept => prune::prune(home, OUTPUT_KEPT_BYTES).await,
+            KeptOutput::Kept => {
+                let folders = Folders::of(&self.claims, home);
+                prune::prune(home, &folders, OUTPUT_KEPT_BYTES).await
+            }
         };
         if let Err(error) = done {
             tracing::warn!(name = key.name, %error, "old output of commands could not be removed");
         }
     }
 
-    /// Ends and forgets the commands in this agent's home whose names are not among `known`.
+    /// Ends and forgets the commands of the agent with this home whose names are not among `known`.
     pub async fn sweep(&self, agent_home: &str, known: &[String]) {
+        let home = Path::new(agent_home);
         let is_spared = |name: &str| {
-            known.iter().any(|known| known == name)
-                || self.registry.is_used(Path::new(agent_home), name)
+            known.iter().any(|known| known == name) || self.registry.is_used(home, name)
         };
-        sweep::sweep(Path::new(agent_home), is_spared).await;
+        sweep::sweep(home, &Folders::of(&self.claims, home), is_spared).await;
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::off_thread::off_thread;
 use holon_domain::command::Lacks;
-use holon_process::{OutputFacts, Sought, StreamFacts, TaskState, attach};
+use holon_process::{Error, OutputFacts, Sought, StreamFacts, TaskState, attach};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -79,6 +79,12 @@ pub(crate) fn or_kept(found: StreamFacts) -> StreamFacts {
 
 /// What a file does not hold of its stream.
 pub(crate) fn lacks(facts: &StreamFacts) -> Lacks {
+    if facts.missing {
+        return Lacks {
+            missing: true,
+            ..Lacks::default()
+        };
+    }
     let tail = facts.tail_at.map_or(0, |_| facts.tail_bytes);
     let held = facts.head_bytes.saturating_add(tail);
     match facts.total_bytes.saturating_sub(held) {
@@ -86,7 +92,32 @@ pub(crate) fn lacks(facts: &StreamFacts) -> Lacks {
         bytes => Lacks {
             bytes,
             reason: facts.error.clone(),
+            missing: false,
         },
+    }
+}
+
+/// What is told of a file that `error` keeps from being read; none where the file is not to blame.
+pub(crate) fn unread(facts: &StreamFacts, error: &Error) -> Option<Lacks> {
+    let bytes = facts.total_bytes;
+    match error {
+        Error::OutputMissing { .. } => Some(Lacks {
+            bytes,
+            reason: None,
+            missing: true,
+        }),
+        Error::Output { reason } => Some(Lacks {
+            bytes,
+            reason: Some(reason.clone()),
+            missing: false,
+        }),
+        Error::Lost
+        | Error::Unreachable { .. }
+        | Error::InputClosed
+        | Error::InputFull { .. }
+        | Error::LineTooLong { .. }
+        | Error::NoTerminal
+        | Error::NoStream => None,
     }
 }
 
@@ -102,6 +133,7 @@ mod tests {
             tail_bytes: tail,
             tail_at: None,
             error: None,
+            missing: false,
         }
     }
 
@@ -119,7 +151,7 @@ mod tests {
             lacks(&ended),
             Lacks {
                 bytes: 85,
-                reason: None
+                ..Lacks::default()
             }
         );
         let full = StreamFacts {

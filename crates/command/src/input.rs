@@ -21,7 +21,7 @@ const SILENT: &str = "its supervisor did not answer, so it is not known whether 
 /// Gives input to a command in this state.
 pub(crate) async fn give(
     state: State,
-    key: &CommandKey,
+    (key, place): (&CommandKey, &Place),
     input: &TaskInput,
 ) -> Result<u64, InputRefused> {
     let refused = |reason: &str| InputRefused {
@@ -38,7 +38,7 @@ pub(crate) async fn give(
     match write(&task, input).await {
         Ok(taken) => Ok(taken),
         Err((error, taken)) => {
-            let reason = why(error, key).await;
+            let reason = why(error, key, place).await;
             // The end of a command ends its input too.
             if taken > 0 && reason == ENDED {
                 return Ok(taken);
@@ -71,11 +71,11 @@ async fn write(task: &Task, input: &TaskInput) -> Result<u64, (Error, u64)> {
 
 /// Why input was not taken. A shim whose command has ended exits without answering those who ask it in that moment, so
 /// the state of a command whose shim does not answer is looked up.
-async fn why(error: Error, key: &CommandKey) -> String {
+async fn why(error: Error, key: &CommandKey, place: &Place) -> String {
     match error {
         Error::InputClosed => CLOSED.to_owned(),
         Error::Unreachable { .. } | Error::Lost => {
-            let state_dir = Place::of(key).state_dir();
+            let state_dir = place.state_dir();
             match attach(sought(key, &state_dir)).await {
                 // It ran a moment ago: only one whose end is on record leaves no trace.
                 TaskState::Ended(_) | TaskState::NeverStarted => ENDED.to_owned(),
@@ -88,8 +88,11 @@ async fn why(error: Error, key: &CommandKey) -> String {
                 ) => Error::Lost.to_string(),
             }
         }
-        Error::InputFull { .. } | Error::NoTerminal | Error::NoStream | Error::Output { .. } => {
-            error.to_string()
-        }
+        Error::InputFull { .. }
+        | Error::LineTooLong { .. }
+        | Error::NoTerminal
+        | Error::NoStream
+        | Error::OutputMissing { .. }
+        | Error::Output { .. } => error.to_string(),
     }
 }

@@ -1,19 +1,22 @@
-//! The place of a command: its own directory and its output files, under the agent's home.
+//! The place of a command: its own directory under the host's state, and its output files under the agent's home.
 //!
-//! Owns their names, and creates and removes them. Invariant: a command's directory is on disk before the command
-//! begins, so a missing directory proves that nothing was begun. Blocking work runs off the async threads.
+//! Owns their names, and creates and removes them. Invariants: a command's directory is on disk before the command
+//! begins, so a missing directory proves that nothing was begun; and it lies where no workspace reaches, so a command
+//! that empties its home does not remove it. An earlier build kept it in the agent's home; a command that has its
+//! directory there is found there. Blocking work runs off the async threads.
 
 use crate::facts;
+use crate::folders::Folders;
 use crate::off_thread::off_thread;
 use holon_domain::command::CommandKey;
 use holon_process::OutputFacts;
+use holon_workspace::{Claims, make_home, make_private_dir};
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
 
-/// Where directories of commands stand, under an agent's home.
-const TASKS: [&str; 3] = [".holon", "state", "tasks"];
 /// Where output files stand, under an agent's home.
 const OUTPUTS: &str = "task-output";
 /// How the file of the output ends, and how that of the complaints does.
@@ -28,6 +31,9 @@ const UNUSED_END: &str = ".unused";
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     home: PathBuf,
+    folders: Folders,
+    /// The one of the folders that holds the command's directory, or is to hold it.
+    folder: PathBuf,
     name: String,
 }
 
@@ -43,22 +49,42 @@ pub(crate) enum PlaceMark {
 }
 
 impl Place {
-    /// The place of the command of a key.
-    pub(crate) fn of(key: &CommandKey) -> Self {
-        Self::named(Path::new(&key.agent_home), &key.name)
+    /// The place of the command of a key, where its directory stands.
+    pub(crate) async fn find(claims: &Claims, key: &CommandKey) -> Self {
+        let home = PathBuf::from(&key.agent_home);
+        let folders = Folders::of(claims, &home);
+        let (own, name) = (folders.own.clone(), key.name.clone());
+        let sought = folders.clone();
+        let found = off_thread(move || Ok(sought.holding(&name).to_owned())).await;
+        Self {
+            home,
+            folders,
+            folder: found.unwrap_or(own),
+            name: key.name.clone(),
+        }
     }
 
-    /// The place of a name in an agent's home.
-    pub(crate) fn named(home: &Path, name: &str) -> Self {
+    /// The place of a name whose directory stands in this folder.
+    pub(crate) fn in_folder(home: &Path, folders: &Folders, folder: &Path, name: &str) -> Self {
         Self {
             home: home.to_owned(),
+            folders: folders.clone(),
+            folder: folder.to_owned(),
             name: name.to_owned(),
+        }
+    }
+
+    /// The place in which a command that was not begun is begun.
+    pub(crate) fn to_begin(&self) -> Self {
+        Self {
+            folder: self.folders.own.clone(),
+            ..self.clone()
         }
     }
 
     /// The command's own directory.
     pub(crate) fn state_dir(&self) -> PathBuf {
-        tasks(&self.home).join(&self.name)
+        self.folder.join(&self.name)
     }
 
     /// The file of its output, or of the terminal's transcript.
@@ -72,7 +98,7 @@ impl Place {
     }
 
     fn unused(&self) -> PathBuf {
-        tasks(&self.home).join(format!("{}{UNUSED_END}", self.name))
+        self.folder.join(format!("{}{UNUSED_END}", self.name))
     }
 
     /// Reads how far the command got.
@@ -91,13 +117,21 @@ impl Place {
         .await
     }
 
-    /// Makes the directory, which must not be there, and what its files need. It is on disk when this returns.
+    /// Makes the agent's home where it is missing, unless the call is called off before that: an agent that is removed
+    /// calls off its calls first, and its home does not come back.
+    pub(crate) async fn make_home(&self, cancel: &CancellationToken) -> io::Result<()> {
+        let (home, cancel) = (self.home.clone(), cancel.clone());
+        let make = move || make_home(&home, || !cancel.is_cancelled()).map_err(io::Error::other);
+        off_thread(make).await
+    }
+
+    /// Makes the directory, which must not be there, and what its files need in the agent's home, which must be there.
+    /// The directory is on disk when this returns.
     pub(crate) async fn make(&self) -> io::Result<()> {
         let place = self.clone();
         off_thread(move || {
-            place.check_home()?;
             make_dir(&outputs(&place.home))?;
-            if place.make_dirs()? {
+            if make_private_dir(&place.state_dir())? {
                 return Ok(());
             }
             Err(io::ErrorKind::AlreadyExists.into())
@@ -109,35 +143,10 @@ impl Place {
     pub(crate) async fn bar(&self) -> io::Result<()> {
         let place = self.clone();
         off_thread(move || {
-            place.check_home()?;
-            place.make_dirs()?;
+            make_private_dir(&place.state_dir())?;
             File::create(place.state_dir().join(STOPPED)).map(drop)
         })
         .await
-    }
-
-    /// A home that was removed must not come back as an empty one.
-    fn check_home(&self) -> io::Result<()> {
-        if self.home.is_dir() {
-            return Ok(());
-        }
-        let words = format!("the agent's home {} is not there", self.home.display());
-        Err(io::Error::new(io::ErrorKind::NotFound, words))
-    }
-
-    /// Makes the directory where there is none, and says whether it had to.
-    fn make_dirs(&self) -> io::Result<bool> {
-        let (mut dir, mut made) = (self.home.clone(), false);
-        for part in TASKS.into_iter().chain([self.name.as_str()]) {
-            let parent = dir.clone();
-            dir.push(part);
-            made = make_dir(&dir)?;
-            if made {
-                // Without it a loss of power could take the directory and leave what the command did.
-                File::open(parent)?.sync_all()?;
-            }
-        }
-        Ok(made)
     }
 
     /// Moves a directory nothing ever ran from out of the way. A shim that comes late may have it open: it finds its
@@ -196,13 +205,6 @@ impl Place {
     }
 }
 
-/// Where the directories of an agent's commands stand.
-pub(crate) fn tasks(home: &Path) -> PathBuf {
-    let mut dir = home.to_owned();
-    dir.extend(TASKS);
-    dir
-}
-
 /// Where the output files of an agent's commands stand.
 pub(crate) fn outputs(home: &Path) -> PathBuf {
     home.join(OUTPUTS)
@@ -219,7 +221,7 @@ pub(crate) fn is_unused(name: &str) -> bool {
     name.ends_with(UNUSED_END)
 }
 
-fn is_there(path: &Path) -> io::Result<bool> {
+pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -227,12 +229,11 @@ fn is_there(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Makes a directory of this user alone, and says whether it had to be made.
-fn make_dir(dir: &Path) -> io::Result<bool> {
+/// Makes a directory of this user alone where there is none.
+fn make_dir(dir: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(dir) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
@@ -256,6 +257,7 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use holon_workspace::Claims;
     use rustix::fs::{Mode, OFlags};
 
     const LOCK: &str = "spec.lock";
@@ -273,7 +275,8 @@ mod tests {
     #[tokio::test]
     async fn a_directory_that_is_removed_is_never_found_without_its_lock() {
         let home = tempfile::tempdir().unwrap();
-        let place = Place::named(home.path(), "task_1");
+        let folders = Folders::of(&Claims::of_host(home.path()), home.path());
+        let place = Place::in_folder(home.path(), &folders, &folders.own, "task_1");
         place.make().await.unwrap();
         let dir = place.state_dir();
         std::fs::write(dir.join(LOCK), "given up\n").unwrap();
@@ -294,7 +297,7 @@ mod tests {
         });
         place.remove().await.unwrap();
         assert!(!late.join().unwrap());
-        assert_eq!(std::fs::read_dir(tasks(home.path())).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(&folders.own).unwrap().count(), 0);
         place.remove().await.unwrap();
     }
 }

@@ -5,7 +5,7 @@
 //! as were asked for, and the offset it names for the next never falls inside a character.
 
 use crate::decode::{After, REPLACED, decode, last_lines, torn};
-use crate::facts::lacks;
+use crate::facts::{lacks, unread};
 use holon_domain::command::{StreamPart, TaskPrinted};
 use holon_domain::intent::TaskOutput;
 use holon_process::{Error, OutputFacts, Slice, Stream, StreamFacts, Task};
@@ -19,8 +19,10 @@ const CHARACTER: usize = 4;
 pub(crate) enum Source {
     /// Its shim.
     Live(Arc<Task>),
-    /// Its files.
+    /// Its files, which are complete.
     Kept(OutputFacts),
+    /// Its files, which its shim may still write to: it cannot be asked at the moment.
+    Growing(OutputFacts),
 }
 
 /// What is asked for of one stream.
@@ -60,26 +62,42 @@ impl Source {
             (Some(after), None) => Wanted::From(after),
             (None, None) => Wanted::Ends,
         };
+        let (asks_output, asks_stderr) = (query.wants_output(), query.wants_stderr());
         let output = Reader::new(self, Stream::Output, &facts.output);
-        let output_wanted = wanted(query.after_byte, query.wants_output());
-        let stderr_wanted = wanted(query.stderr_after_byte, query.wants_stderr());
+        let read_output = output
+            .part(wanted(query.after_byte, asks_output), max)
+            .await;
         let stderr = match &facts.errors {
             Some(errors) => {
                 let reader = Reader::new(self, Stream::Errors, errors);
-                Some(reader.part(stderr_wanted, max).await?)
+                let wanted = wanted(query.stderr_after_byte, asks_stderr);
+                let read = reader.part(wanted, max).await;
+                Some((reader, read))
             }
             None => None,
         };
+        // Where nothing that was asked for can be shown, that is the answer.
+        let shows =
+            |read: &Result<StreamPart, Error>| matches!(read, Ok(part) if part.total_bytes > 0);
+        let shown = (asks_output && shows(&read_output))
+            || (asks_stderr && stderr.as_ref().is_some_and(|(_, read)| shows(read)));
+        let told = |reader: &Reader<'_>, read: Result<StreamPart, Error>| match read {
+            Err(error) if shown => reader.without_file(error),
+            read => read,
+        };
         Ok(TaskPrinted {
-            output: output.part(output_wanted, max).await?,
-            stderr,
+            output: told(&output, read_output)?,
+            stderr: match stderr {
+                Some((reader, read)) => Some(told(&reader, read)?),
+                None => None,
+            },
         })
     }
 
     async fn facts(&self) -> Result<OutputFacts, Error> {
         match self {
             Self::Live(task) => task.output().await,
-            Self::Kept(facts) => Ok(facts.clone()),
+            Self::Kept(facts) | Self::Growing(facts) => Ok(facts.clone()),
         }
     }
 }
@@ -108,6 +126,19 @@ impl<'a> Reader<'a> {
             Wanted::Ends => self.ends(max).await,
             Wanted::Size => Ok(self.size().await),
         }
+    }
+
+    /// The stream without what its file would show, where the file is to blame for the error.
+    fn without_file(&self, error: Error) -> Result<StreamPart, Error> {
+        let lacks = unread(self.facts, &error).ok_or(error)?;
+        let total = self.facts.total_bytes;
+        Ok(StreamPart {
+            at: total,
+            next_offset: total,
+            total_bytes: total,
+            lacks,
+            ..self.bare()
+        })
     }
 
     /// What follows an offset.
@@ -211,7 +242,7 @@ impl<'a> Reader<'a> {
     async fn slice(&self, after: u64, max: usize) -> Result<Slice, Error> {
         match self.source {
             Source::Live(task) => task.slice(self.stream, after, max).await,
-            Source::Kept(_) => self.facts.slice(after, max).await,
+            Source::Kept(_) | Source::Growing(_) => self.facts.slice(after, max).await,
         }
     }
 
@@ -223,7 +254,7 @@ impl<'a> Reader<'a> {
         match self.source {
             // What follows was not kept.
             _ if read.next_offset() < read.total_bytes => After::Nothing,
-            Source::Live(_) => After::More,
+            Source::Live(_) | Source::Growing(_) => After::More,
             Source::Kept(_) => After::Nothing,
         }
     }

@@ -1,7 +1,9 @@
 //! Keeps the output files of an agent within their allowance.
 
+use crate::folders::Folders;
 use crate::off_thread::off_thread;
-use crate::place::{outputs, owner, remove_output, tasks};
+use crate::place::{outputs, owner, remove_output};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,31 +20,59 @@ struct File {
     bytes: u64,
 }
 
-/// Removes output files of commands that are over, the oldest first, until what is left takes at most `limit` bytes.
-pub(crate) async fn prune(home: &Path, limit: u64) -> io::Result<()> {
-    let home = home.to_owned();
-    off_thread(move || prune_now(&home, limit)).await
+/// The output files of one command, which go together.
+#[derive(Debug)]
+struct Output {
+    files: Vec<PathBuf>,
+    /// When the last of them was written.
+    changed: SystemTime,
+    bytes: u64,
 }
 
-fn prune_now(home: &Path, limit: u64) -> io::Result<()> {
-    remove_oldest(home, files(&outputs(home))?, limit)
+/// Removes the output of commands that are over, the oldest first and all files of a command at once, until what is
+/// left takes at most `limit` bytes.
+pub(crate) async fn prune(home: &Path, folders: &Folders, limit: u64) -> io::Result<()> {
+    let (home, folders) = (home.to_owned(), folders.clone());
+    off_thread(move || prune_now(&home, &folders, limit)).await
 }
 
-fn remove_oldest(home: &Path, mut files: Vec<File>, limit: u64) -> io::Result<()> {
+fn prune_now(home: &Path, folders: &Folders, limit: u64) -> io::Result<()> {
+    remove_oldest(folders, files(&outputs(home))?, limit)
+}
+
+fn remove_oldest(folders: &Folders, files: Vec<File>, limit: u64) -> io::Result<()> {
     let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
-    files.sort_by_key(|file| file.changed);
-    for file in files {
+    let mut by_age: Vec<(String, Output)> = by_command(files).into_iter().collect();
+    by_age.sort_by_key(|(_, output)| output.changed);
+    for (command, output) in by_age {
         if bytes <= limit {
             break;
         }
         // Somebody writes or waits for the outcome while its directory is there.
-        if tasks(home).join(&file.command).exists() {
+        if folders.holding(&command).join(&command).exists() {
             continue;
         }
-        remove_output(&file.path)?;
-        bytes -= file.bytes;
+        for file in &output.files {
+            remove_output(file)?;
+        }
+        bytes -= output.bytes;
     }
     Ok(())
+}
+
+fn by_command(files: Vec<File>) -> BTreeMap<String, Output> {
+    let mut outputs: BTreeMap<String, Output> = BTreeMap::new();
+    for file in files {
+        let output = outputs.entry(file.command).or_insert_with(|| Output {
+            files: Vec::new(),
+            changed: file.changed,
+            bytes: 0,
+        });
+        output.files.push(file.path);
+        output.changed = output.changed.max(file.changed);
+        output.bytes += file.bytes;
+    }
+    outputs
 }
 
 fn files(dir: &Path) -> io::Result<Vec<File>> {
@@ -82,7 +112,16 @@ fn files(dir: &Path) -> io::Result<Vec<File>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use holon_workspace::Claims;
     use std::time::Duration;
+
+    fn folders(home: &Path) -> Folders {
+        Folders::of(&Claims::of_host(&home.join("host")), home)
+    }
+
+    async fn prune(home: &Path, limit: u64) -> io::Result<()> {
+        super::prune(home, &folders(home), limit).await
+    }
 
     /// A home with output files of ten bytes each, the first the oldest.
     fn home(names: &[&str]) -> tempfile::TempDir {
@@ -117,16 +156,42 @@ mod tests {
         ]);
         prune(home.path(), 40).await.unwrap();
         assert_eq!(left(home.path()).len(), 4);
-        prune(home.path(), 20).await.unwrap();
-        assert_eq!(left(home.path()), ["task_b.stderr.log", "task_c.log"]);
+        prune(home.path(), 30).await.unwrap();
+        assert_eq!(
+            left(home.path()),
+            ["task_b.log", "task_b.stderr.log", "task_c.log"]
+        );
+    }
+
+    #[tokio::test]
+    async fn the_files_of_one_command_go_together_and_are_as_old_as_the_last_of_them() {
+        let home = home(&[
+            "task_a.log",
+            "task_b.log",
+            "task_b.stderr.log",
+            "task_a.stderr.log",
+        ]);
+        prune(home.path(), 30).await.unwrap();
+        assert_eq!(left(home.path()), ["task_a.log", "task_a.stderr.log"]);
+        prune(home.path(), 10).await.unwrap();
+        assert_eq!(left(home.path()), Vec::<String>::new());
     }
 
     #[tokio::test]
     async fn files_of_commands_that_may_run_and_of_others_stay() {
-        let home = home(&["task_a.log", "notes.log", "task_x.txt", "task_b-1.log"]);
-        std::fs::create_dir_all(tasks(home.path()).join("task_a")).unwrap();
+        let home = home(&[
+            "task_a.log",
+            "notes.log",
+            "task_x.txt",
+            "task_b-1.log",
+            "task_c.log",
+        ]);
+        let Folders { own, former } = folders(home.path());
+        std::fs::create_dir_all(own.join("task_a")).unwrap();
+        std::fs::create_dir_all(former.join("task_c")).unwrap();
         prune(home.path(), 0).await.unwrap();
-        assert_eq!(left(home.path()), ["notes.log", "task_a.log", "task_x.txt"]);
+        let stay = ["notes.log", "task_a.log", "task_c.log", "task_x.txt"];
+        assert_eq!(left(home.path()), stay);
     }
 
     #[test]
@@ -134,7 +199,7 @@ mod tests {
         let home = home(&["task_a.log", "task_b.log"]);
         let found = files(&outputs(home.path())).unwrap();
         std::fs::remove_file(outputs(home.path()).join("task_a.log")).unwrap();
-        remove_oldest(home.path(), found, 0).unwrap();
+        remove_oldest(&folders(home.path()), found, 0).unwrap();
         assert_eq!(left(home.path()), Vec::<String>::new());
     }
 

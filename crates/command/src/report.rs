@@ -1,12 +1,13 @@
 //! Reports on commands: how one ended, or why that is unknown, with bounded captures of what it printed.
 
-use crate::facts::lacks;
+use crate::facts::{lacks, unread};
 use crate::place::Place;
 use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput, Lacks};
 use holon_domain::limits::TASK_SUMMARY_BYTES;
 use holon_domain::task::TaskReport;
 use holon_domain::text;
 use holon_process::{Ended, Error, OutputFacts, Stream, StreamFacts, Task};
+use std::path::{Path, PathBuf};
 
 /// Size of a capture of which only the end is shown; the end is half of it.
 const SHORT_BYTES: usize = 2 * TASK_SUMMARY_BYTES;
@@ -43,7 +44,16 @@ pub(crate) async fn lost(place: &Place, reason: &str) -> TaskReport {
     }
 }
 
-/// The same for the call that waited for it.
+/// The report of a command that did not run.
+pub(crate) fn not_run(reason: &str) -> TaskReport {
+    TaskReport::Lost {
+        reason: reason.to_owned(),
+        stdout: CapturedStream::default(),
+        stderr: CapturedStream::default(),
+    }
+}
+
+/// What the call is told that waited for a command whose end is not known.
 pub(crate) async fn lost_failure(place: &Place, reason: &str) -> CommandFailure {
     let (stdout, stderr) = last_words(place).await;
     let mut tail = stdout.last().to_owned();
@@ -56,36 +66,66 @@ pub(crate) async fn lost_failure(place: &Place, reason: &str) -> CommandFailure 
             text::suffix(stderr.last(), half)
         );
     }
+    let reason = match stdout.lacks.words().filter(|_| stdout.last().is_empty()) {
+        Some(words) => format!("{reason}; the file of its output {words}"),
+        None => reason.to_owned(),
+    };
     CommandFailure::Lost {
-        reason: reason.to_owned(),
+        reason,
         output_tail: text::suffix(&tail, TASK_SUMMARY_BYTES).to_owned(),
     }
 }
 
-/// What a command that runs has printed so far.
+/// What a command that runs has printed so far. A file that cannot be read is told with its stream.
 ///
 /// # Errors
-/// When its shim does not answer any more.
+/// When its shim does not answer, or is dead.
 pub(crate) async fn so_far(
     task: &Task,
     bytes: usize,
 ) -> Result<(CapturedStream, CapturedStream), Error> {
     let facts = task.output().await?;
-    let stdout = task.preview_of(&facts, Stream::Output, bytes).await?;
+    let stdout = task.preview_of(&facts, Stream::Output, bytes).await;
+    let stdout = told(&facts.output, stdout)?;
     let stderr = match &facts.errors {
-        Some(errors) => at(
-            errors,
-            task.preview_of(&facts, Stream::Errors, bytes).await?,
-        ),
+        Some(errors) => {
+            let stderr = task.preview_of(&facts, Stream::Errors, bytes).await;
+            told(errors, stderr)?
+        }
         None => CapturedStream::default(),
     };
-    Ok((at(&facts.output, stdout), stderr))
+    Ok((stdout, stderr))
+}
+
+/// Nothing of what a command that runs has printed, and the files it is kept in.
+pub(crate) fn unseen(place: &Place, tty: bool) -> (CapturedStream, CapturedStream) {
+    let of = |path: PathBuf| CapturedStream {
+        path: Some(path.to_string_lossy().into_owned()),
+        ..CapturedStream::default()
+    };
+    let stderr = match tty {
+        true => CapturedStream::default(),
+        false => of(place.errors()),
+    };
+    (of(place.output()), stderr)
 }
 
 async fn last_words(place: &Place) -> (CapturedStream, CapturedStream) {
     match place.kept().await {
         Some(facts) => captures(&facts, SHORT_BYTES).await,
-        None => Default::default(),
+        // The shim makes them before the command begins, so they were removed since.
+        None => (missing(&place.output()), CapturedStream::default()),
+    }
+}
+
+fn missing(path: &Path) -> CapturedStream {
+    CapturedStream {
+        path: Some(path.to_string_lossy().into_owned()),
+        lacks: Lacks {
+            missing: true,
+            ..Lacks::default()
+        },
+        ..CapturedStream::default()
     }
 }
 
@@ -99,28 +139,35 @@ async fn captures(facts: &OutputFacts, bytes: usize) -> (CapturedStream, Capture
 }
 
 async fn captured(facts: &StreamFacts, bytes: usize) -> CapturedStream {
-    match facts.preview(bytes).await {
-        Ok(stream) => at(facts, stream),
-        Err(error) => {
-            tracing::warn!(%error, "what a command printed cannot be shown");
-            CapturedStream {
-                total_bytes: facts.total_bytes,
-                dropped_bytes: facts.total_bytes,
-                path: Some(facts.path.to_string_lossy().into_owned()),
-                lacks: Lacks {
-                    bytes: facts.total_bytes,
-                    reason: Some(error.to_string()),
-                },
-                ..CapturedStream::default()
+    let preview = told(facts, facts.preview(bytes).await);
+    // Reading a file fails by that file alone.
+    preview.unwrap_or_else(|_| without(facts, Lacks::default()))
+}
+
+/// A stream as it was read; one whose file cannot be read is empty and says why.
+fn told(facts: &StreamFacts, read: Result<CapturedStream, Error>) -> Result<CapturedStream, Error> {
+    match read {
+        Ok(stream) => Ok(CapturedStream {
+            path: Some(facts.path.to_string_lossy().into_owned()),
+            lacks: lacks(facts),
+            ..stream
+        }),
+        Err(error) => match unread(facts, &error) {
+            Some(lacks) => {
+                tracing::warn!(%error, "what a command printed cannot be shown");
+                Ok(without(facts, lacks))
             }
-        }
+            None => Err(error),
+        },
     }
 }
 
-fn at(facts: &StreamFacts, stream: CapturedStream) -> CapturedStream {
+fn without(facts: &StreamFacts, lacks: Lacks) -> CapturedStream {
     CapturedStream {
+        total_bytes: facts.total_bytes,
+        dropped_bytes: facts.total_bytes,
         path: Some(facts.path.to_string_lossy().into_owned()),
-        lacks: lacks(facts),
-        ..stream
+        lacks,
+        ..CapturedStream::default()
     }
 }

@@ -18,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// The size of a terminal nobody has looked at yet.
 const WINDOW: WindowSize = WindowSize {
@@ -33,9 +34,10 @@ impl Commands {
     pub(crate) async fn run_until_late(
         &self,
         order: &CommandOrder,
+        cancel: &CancellationToken,
     ) -> Result<CommandRun, CommandFailure> {
-        let place = Place::of(&order.key);
-        let task = match self.begin(order, &place).await? {
+        let place = self.place(&order.key).await;
+        let task = match self.begin(order, cancel).await? {
             State::Running(task) => task,
             State::Ended(ended) => return Ok(CommandRun::Ended(whole(&ended).await)),
             State::Failed(failure) => return Err(failure),
@@ -64,21 +66,27 @@ impl Commands {
 
     /// The state of an order's command once it was given a chance to start: one that was begun before is found, one
     /// that was not is started, and only one that was stopped before it began is left `NeverStarted`.
-    async fn begin(&self, order: &CommandOrder, place: &Place) -> Result<State, CommandFailure> {
+    async fn begin(
+        &self,
+        order: &CommandOrder,
+        cancel: &CancellationToken,
+    ) -> Result<State, CommandFailure> {
         let entry = self.registry.entry(&order.key);
         let mut slot = entry.lock().await;
         if let Some(task) = &*slot {
             return Ok(State::Running(Arc::clone(task)));
         }
+        let place = self.place(&order.key).await;
         match place.mark().await.map_err(|error| unusable(&error))? {
             PlaceMark::Barred => return Ok(State::NeverStarted),
-            PlaceMark::Empty => return self.start(order, place, &mut slot).await,
+            PlaceMark::Empty => return self.start(order, (&place, cancel), &mut slot).await,
             PlaceMark::Begun => {}
         }
-        match self.state(&order.key, place, &mut slot).await {
+        match self.state(&order.key, &place, &mut slot).await {
             State::NeverStarted => {
                 place.set_aside().await.map_err(|error| unusable(&error))?;
-                self.start(order, place, &mut slot).await
+                let place = place.to_begin();
+                self.start(order, (&place, cancel), &mut slot).await
             }
             begun
             @ (State::Running(_) | State::Ended(_) | State::Failed(_) | State::Unknown(_)) => {
@@ -90,9 +98,14 @@ impl Commands {
     async fn start(
         &self,
         order: &CommandOrder,
-        place: &Place,
+        (place, cancel): (&Place, &CancellationToken),
         slot: &mut Slot,
     ) -> Result<State, CommandFailure> {
+        let made = place.make_home(cancel).await;
+        made.map_err(|error| CommandFailure::Spawn {
+            reason: format!("the agent's home cannot be made: {error}"),
+        })?;
+        holon_fault::hit("command.housed");
         let spec = self.spec(order, place).await?;
         place.make().await.map_err(|error| unusable(&error))?;
         holon_fault::hit("command.placed");
@@ -203,15 +216,19 @@ async fn running(
         // Removed meanwhile; the words say where it was.
         Err(_) => Path::new(&workspace.cwd).join(asked.unwrap_or_default()),
     };
-    match report::so_far(task, COMMAND_STREAM_BYTES).await {
-        Ok((stdout, stderr)) => Ok(CommandRunning {
-            workdir: workdir.to_string_lossy().into_owned(),
-            started_at: task.identity().started_at,
-            stdout,
-            stderr,
-        }),
-        Err(error) => Err(report::lost_failure(place, &error.to_string()).await),
-    }
+    let (stdout, stderr) = match report::so_far(task, COMMAND_STREAM_BYTES).await {
+        Ok(streams) => streams,
+        // Its shim holds its lock and does not answer, perhaps because its disk takes nothing at the moment. The
+        // command goes on, and what it printed is read later.
+        Err(Error::Unreachable { .. }) => report::unseen(place, order.command.tty),
+        Err(error) => return Err(report::lost_failure(place, &error.to_string()).await),
+    };
+    Ok(CommandRunning {
+        workdir: workdir.to_string_lossy().into_owned(),
+        started_at: task.identity().started_at,
+        stdout,
+        stderr,
+    })
 }
 
 async fn resolve_off_thread(
@@ -240,7 +257,7 @@ fn resolve(workspace: &WorkspaceEntry, workdir: Option<&str>) -> Result<PathBuf,
 fn unusable(error: &io::Error) -> CommandFailure {
     CommandFailure::Spawn {
         reason: format!(
-            "its place in the agent's home cannot be used: {error}; check permissions and free space"
+            "its place on disk cannot be used: {error}; check permissions and free space"
         ),
     }
 }

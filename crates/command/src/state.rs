@@ -73,12 +73,12 @@ impl Commands {
                 report::report(place, ended).await
             }
             State::Ended(ended) => report::report(place, Ok(*ended)).await,
-            State::Failed(failure) => report::lost(place, &failure.to_string()).await,
+            State::Failed(failure) => report::not_run(&failure.to_string()),
             // Output proves that it ran: its directory was removed since.
             State::NeverStarted if place.kept().await.is_some() => {
                 report::lost(place, DIRECTORY_LOST).await
             }
-            State::NeverStarted => report::lost(place, NEVER_STARTED).await,
+            State::NeverStarted => report::not_run(NEVER_STARTED),
             State::Unknown(cause) => report::lost(place, &cause.to_string()).await,
         }
     }
@@ -89,13 +89,17 @@ impl Commands {
         let entry = self.registry.entry(key);
         let mut slot = entry.lock().await;
         let state = match (&*slot, place.mark().await) {
-            (Some(task), _) => State::Running(Arc::clone(task)),
+            (Some(task), _) if task.has_answered() => State::Running(Arc::clone(task)),
             (None, Ok(PlaceMark::Empty | PlaceMark::Barred)) => State::NeverStarted,
-            // A directory that cannot be read may hold a command.
-            (None, Ok(PlaceMark::Begun) | Err(_)) => {
+            // A directory that cannot be read may hold a command, and a supervisor that was silent may answer by now.
+            (Some(_), _) | (None, Ok(PlaceMark::Begun) | Err(_)) => {
                 let state_dir = place.state_dir();
                 match attach(sought(key, &state_dir)).await {
                     TaskState::Unknown(cause) => {
+                        put_down_unknown(key, &state_dir, cause, grace).await
+                    }
+                    TaskState::Running(task) if !task.has_answered() => {
+                        let cause = UnknownCause::SupervisorSilent;
                         put_down_unknown(key, &state_dir, cause, grace).await
                     }
                     known @ (TaskState::Running(_)

@@ -1,7 +1,8 @@
 //! Ends commands that no row and no call refers to any more, and removes their directories.
 
+use crate::folders::Folders;
 use crate::off_thread::off_thread;
-use crate::place::{Place, is_unused, remove_dir, tasks};
+use crate::place::{Place, is_unused, remove_dir};
 use holon_domain::command::UnknownCause;
 use holon_process::{Sought, StoppedState, stop};
 use std::io;
@@ -15,32 +16,37 @@ const GRACE: Duration = Duration::from_secs(1);
 const TASK: &str = "task_";
 const CALL: &str = "call_";
 
-/// Ends and removes the commands in this home, except those whose name `is_spared`. Their output stays.
-pub(crate) async fn sweep(home: &Path, is_spared: impl Fn(&str) -> bool) {
-    let names = match names(home).await {
-        Ok(names) => names,
-        Err(error) => {
-            tracing::warn!(%error, "commands that nobody follows could not be looked for");
-            return;
-        }
-    };
+/// Ends and removes the commands of the agent with this home, except those whose name `is_spared`. Their output stays.
+pub(crate) async fn sweep(home: &Path, folders: &Folders, is_spared: impl Fn(&str) -> bool) {
     let mut sweeping = JoinSet::new();
-    for name in names.into_iter().filter(|name| !is_spared(name)) {
-        let home = home.to_owned();
-        sweeping.spawn(async move {
-            if is_unused(&name) {
-                let dir = tasks(&home).join(&name);
-                // What is left is tried again by the next sweep.
-                drop(off_thread(move || remove_dir(&dir)).await);
-                return;
+    for folder in [&folders.own, &folders.former] {
+        let names = match names(folder).await {
+            Ok(names) => names,
+            Err(error) => {
+                tracing::warn!(%error, "commands that nobody follows could not be looked for");
+                continue;
             }
-            let place = Place::named(&home, &name);
-            if end_and_remove(&place, (&name, &nonce(&name))).await {
-                tracing::info!(name, "removed a command that nobody follows");
-            }
-        });
+        };
+        for name in names.into_iter().filter(|name| !is_spared(name)) {
+            sweeping.spawn(sweep_one(
+                Place::in_folder(home, folders, folder, &name),
+                name,
+            ));
+        }
     }
     sweeping.join_all().await;
+}
+
+async fn sweep_one(place: Place, name: String) {
+    if is_unused(&name) {
+        let dir = place.state_dir();
+        // What is left is tried again by the next sweep.
+        drop(off_thread(move || remove_dir(&dir)).await);
+        return;
+    }
+    if end_and_remove(&place, (&name, &nonce(&name))).await {
+        tracing::info!(name, "removed a command that nobody follows");
+    }
 }
 
 /// Ends the command of this name and nonce if it runs, whether its shim answers or not, and removes its directory. A
@@ -81,17 +87,19 @@ fn nonce(name: &str) -> String {
     format!("{CALL}{}", name.strip_prefix(TASK).unwrap_or(name))
 }
 
-async fn names(home: &Path) -> io::Result<Vec<String>> {
-    let dir = tasks(home);
+/// The names of the commands in a folder, which holds other things too.
+async fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let folder = folder.to_owned();
     off_thread(move || {
-        let entries = match std::fs::read_dir(dir) {
+        let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let mut names = Vec::new();
         for entry in entries {
-            names.extend(entry?.file_name().into_string());
+            let name = entry?.file_name().into_string();
+            names.extend(name.ok().filter(|name| name.starts_with(TASK)));
         }
         Ok(names)
     })

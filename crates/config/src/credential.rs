@@ -26,10 +26,7 @@ pub enum Found {
         account_id: Option<String>,
     },
     /// A command prints it.
-    Command {
-        argv: Vec<String>,
-        kind: AuthKind,
-    },
+    Command { argv: Vec<String>, kind: AuthKind },
 }
 
 /// The state of a provider's credential, with the next step where it is missing. Holds no secret.

@@ -120,6 +120,11 @@ impl Settings {
             }
             "runtime.default_tool_output_tokens" => shown(&self.default_tool_output_tokens),
             "runtime.max_tool_output_tokens" => shown(&self.max_tool_output_tokens),
+            "runtime.work_item_stale_reminder_rounds" => shown(&self.stale_reminder.rounds),
+            "runtime.work_item_stale_reminder_cooldown_rounds" => {
+                shown(&self.stale_reminder.cooldown_rounds)
+            }
+            "runtime.work_item_stale_reminder_max_tokens" => shown(&self.stale_reminder.max_tokens),
             "serve.http_addr" => shown(&self.http_addr),
             "agent.default_id" => shown(&self.default_agent),
             "retention.event_budget_bytes" => shown(&self.event_budget_bytes),

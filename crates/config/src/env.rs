@@ -93,6 +93,21 @@ pub const VARIABLES: &[Variable] = &[
         "The most estimated tokens of one tool result a call may ask for.",
     ),
     over(
+        "HOLON_WORK_ITEM_STALE_REMINDER_ROUNDS",
+        "runtime.work_item_stale_reminder_rounds",
+        "Model rounds without a change of a work item after which an agent is reminded of it; 0 for never.",
+    ),
+    over(
+        "HOLON_WORK_ITEM_STALE_REMINDER_COOLDOWN_ROUNDS",
+        "runtime.work_item_stale_reminder_cooldown_rounds",
+        "Model rounds from one such reminder to the next.",
+    ),
+    over(
+        "HOLON_WORK_ITEM_STALE_REMINDER_MAX_TOKENS",
+        "runtime.work_item_stale_reminder_max_tokens",
+        "Estimated tokens such a reminder may take.",
+    ),
+    over(
         "HOLON_ANTHROPIC_CONTEXT_MANAGEMENT",
         "providers.anthropic.context_management.enabled",
         "Whether Anthropic's servers may drop old tool results: `true` or `false`.",

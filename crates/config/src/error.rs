@@ -55,9 +55,7 @@ pub enum Error {
     },
     /// A variable holds bytes that are not text.
     #[error("{name}: the value is not valid UTF-8; set it again or unset it")]
-    NotText {
-        name: String,
-    },
+    NotText { name: String },
     /// A value that cannot be used.
     #[error("{place}: {problem}")]
     Value {
@@ -91,9 +89,7 @@ pub enum Error {
         path = path.display(),
         max = holon_domain::limits::CONFIG_FILE_BYTES
     )]
-    TooLarge {
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// A key that was asked for does not exist.
     #[error("{key} is not a setting; {advice}")]
     NoSuchKey {

@@ -44,6 +44,6 @@ pub use provider::{
 };
 pub use resolve::{Flags, resolve};
 pub use secret::SECRET_VARIABLES;
-pub use settings::{Color, HttpSettings, Settings};
+pub use settings::{Color, HttpSettings, Settings, StaleReminder};
 pub use source::{Source, Sourced};
 pub use token::Token;

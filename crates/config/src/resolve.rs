@@ -10,12 +10,13 @@ use crate::file::FileSettings;
 use crate::key;
 use crate::layer::{Found, Layers, decide, flag, text};
 use crate::provider;
-use crate::settings::{Color, HttpSettings, Settings};
+use crate::settings::{Color, HttpSettings, Settings, StaleReminder};
 use crate::source::{Source, Sourced};
 use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
-    PROVIDER_PATIENCE_MS, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS,
+    PROVIDER_PATIENCE_MS, STALE_REMINDER_COOLDOWN_ROUNDS, STALE_REMINDER_ROUNDS,
+    STALE_REMINDER_TOKENS, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS,
     UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
 };
 use holon_domain::model::ModelRef;
@@ -90,6 +91,23 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
             PROVIDER_PATIENCE_MS,
             Duration::from_secs,
         )?,
+        stale_reminder: StaleReminder {
+            rounds: number(
+                layers,
+                "runtime.work_item_stale_reminder_rounds",
+                STALE_REMINDER_ROUNDS,
+            )?,
+            cooldown_rounds: number(
+                layers,
+                "runtime.work_item_stale_reminder_cooldown_rounds",
+                STALE_REMINDER_COOLDOWN_ROUNDS,
+            )?,
+            max_tokens: number(
+                layers,
+                "runtime.work_item_stale_reminder_max_tokens",
+                STALE_REMINDER_TOKENS,
+            )?,
+        },
         providers,
         catalog,
         event_budget_bytes: {

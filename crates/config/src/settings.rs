@@ -29,6 +29,17 @@ pub struct HttpSettings {
     pub stream_idle: Sourced<Duration>,
 }
 
+/// The terms on which an agent in a long turn is reminded of its work item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleReminder {
+    /// Model rounds without a change of a work item; 0 for never.
+    pub rounds: Sourced<u32>,
+    /// Rounds from one reminder to the next.
+    pub cooldown_rounds: Sourced<u32>,
+    /// Estimated tokens a reminder may take.
+    pub max_tokens: Sourced<u32>,
+}
+
 /// Everything that can be set, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -49,6 +60,8 @@ pub struct Settings {
     pub http: HttpSettings,
     /// Time during which a suspended turn asks its models again by itself.
     pub provider_patience: Sourced<Duration>,
+    /// Rounds after which an agent in a long turn is reminded of its work item.
+    pub stale_reminder: StaleReminder,
     pub providers: Providers,
     pub catalog: Catalog,
     /// Disk the audit events may take.

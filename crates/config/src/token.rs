@@ -67,11 +67,41 @@ impl Token {
     /// When the one there cannot be used, or none can be made.
     pub fn load_or_create(path: &Path) -> Result<Self, TokenError> {
         match Self::load(path) {
-            Err(TokenError::Missing { .. }) => create(path)?,
+            Err(TokenError::Missing { .. }) => Self::fresh()?.save(path)?,
             other => return other,
         }
         // Read back rather than trusted: if another process made it first, that one counts.
         Self::load(path)
+    }
+
+    /// A new token that is written nowhere yet.
+    ///
+    /// # Errors
+    /// When the system gives no random bytes.
+    pub fn fresh() -> Result<Self, TokenError> {
+        random_hex::<RANDOM_BYTES>().map(Self)
+    }
+
+    /// Writes the token beside `path`, makes it durable, and moves it there unless something is there by now.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), TokenError> {
+        let beside = sibling(path, &random_hex::<8>()?);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let written = rustix::fs::open(&beside, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(std::io::Error::from)
+            .and_then(|fd| {
+                let mut file = File::from(fd);
+                writeln!(file, "{}", self.0)?;
+                file.sync_all()
+            })
+            .and_then(|()| move_into_place(&beside, path));
+        if written.is_err() {
+            // Best effort: what is left behind is an unused file only this user can read.
+            drop(std::fs::remove_file(&beside));
+        }
+        written.map_err(io(path))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -94,26 +124,6 @@ fn check_owner(path: &Path, file: &File) -> Result<(), TokenError> {
         });
     }
     Ok(())
-}
-
-/// Writes a fresh token beside `path`, makes it durable, and moves it there unless something is there by now.
-fn create(path: &Path) -> Result<(), TokenError> {
-    let secret = random_hex::<RANDOM_BYTES>()?;
-    let beside = sibling(path, &random_hex::<8>()?);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let written = rustix::fs::open(&beside, flags, Mode::RUSR | Mode::WUSR)
-        .map_err(std::io::Error::from)
-        .and_then(|fd| {
-            let mut file = File::from(fd);
-            writeln!(file, "{secret}")?;
-            file.sync_all()
-        })
-        .and_then(|()| move_into_place(&beside, path));
-    if written.is_err() {
-        // Best effort: what is left behind is an unused file only this user can read.
-        drop(std::fs::remove_file(&beside));
-    }
-    written.map_err(io(path))
 }
 
 fn move_into_place(from: &Path, to: &Path) -> std::io::Result<()> {

@@ -11,11 +11,14 @@ use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::HostFacts;
 use crate::rejection::Rejection;
+use crate::wait;
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::BriefAttachment;
 use holon_domain::event::{Event, MessageAdmitted};
-use holon_domain::message::{AdmissionContext, Body, Cause, MessageEnvelope, MessageKind, Origin};
+use holon_domain::message::{
+    AdmissionContext, Body, Cause, MessageEnvelope, MessageKind, Origin, Resumes,
+};
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::{MessageId, TaskId, WorkItemId, limits};
@@ -36,6 +39,8 @@ const SOURCE_REF_KEYS: [&str; 5] = [
 pub(crate) struct Provenance {
     pub(crate) authority: AuthorityClass,
     pub(crate) cause: Cause,
+    /// What the agent had waited for and the message brings.
+    pub(crate) resumes: Option<Resumes>,
 }
 
 impl Provenance {
@@ -44,7 +49,13 @@ impl Provenance {
         Self {
             authority,
             cause: Cause::Itself,
+            resumes: None,
         }
+    }
+
+    /// The same for a message that brings what the agent had waited for.
+    pub(crate) const fn resuming(self, resumes: Option<Resumes>) -> Self {
+        Self { resumes, ..self }
     }
 }
 
@@ -115,6 +126,7 @@ pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntr
     let provenance = Provenance {
         authority: authority_of(&ingress),
         cause: Cause::at_door(ingress.kind, &ingress.origin),
+        resumes: None,
     };
     admit_as(draft, ingress, provenance)
 }
@@ -157,7 +169,7 @@ pub(crate) fn has_room_for_others(draft: &Draft<'_>) -> bool {
     draft.queue.pending < limits::QUEUE_ENTRIES_OTHERS
 }
 
-/// Puts a message of another agent into the queue, if it may enter: the caller names its provenance.
+/// Puts a message into the queue, if it may enter: the caller names its provenance. Waits that it ends are over.
 pub(crate) fn admit_as(
     draft: &mut Draft<'_>,
     ingress: Ingress,
@@ -167,7 +179,8 @@ pub(crate) fn admit_as(
     judge(&ingress)?;
     check_model(draft)?;
     check_room(draft, provenance.authority)?;
-    Ok(enqueue(draft, ingress, provenance))
+    let resumes = wait::message_comes(draft, &ingress, provenance.cause);
+    Ok(enqueue(draft, ingress, provenance.resuming(resumes)))
 }
 
 /// Puts a message into the queue whose provenance is beyond question: the caller names it.
@@ -300,6 +313,7 @@ fn normalise(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) ->
         authority_class: provenance.authority,
         priority: ingress.priority,
         cause: Some(provenance.cause),
+        resumes: provenance.resumes,
         work_item_id,
         task_id,
         body: ingress.body,

@@ -4,9 +4,14 @@
 //! Order of the reading, first match wins: removed or stopped; booting; a turn runs; a message is queued (at once, or
 //! after a pause when only the agent itself keeps itself busy); a rest with an end; a rest without one; nothing to do.
 
-use holon_domain::Timestamp;
-use holon_domain::agent::{AgentRecord, AgentStatus, HomeState, Lifecycle};
-use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
+use crate::tick::{self, TickCause};
+use holon_domain::agent::{
+    AgentRecord, AgentStatus, CurrentItem, HomeState, LastFailure, Lifecycle, StateSignal,
+};
+use holon_domain::closure::{
+    ClosureDecision, ClosureOutcome, ReactivationMode, RuntimePosture, WaitingReason, WorkSignal,
+    WorkSignalStatus,
+};
 use holon_domain::failure::FailureCause;
 use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::queue::QueueView;
@@ -15,6 +20,9 @@ use holon_domain::turn::{
     OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
     TerminalRecord,
 };
+use holon_domain::wait::WaitKind;
+use holon_domain::work_item::WorkItemSchedulingState;
+use holon_domain::{Timestamp, limits, text};
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +40,8 @@ pub enum Next {
         /// When.
         until: Timestamp,
     },
+    /// The runtime makes it go on with its work, or tells it of a wake.
+    Tick(TickCause),
     /// It rests until this time or until something arrives.
     RestUntil {
         /// When.
@@ -77,7 +87,10 @@ pub fn assess(standing: Standing<'_>) -> Assessment {
     let Standing { agent, queue } = standing;
     let next = next(agent, queue);
     let status = status(agent, &next);
-    let posture = posture(agent, queue, &next);
+    let posture = SchedulingPosture {
+        posture: posture_word(agent, queue, &next),
+        ..explain(agent, queue, &next)
+    };
     let closure = closure(agent, &next);
     Assessment {
         next,
@@ -100,19 +113,30 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
         // A head nobody looked at is the agent's own while a pause is set: anything else would have been taken.
         let head = queue.known_head().map(|entry| &entry.envelope);
         return match (head.is_none_or(is_self_caused), agent.pace) {
-            (true, Some(pace)) if pace.due.is_some() => Next::Pace { until: pace.at },
+            // Who is outside does not wait for the agent's own pause.
+            (true, Some(pace)) if pace.due.is_some() => match tick::cause(agent) {
+                Some(TickCause::Hints) => Next::Tick(TickCause::Hints),
+                Some(TickCause::Work | TickCause::Rechecks) | None => Next::Pace { until: pace.at },
+            },
             (true | false, Some(_) | None) => Next::Take,
         };
     }
-    match agent.rest.as_ref().and_then(|rest| rest.wake) {
-        Some(wake) => Next::RestUntil { until: wake.at },
+    if let Some(cause) = tick::cause(agent) {
+        return Next::Tick(cause);
+    }
+    let rest = agent.rest.as_ref().and_then(|rest| rest.wake);
+    let pause = agent.work.tick_pause.filter(|pause| pause.due.is_some());
+    let own_wait = agent.work.agent_wait.as_ref().and_then(|wait| wait.due_at);
+    let ends = [rest, pause].into_iter().flatten().map(|wake| wake.at);
+    match ends.chain(own_wait).min() {
+        Some(until) => Next::RestUntil { until },
         None => Next::Rest,
     }
 }
 
 /// The pause of a suspended turn, where the agent may run and its turn is one. The inner value is absent when only an
 /// operator ends the suspension.
-fn suspension(agent: &AgentRecord) -> Option<Option<Pause>> {
+pub(crate) fn suspension(agent: &AgentRecord) -> Option<Option<Pause>> {
     let turn = agent.open_turn.as_ref()?;
     match (agent.lifecycle, &turn.phase) {
         (Lifecycle::Runnable, Phase::Suspended { pause, .. }) => Some(*pause),
@@ -132,61 +156,133 @@ fn status(agent: &AgentRecord, next: &Next) -> AgentStatus {
         Next::Boot => AgentStatus::Booting,
         Next::Turn if suspension(agent).is_some() => AgentStatus::Asleep,
         Next::Turn => AgentStatus::AwakeRunning,
-        Next::Take | Next::Pace { .. } => AgentStatus::AwakeIdle,
+        Next::Take | Next::Pace { .. } | Next::Tick(_) => AgentStatus::AwakeIdle,
         Next::RestUntil { .. } | Next::Rest => AgentStatus::Asleep,
     }
 }
 
-fn posture(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPosture {
-    let plain = |posture, reason: String| SchedulingPosture {
-        posture,
+/// The part of an assessment that is told as a signal when it changes. Cheaper than the whole: no sentence is written.
+pub(crate) fn signal(standing: Standing<'_>) -> StateSignal {
+    let Standing { agent, queue } = standing;
+    let next = next(agent, queue);
+    StateSignal {
+        status: status(agent, &next),
+        posture: posture_word(agent, queue, &next),
+        run_id: agent.open_turn.as_ref().map(|turn| turn.run_id.clone()),
+    }
+}
+
+/// The posture without its reason. A stopped agent has the posture of what it holds; its status says that it is stopped.
+fn posture_word(agent: &AgentRecord, queue: &QueueView, next: &Next) -> Posture {
+    match next {
+        Next::Stay if agent.lifecycle == Lifecycle::Deleting => Posture::Archived,
+        Next::Stay | Next::Boot if queue.pending > 0 => Posture::HasQueuedInput,
+        Next::Stay | Next::Boot => Posture::Idle,
+        Next::Turn => match (&agent.open_turn, suspension(agent)) {
+            (None, _) => Posture::Unknown,
+            (Some(_), None) => Posture::ActiveTurn,
+            (Some(_), Some(Some(_))) => Posture::WaitingForExternal,
+            (Some(_), Some(None)) => Posture::WaitingForOperator,
+        },
+        Next::Take | Next::Pace { .. } => Posture::HasQueuedInput,
+        Next::Tick(TickCause::Hints | TickCause::Rechecks) => Posture::HasQueuedInput,
+        Next::Tick(TickCause::Work) => Posture::HasRunnableWork,
+        Next::RestUntil { .. } | Next::Rest => resting_posture(agent),
+    }
+}
+
+/// Why an agent is where it is, which run is open and when it wakes by itself. The word is [`posture_word`]'s.
+fn explain(agent: &AgentRecord, queue: &QueueView, next: &Next) -> SchedulingPosture {
+    let because = |reason: String| SchedulingPosture {
+        posture: Posture::Unknown,
         reason,
         run_id: None,
+        work_item_id: agent
+            .work
+            .current
+            .as_ref()
+            .map(|current| current.id.clone()),
+        waiting_intent_id: agent
+            .work
+            .agent_wait
+            .as_ref()
+            .map(|wait| wait.wait_id.clone()),
         wakes_at: None,
     };
     match next {
         Next::Stay => match agent.lifecycle {
             Lifecycle::Deleting => SchedulingPosture {
                 wakes_at: agent.home.removal_retry().map(|retry| retry.at),
-                ..plain(Posture::Archived, removal_reason(agent))
+                ..because(removal_reason(agent))
             },
-            Lifecycle::Stopped if home_is_missing(agent) => plain(
-                Posture::Archived,
-                "stopped because its home could not be made; a start tries again".into(),
-            ),
-            Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => plain(
-                Posture::Archived,
-                "stopped by an operator; only a start lets it run again".into(),
-            ),
+            Lifecycle::Stopped if home_is_missing(agent) => {
+                because("stopped because its home could not be made; a start tries again".into())
+            }
+            Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {
+                because("stopped by an operator; only a start lets it run again".into())
+            }
         },
-        Next::Boot if queue.pending > 0 => {
-            plain(Posture::HasQueuedInput, "its home is being made".into())
-        }
-        Next::Boot => plain(Posture::Idle, "its home is being made".into()),
-        Next::Turn => agent.open_turn.as_ref().map_or_else(
-            || plain(Posture::Unknown, "a turn without a record".into()),
-            turn_posture,
-        ),
-        Next::Take => plain(
-            Posture::HasQueuedInput,
-            format!("{} queued", messages(queue.pending)),
-        ),
+        Next::Boot => because("its home is being made".into()),
+        Next::Turn => match &agent.open_turn {
+            Some(turn) => explain_turn(turn),
+            None => because("a turn without a record".into()),
+        },
+        Next::Take => because(format!("{} queued", messages(queue.pending))),
         Next::Pace { until } => SchedulingPosture {
             wakes_at: Some(*until),
-            ..plain(Posture::HasQueuedInput, paced_reason(agent))
+            ..because(paced_reason(agent))
         },
+        Next::Tick(_) => because("is about to go on with its work".into()),
         Next::RestUntil { until } => SchedulingPosture {
             wakes_at: Some(*until),
-            ..plain(
-                Posture::Idle,
-                rest_reason(agent, "until a set time or any message"),
-            )
+            ..because(rest_reason(agent, "until a set time or any message"))
         },
-        Next::Rest => plain(
-            Posture::Idle,
-            rest_reason(agent, "until any message arrives"),
-        ),
+        Next::Rest => because(rest_reason(agent, "until any message arrives")),
     }
+}
+
+/// What a resting agent waits for, as far as its work says: the most urgent kind first. Work that can go on is only paused,
+/// or belongs to an agent that gets no ticks.
+fn resting_posture(agent: &AgentRecord) -> Posture {
+    if agent.work.items.runnable > 0 {
+        return Posture::HasRunnableWork;
+    }
+    match waiting_reason(agent) {
+        Some(WaitingReason::AwaitingOperatorInput) => Posture::WaitingForOperator,
+        Some(WaitingReason::AwaitingTaskResult) => Posture::WaitingForTask,
+        Some(WaitingReason::AwaitingExternalChange) => Posture::WaitingForExternal,
+        Some(WaitingReason::AwaitingTimer) => Posture::Idle,
+        None if agent.work.items.blocked > 0 || agent.work.items.stalled > 0 => Posture::Blocked,
+        None => Posture::Idle,
+    }
+}
+
+/// What the agent's items, its own wait and its rest wait for, in the order of the contract.
+fn waiting_reason(agent: &AgentRecord) -> Option<WaitingReason> {
+    let items = &agent.work.items;
+    let own = agent.work.agent_wait.as_ref().map(|wait| wait.kind);
+    let rests = agent.rest.as_ref().is_some_and(|rest| rest.wake.is_some());
+    let kinds = [
+        (
+            items.waiting_operator > 0 || own == Some(WaitKind::Operator),
+            WaitingReason::AwaitingOperatorInput,
+        ),
+        (
+            items.waiting_task > 0 || own == Some(WaitKind::Task),
+            WaitingReason::AwaitingTaskResult,
+        ),
+        (
+            items.waiting_external > 0 || own == Some(WaitKind::External),
+            WaitingReason::AwaitingExternalChange,
+        ),
+        (
+            items.waiting_timer > 0 || own == Some(WaitKind::Timer) || rests,
+            WaitingReason::AwaitingTimer,
+        ),
+    ];
+    kinds
+        .into_iter()
+        .find_map(|(waits, reason)| waits.then_some(reason))
 }
 
 fn removal_reason(agent: &AgentRecord) -> String {
@@ -209,7 +305,7 @@ fn removal_reason(agent: &AgentRecord) -> String {
     }
 }
 
-fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
+fn explain_turn(turn: &OpenTurn) -> SchedulingPosture {
     let (reason, wakes_at) = match &turn.phase {
         Phase::CallingModel { .. } => (
             format!("asks {} for round {}", turn.model_ref(), turn.rounds + 1),
@@ -221,7 +317,10 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
             model_ref,
             error,
             pause,
-        } => return suspended_posture(turn, *reason, (model_ref, error), *pause),
+        } => {
+            let why = suspension_reason(*reason, (model_ref, error), pause.is_some());
+            (why, pause.map(|pause| pause.until))
+        }
         Phase::RunningTool { call_index, .. } => (
             format!("runs tool call {} of its round", call_index + 1),
             None,
@@ -237,6 +336,8 @@ fn turn_posture(turn: &OpenTurn) -> SchedulingPosture {
         posture: Posture::ActiveTurn,
         reason,
         run_id: Some(turn.run_id.clone()),
+        work_item_id: turn.work_item_id.clone(),
+        waiting_intent_id: None,
         wakes_at,
     }
 }
@@ -254,12 +355,11 @@ fn pause_reason(turn: &OpenTurn, cause: PauseCause) -> String {
     }
 }
 
-fn suspended_posture(
-    turn: &OpenTurn,
+fn suspension_reason(
     reason: SuspensionReason,
     (model, error): (&str, &str),
-    pause: Option<Pause>,
-) -> SchedulingPosture {
+    has_pause: bool,
+) -> String {
     let why = match reason {
         SuspensionReason::ProviderTrouble => format!("{model} could not answer"),
         SuspensionReason::Network => format!("there is no network to reach {model}"),
@@ -267,22 +367,12 @@ fn suspended_posture(
         SuspensionReason::Auth => format!("the credential for {model} is missing or refused"),
         SuspensionReason::ModelUnavailable => format!("{model} cannot be asked"),
     };
-    let (posture, then) = match pause {
-        Some(_) => (
-            Posture::WaitingForExternal,
-            "it is asked again by itself at the set time, and at once when an operator writes",
-        ),
-        None => (
-            Posture::WaitingForOperator,
-            "mend that, then send any message, start the agent or change its model: the turn goes on where it stopped",
-        ),
+    let then = if has_pause {
+        "it is asked again by itself at the set time, and at once when an operator writes"
+    } else {
+        "mend that, then send any message, start the agent or change its model: the turn goes on where it stopped"
     };
-    SchedulingPosture {
-        posture,
-        reason: format!("suspended because {why} ({error}); {then}"),
-        run_id: Some(turn.run_id.clone()),
-        wakes_at: pause.map(|pause| pause.until),
-    }
+    format!("suspended because {why} ({error}); {then}")
 }
 
 fn messages(count: u64) -> String {
@@ -311,9 +401,53 @@ fn rest_reason(agent: &AgentRecord, until: &str) -> String {
         1 => "; the end of 1 task is told in its next turn".to_owned(),
         count => format!("; the ends of {count} tasks are told in its next turn"),
     };
+    let work = work_reason(agent);
     match agent.rest.as_ref().and_then(|rest| rest.reason.as_deref()) {
-        Some(reason) => format!("rests {until}{tasks}{held}: {reason}"),
-        None => format!("rests {until}{tasks}{held}"),
+        Some(reason) => format!("rests {until}{tasks}{held}{work}: {reason}"),
+        None => format!("rests {until}{tasks}{held}{work}"),
+    }
+}
+
+/// What the rest of an agent with open work means for that work.
+fn work_reason(agent: &AgentRecord) -> String {
+    let work = &agent.work;
+    let items = &work.items;
+    let mut parts = Vec::new();
+    if let Some(wait) = &work.agent_wait {
+        parts.push(format!("waits for: {}", wait.waiting_for));
+    }
+    if let Some(pause) = work.tick_pause.filter(|pause| pause.due.is_some()) {
+        parts.push(format!(
+            "its work made no progress and is tried again at {}",
+            pause.at
+        ));
+    }
+    let states = [
+        (
+            items.stalled,
+            "stalled; a message or `holon work resume` makes it go on",
+        ),
+        (items.waiting_operator, "waiting for an operator"),
+        (items.waiting_task, "waiting for a task"),
+        (items.waiting_external, "waiting for something outside"),
+        (items.waiting_timer, "waiting for a time"),
+        (items.blocked, "blocked"),
+    ];
+    for (count, state) in states {
+        if count > 0 {
+            parts.push(format!(
+                "{}: {state}",
+                text::counted(u64::from(count), "work item")
+            ));
+        }
+    }
+    if work.active_timers > 0 {
+        parts.push(text::counted(u64::from(work.active_timers), "timer") + " set");
+    }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", parts.join("; "))
     }
 }
 
@@ -342,24 +476,47 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
         return decide(ClosureOutcome::Waiting, Some(waiting), sleeping, evidence);
     }
     let runtime_posture = match next {
-        Next::Boot | Next::Turn | Next::Take | Next::Pace { .. } => RuntimePosture::Awake,
+        Next::Boot | Next::Turn | Next::Take | Next::Pace { .. } | Next::Tick(_) => {
+            RuntimePosture::Awake
+        }
         Next::Stay | Next::Rest | Next::RestUntil { .. } => RuntimePosture::Sleeping,
     };
     if matches!(next, Next::Turn) {
         return None;
     }
-    if let Some(wake) = agent.rest.as_ref().and_then(|rest| rest.wake) {
-        let reason = Some(WaitingReason::AwaitingTimer);
+    let failure = agent.last_failure.as_ref();
+    if let Some(failure) = failure.filter(|failure| is_of_home(failure.cause)) {
+        let evidence = told_failure(failure);
+        return decide(ClosureOutcome::Failed, None, runtime_posture, evidence);
+    }
+    if agent.work.items.runnable > 0 {
+        let signal = work_signal(agent);
+        let evidence = match &signal {
+            Some(signal) => format!("work item {} can go on", signal.work_item_id),
+            None => "a work item can go on".to_owned(),
+        };
+        return decide(ClosureOutcome::Continuable, None, runtime_posture, evidence).map(
+            |closure| ClosureDecision {
+                work_signal: signal,
+                ..closure
+            },
+        );
+    }
+    if let Some(reason) = waiting_reason(agent) {
+        let evidence = waiting_evidence(agent, reason);
         return decide(
             ClosureOutcome::Waiting,
-            reason,
+            Some(reason),
             runtime_posture,
-            format!("rests until {}", wake.at),
+            evidence,
         );
     }
     match &agent.last_turn {
         Some(end) if end.kind == TerminalKind::Aborted && is_failure(end.reason) => {
-            let evidence = format!("turn {} ended: {:?}", end.turn_index, end.reason);
+            let why = failure.map_or_else(String::new, |failure| {
+                format!(" ({})", told_failure(failure))
+            });
+            let evidence = format!("turn {} ended: {:?}{why}", end.turn_index, end.reason);
             decide(ClosureOutcome::Failed, None, runtime_posture, evidence)
         }
         Some(end) => decide(
@@ -374,6 +531,48 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
             runtime_posture,
             "no turn yet".into(),
         ),
+    }
+}
+
+/// Whether a failure is one of the agent's home, which no turn is to blame for. It comes before what the agent waits for.
+const fn is_of_home(cause: FailureCause) -> bool {
+    match cause {
+        FailureCause::HomeNotMade | FailureCause::HomeNotRemoved => true,
+        FailureCause::Provider(_) | FailureCause::Runtime => false,
+    }
+}
+
+/// A failure as evidence: its kind and the beginning of what is said of it.
+fn told_failure(failure: &LastFailure) -> String {
+    let artifact = &failure.failure_artifact;
+    let said = text::preview(&artifact.summary, limits::EVENT_PREVIEW_BYTES);
+    format!("{}: {said}", artifact.kind)
+}
+
+/// The work that makes a closure continuable: the current item, or else the one that a tick would offer. Absent only
+/// inside a decision, until the scheduler has looked which one that is.
+fn work_signal(agent: &AgentRecord) -> Option<WorkSignal> {
+    let runs = |current: &&CurrentItem| current.state == WorkItemSchedulingState::Runnable;
+    if let Some(current) = agent.work.current.as_ref().filter(runs) {
+        return Some(WorkSignal {
+            work_item_id: current.id.clone(),
+            status: WorkSignalStatus::Active,
+            reactivation_mode: ReactivationMode::ContinueActive,
+        });
+    }
+    agent.work.queued.clone().map(|work_item_id| WorkSignal {
+        work_item_id,
+        status: WorkSignalStatus::Queued,
+        reactivation_mode: ReactivationMode::ActivateQueued,
+    })
+}
+
+fn waiting_evidence(agent: &AgentRecord, reason: WaitingReason) -> String {
+    let rest = agent.rest.as_ref().and_then(|rest| rest.wake);
+    match (reason, rest, &agent.work.agent_wait) {
+        (WaitingReason::AwaitingTimer, Some(wake), _) => format!("rests until {}", wake.at),
+        (_, _, Some(wait)) => format!("waits for: {}", wait.waiting_for),
+        (_, _, None) => "a work item waits".to_owned(),
     }
 }
 

@@ -139,8 +139,20 @@ pub fn judge(failure: &ModelFailure, state: AttemptState, chance: u128) -> Dispo
         Remedy::OtherModel if taught_output_limit(failure) && state.attempt < MAX_ATTEMPTS => {
             Disposition::Retry { backoff_ms: 0 }
         }
+        Remedy::OtherModel if is_worth_one_more_try(failure.kind, state) => {
+            retry(failure.retry_after_ms, state, chance)
+        }
         Remedy::Allowance | Remedy::OtherModel | Remedy::None => Disposition::FailFast,
     }
+}
+
+/// Whether an answer that could not be read is asked for once more. Only where a caller waits on the line and no other
+/// model can be asked: any other turn is suspended and asks again by itself.
+fn is_worth_one_more_try(kind: ModelFailureKind, state: AttemptState) -> bool {
+    kind == ModelFailureKind::InvalidResponse
+        && state.attended
+        && !state.has_fallback
+        && state.attempt == 1
 }
 
 /// The next request asks for less, so it is another one.

@@ -5,7 +5,8 @@
 
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, WaitingReason};
 use holon_domain::continuation::{ContinuationClass, ContinuationResolution, TriggerKind};
-use holon_domain::message::{Cause, MessageEnvelope, MessageKind};
+use holon_domain::message::{MessageEnvelope, MessageKind, Resumes};
+use holon_domain::{limits, text};
 
 /// What of a message decides its continuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +15,8 @@ pub struct Trigger {
     pub kind: TriggerKind,
     /// Whether a model has anything to read in it.
     pub contentful: bool,
-    /// Whether it is the end of a rest the agent asked for.
-    pub ends_own_rest: bool,
+    /// What the agent had waited for and the message brings.
+    pub resumes: Option<Resumes>,
     /// Whether it only observes: never a reason for a turn.
     pub observational: bool,
 }
@@ -38,12 +39,10 @@ impl Trigger {
             | MessageKind::TaskResult
             | MessageKind::InternalFollowup => false,
         };
-        let ends_own_rest =
-            message.kind == MessageKind::SystemTick && message.cause() == Cause::Itself;
         Self {
             kind: message.trigger_kind,
             contentful: message.body.is_contentful(),
-            ends_own_rest,
+            resumes: message.resumes,
             observational,
         }
     }
@@ -53,20 +52,52 @@ impl Trigger {
 #[must_use]
 pub fn resolve(prior: &ClosureDecision, trigger: Trigger) -> ContinuationResolution {
     let class = classify(prior, trigger);
+    // The wait was over when the message was admitted; the closure before that showed it.
+    let ended = match trigger.resumes {
+        Some(Resumes::Wait { reason }) if !trigger.observational => Some(reason),
+        Some(Resumes::Wait { .. } | Resumes::Rest) | None => None,
+    };
+    let outcome = ended.map_or(prior.outcome, |_| ClosureOutcome::Waiting);
     ContinuationResolution {
         trigger_kind: trigger.kind,
         class,
         model_visible: class != ContinuationClass::LivenessOnly,
-        prior_closure_outcome: prior.outcome,
-        prior_waiting_reason: prior.waiting_reason,
+        prior_closure_outcome: outcome,
+        prior_waiting_reason: ended.or(prior.waiting_reason),
         matched_waiting_reason: class == ContinuationClass::ResumeExpectedWait,
-        evidence: Vec::new(),
+        evidence: evidence(prior, trigger),
     }
+}
+
+/// Where the agent stood and what the message is, in a few words each.
+fn evidence(prior: &ClosureDecision, trigger: Trigger) -> Vec<String> {
+    let stood = prior.evidence.iter().map(|fact| format!("before: {fact}"));
+    let flags = [
+        (
+            trigger.resumes == Some(Resumes::Rest),
+            "ends the rest the agent asked for",
+        ),
+        (ended_wait(trigger), "ends a wait the agent declared"),
+        (trigger.observational, "only observes"),
+        (!trigger.contentful, "has nothing to read"),
+    ];
+    let is = flags.into_iter().filter(|(holds, _)| *holds);
+    let is = is.map(|(_, what)| format!("the message {what}"));
+    let facts = stood.chain(is).take(limits::CONTINUATION_EVIDENCE);
+    let cut = |fact: String| text::preview(&fact, limits::EVENT_PREVIEW_BYTES);
+    facts.map(cut).collect()
+}
+
+const fn ended_wait(trigger: Trigger) -> bool {
+    matches!(trigger.resumes, Some(Resumes::Wait { .. }))
 }
 
 fn classify(prior: &ClosureDecision, trigger: Trigger) -> ContinuationClass {
     if trigger.observational {
         return ContinuationClass::LivenessOnly;
+    }
+    if let Some(Resumes::Wait { .. }) = trigger.resumes {
+        return ContinuationClass::ResumeExpectedWait;
     }
     let awaited = match prior.outcome {
         ClosureOutcome::Waiting => prior.waiting_reason,
@@ -86,19 +117,21 @@ fn classify(prior: &ClosureDecision, trigger: Trigger) -> ContinuationClass {
     }
 }
 
-/// The wait this trigger would end.
+/// What this trigger is expected for, where no declared wait says so: an operator's words answer any question, a timer's
+/// tick and the end of a rest are times. A task's end or an event from outside is expected only by a wait that names it.
 const fn expected_by(trigger: Trigger) -> Option<WaitingReason> {
-    match trigger.kind {
-        TriggerKind::OperatorInput => Some(WaitingReason::AwaitingOperatorInput),
-        TriggerKind::TaskResult => Some(WaitingReason::AwaitingTaskResult),
-        TriggerKind::TimerFire => Some(WaitingReason::AwaitingTimer),
-        TriggerKind::ExternalEvent if trigger.contentful => {
-            Some(WaitingReason::AwaitingExternalChange)
+    match (trigger.kind, trigger.resumes) {
+        (TriggerKind::OperatorInput, _) => Some(WaitingReason::AwaitingOperatorInput),
+        (TriggerKind::TimerFire, _) | (TriggerKind::SystemTick, Some(Resumes::Rest)) => {
+            Some(WaitingReason::AwaitingTimer)
         }
-        TriggerKind::SystemTick if trigger.ends_own_rest => Some(WaitingReason::AwaitingTimer),
-        TriggerKind::ExternalEvent | TriggerKind::SystemTick | TriggerKind::InternalFollowup => {
-            None
-        }
+        (
+            TriggerKind::TaskResult
+            | TriggerKind::ExternalEvent
+            | TriggerKind::SystemTick
+            | TriggerKind::InternalFollowup,
+            _,
+        ) => None,
     }
 }
 

@@ -60,6 +60,7 @@ pub(crate) fn message(
     let provenance = Provenance {
         authority: worth.authority.weaker(AuthorityClass::RuntimeInstruction),
         cause,
+        resumes: None,
     };
     let entry = admission::admit_as(draft, ingress, provenance)?;
     Ok(Reply::Admitted {

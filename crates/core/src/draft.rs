@@ -3,17 +3,19 @@
 //! The only place where an agent's sequences advance, so that every number is given out once and in order. Parts of
 //! the view that were not loaded are asked for here: the draft notes what it misses, and the decision is made again.
 
-use crate::assess::{Next, Standing, assess, is_self_caused};
+use crate::assess::{Next, Standing, assess, is_self_caused, signal};
 use crate::input::{AgentView, HostFacts, Stamp};
-use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::effect::{Effect, EffectId};
-use holon_domain::event::{ControlApplied, EffectOutcomeDropped, Event};
+use holon_domain::event::{
+    AgentStateChanged, ControlApplied, EffectOutcomeDropped, Event, SessionStateChanged,
+};
 use holon_domain::log::LogEntry;
-use holon_domain::message::MessageEnvelope;
+use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::needs::{Loaded, Needs, Part};
-use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{Due, DueId, DueTime, Pause};
@@ -23,6 +25,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 mod view;
+mod work;
+
+use work::WorkRows;
 
 pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
@@ -30,6 +35,9 @@ pub(crate) struct Draft<'a> {
     pub(crate) host: &'a HostFacts,
     pub(crate) now: Timestamp,
     pub(crate) entropy: &'a mut dyn Entropy,
+    /// What clients were told last of the agent's state.
+    before: StateSignal,
+    queued_prompts: Part<Vec<QueuedPrompt>>,
     round: Part<(LogSeq, Option<LogEntry>)>,
     active_tasks: Part<Vec<TaskRecord>>,
     /// Tasks by name: as loaded, or as this decision wrote them.
@@ -38,12 +46,16 @@ pub(crate) struct Draft<'a> {
     attempts: Part<Vec<AttemptRecord>>,
     /// The newest generation of the host, this decision's own included.
     newest_generation: Part<u64>,
+    /// Work items, waits, timers and hints.
+    work: WorkRows,
     facts: Vec<Fact>,
     sends: Vec<(AgentId, Sent)>,
     /// What was read and had not been loaded. Such a decision is not used.
     missing: RefCell<Needs>,
     /// The view of the queue no longer says what its head is; deciding goes on with a fresh view.
     queue_is_stale: bool,
+    /// Whether this decision ended a turn.
+    ended_turn: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -53,16 +65,23 @@ impl<'a> Draft<'a> {
         now: Timestamp,
         entropy: &'a mut dyn Entropy,
     ) -> Self {
-        let AgentView { agent, loaded } = view;
+        let AgentView { agent, mut loaded } = view;
+        let work = WorkRows::take(&mut loaded);
         let Loaded {
             queue,
+            queued_prompts,
             round,
             active_tasks,
             tasks,
             effects,
             attempts,
             generation,
+            ..
         } = loaded;
+        let before = match &agent.unsignalled {
+            Some(before) => before.clone(),
+            None => signal(Standing::new(&agent, &queue)),
+        };
         let tried = agent.open_turn.as_ref();
         let attempts = match tried.map_or(0, |turn| turn.failed_attempts) {
             0 => Part::Loaded(Vec::new()),
@@ -70,21 +89,35 @@ impl<'a> Draft<'a> {
         };
         Self {
             agent,
+            before,
             queue,
             host,
             now,
             entropy,
+            queued_prompts,
             round,
             active_tasks,
             tasks,
             effects,
             attempts,
             newest_generation: generation,
+            work,
             facts: Vec::new(),
             sends: Vec::new(),
             missing: RefCell::default(),
             queue_is_stale: false,
+            ended_turn: false,
         }
+    }
+
+    /// Notes that a turn has ended, so that what follows is a rest or the next turn.
+    pub(crate) fn note_end_of_turn(&mut self) {
+        self.ended_turn = true;
+    }
+
+    /// Whether a turn has ended since the last look. The answer is given once.
+    pub(crate) fn take_end_of_turn(&mut self) -> bool {
+        std::mem::take(&mut self.ended_turn)
     }
 
     /// The decision of a draft that has seen everything there is, as that of a new agent has.
@@ -102,9 +135,10 @@ impl<'a> Draft<'a> {
     }
 
     /// The decision and what it sends to other agents; or the rows that have to be loaded first.
-    pub(crate) fn finish(self) -> Result<(Decision, Vec<(AgentId, Sent)>), Needs> {
-        let takes = assess(self.standing()).next == Next::Take;
-        let more = self.queue_is_stale && takes;
+    pub(crate) fn finish(mut self) -> Result<(Decision, Vec<(AgentId, Sent)>), Needs> {
+        let goes_on = matches!(assess(self.standing()).next, Next::Take | Next::Tick(_));
+        let more = self.queue_is_stale && goes_on;
+        self.signal_change(more);
         let missing = self.missing.into_inner();
         if !missing.is_empty() {
             return Err(missing);
@@ -115,6 +149,29 @@ impl<'a> Draft<'a> {
             more,
         };
         Ok((decision, self.sends))
+    }
+
+    /// Records what changed of the state that clients are told of. Where another decision follows in the same commit,
+    /// that one does: what lies between is seen by nobody.
+    fn signal_change(&mut self, more: bool) {
+        let now = signal(self.standing());
+        if more {
+            self.agent.unsignalled = Some(self.before.clone());
+            return;
+        }
+        self.agent.unsignalled = None;
+        let (status, posture) = (now.status, now.posture);
+        if (status, posture) != (self.before.status, self.before.posture) {
+            self.event(Event::AgentStateChanged(AgentStateChanged {
+                status,
+                posture,
+            }));
+        }
+        if now.run_id != self.before.run_id {
+            self.event(Event::SessionStateChanged(SessionStateChanged {
+                current_run_id: now.run_id,
+            }));
+        }
     }
 
     /// Whether a part was read that had not been loaded: nothing more needs to be decided on it.
@@ -201,6 +258,8 @@ impl<'a> Draft<'a> {
         }
         let own = u64::from(is_self_caused(message));
         self.agent.self_caused_queued = self.agent.self_caused_queued.saturating_add(own);
+        let ticks = &mut self.agent.work.timer_ticks;
+        *ticks = ticks.saturating_add(u32::from(message.kind == MessageKind::TimerTick));
     }
 
     /// Keeps a message for the next turn that runs, whoever begins it.
@@ -258,6 +317,9 @@ impl<'a> Draft<'a> {
             .agent
             .self_caused_queued
             .saturating_sub(u64::from(is_self_caused(&entry.envelope)));
+        let ticks = &mut self.agent.work.timer_ticks;
+        let own = u32::from(entry.envelope.kind == MessageKind::TimerTick);
+        *ticks = ticks.saturating_sub(own);
         self.forget_head();
     }
 
@@ -321,8 +383,12 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn set_pause(&mut self, pause: Pause, due: Due) -> DueId {
+        self.set_due_time(DueTime::Pause(pause), due)
+    }
+
+    /// Sets an entry of the due-queue for a pause or a slot on the wall.
+    pub(crate) fn set_due_time(&mut self, time: DueTime, due: Due) -> DueId {
         let id = self.next_effect();
-        let time = DueTime::Pause(pause);
         self.facts.push(Fact::DueSet { id, time, due });
         id
     }

@@ -1,4 +1,5 @@
-//! The home of an agent: made before it first runs and removed with it, each by an effect.
+//! The home of an agent: its place is looked at before the agent runs, and it is removed with the agent, each by an
+//! effect. The home itself is made by the command or the patch that first needs it.
 //!
 //! Decides nothing about when. Invariant: an agent has at most one effect on its home, and none but the awaited one moves
 //! it on.
@@ -6,20 +7,21 @@
 use crate::assess::home_is_missing;
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
+use crate::work;
 use holon_domain::agent::{HomeState, LastFailure, Lifecycle, RemovalRetry};
 use holon_domain::effect::Effect;
 use holon_domain::failure::{FailureArtifact, FailureCategory, FailureCause};
 use holon_domain::limits;
 use holon_domain::timer::Due;
 
-/// Makes the home, or tries to again.
+/// Has the place of the home looked at, or looked at again.
 pub(crate) fn prepare(draft: &mut Draft<'_>) {
     draft.agent.lifecycle = Lifecycle::Booting;
     let effect = draft.open_effect(Effect::PrepareHome);
     draft.agent.home = HomeState::Preparing { effect };
 }
 
-/// The home was made, or could not be: without one an agent is stopped.
+/// The home can be made, or cannot: without a place for one an agent is stopped.
 pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), String>) -> Reply {
     if !is_awaited(draft, stamp, Lifecycle::Booting) {
         return Reply::Unchanged;
@@ -28,6 +30,7 @@ pub(crate) fn prepared(draft: &mut Draft<'_>, stamp: Stamp, result: &Result<(), 
         Ok(()) => {
             draft.agent.home = HomeState::Ready;
             draft.agent.lifecycle = Lifecycle::Runnable;
+            work::agent_started(draft);
             if home_is_missing(&draft.agent) {
                 draft.agent.last_failure = None;
             }

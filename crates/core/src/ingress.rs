@@ -33,6 +33,24 @@ pub struct Ingress {
 }
 
 impl Ingress {
+    /// A message of a part of the runtime in the agent's own queue.
+    pub(crate) fn runtime(kind: MessageKind, subsystem: &str, words: String) -> Self {
+        Self {
+            kind,
+            origin: Origin::System {
+                subsystem: subsystem.to_owned(),
+            },
+            priority: Priority::Normal,
+            body: Body::text(words),
+            metadata: None,
+            delivery_surface: DeliverySurface::RuntimeSystem,
+            admission_context: AdmissionContext::RuntimeOwned,
+            correlation_id: None,
+            causation_id: None,
+            max_rounds: None,
+        }
+    }
+
     /// An operator's prompt by the given route.
     #[must_use]
     pub fn operator_prompt(

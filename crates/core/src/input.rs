@@ -6,7 +6,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, Opaque, ToolCall, beginning_of, calls_of};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::intent::Intent;
+use holon_domain::intent::{Intent, NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{
     ModelChain, ModelChoice, ModelFailure, ModelRef, ReplyBlock, StopReason,
@@ -16,11 +16,17 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskReport;
-use holon_domain::timer::{Due, DueId, Pause};
+use holon_domain::timer::{Due, DueId, MissedSlots, Pause, TimerRecord};
 use holon_domain::tool::{ToolEnvelope, ToolError};
+use holon_domain::trigger::WakeHint;
 use holon_domain::turn::LogSeq;
-use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, CallId, Entropy, MessageId, TaskId, Timestamp, limits, text};
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::{PlanArtifact, WorkItemRecord};
+use holon_domain::workspace::{ReservedDirs, WorkspaceEntry};
+use holon_domain::{
+    AgentId, CallId, Entropy, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId, limits,
+    text,
+};
 use std::sync::Arc;
 
 /// What the host knows that no agent row holds.
@@ -32,6 +38,8 @@ pub struct HostFacts {
     pub provider_patience_ms: u64,
     /// When the host was started. Nobody waits on the line for what was admitted before.
     pub started_at: Timestamp,
+    /// Directories that no workspace of a new agent may hold or lie in.
+    pub reserved: ReservedDirs,
 }
 
 impl HostFacts {
@@ -42,6 +50,7 @@ impl HostFacts {
             models,
             provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
             started_at: Timestamp::from_millis(0),
+            reserved: ReservedDirs::none(),
         }
     }
 }
@@ -105,6 +114,13 @@ impl RoundInHand {
         calls_of(&self.blocks).zip(intents.chain(std::iter::repeat(None)))
     }
 
+    /// All the model said with the calls, for a completion report.
+    pub(crate) fn report(&self) -> String {
+        beginning_of(&self.blocks, limits::RESULT_SUMMARY_BYTES)
+            .trim()
+            .to_owned()
+    }
+
     /// The beginning of what the model said with the calls; empty when it said nothing.
     pub(crate) fn words(&self) -> String {
         let beginning = beginning_of(&self.blocks, limits::EVENT_PREVIEW_BYTES);
@@ -152,6 +168,10 @@ pub struct RoundAnswer {
     pub boundary: InterjectionBoundary,
     /// The frame of the request.
     pub frame: FrameRecord,
+    /// The work items that the request showed, on the turn's first round. A recheck is consumed by being shown.
+    pub shown_items: Vec<WorkItemId>,
+    /// The plan file of the turn's item as the request found it. Absent when it is as the record has it.
+    pub plan: Option<(WorkItemId, PlanArtifact)>,
     /// The texts the frame refers to, on the turn's first round.
     pub kept: Vec<(String, String)>,
     /// Size of the context, for the record.
@@ -383,8 +403,46 @@ pub enum Input {
     },
     /// The host's models or credentials have changed, so a suspended turn asks again.
     ModelsChanged,
+    /// Something outside, or an operator by hand, asks the agent to look.
+    WakeHint(Box<WakeHint>),
+    /// An operator changes the agent's work.
+    Work(Box<WorkCommand>),
     /// Decide on: the queue may hold more.
     Continue,
+}
+
+/// What an operator may do with an agent's work, past the agent's own calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkCommand {
+    /// Make an item. The agent picks it by itself.
+    Create(NewWorkItem),
+    /// Change fields of an item.
+    Update {
+        work_item_id: WorkItemId,
+        change: WorkItemChange,
+    },
+    Complete {
+        work_item_id: WorkItemId,
+    },
+    /// Give a stalled item another chance.
+    Resume {
+        work_item_id: WorkItemId,
+    },
+    CancelWait {
+        wait_id: WaitId,
+    },
+    CreateTimer(NewTimer),
+    /// A timer whose first slot is counted from the commit that makes it.
+    CreateTimerAfter {
+        delay_ms: u64,
+        /// Absent for a timer that fires once.
+        interval_ms: Option<u64>,
+        missed: MissedSlots,
+        summary: Option<String>,
+    },
+    CancelTimer {
+        timer_id: TimerId,
+    },
 }
 
 /// What the sender of an input is told after the commit.
@@ -399,6 +457,14 @@ pub enum Reply {
     },
     /// It took effect.
     Done,
+    /// The hint is kept. Whether it joined one that was pending.
+    Woken { coalesced: bool },
+    /// The work item as it stands now.
+    WorkItem(Box<WorkItemRecord>),
+    /// The wait as it stands now.
+    Wait(Box<WaitRecord>),
+    /// The timer as it stands now.
+    Timer(Box<TimerRecord>),
     /// It changed nothing: a stale outcome, a start of a running agent.
     Unchanged,
     /// The agent's rows may go.

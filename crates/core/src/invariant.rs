@@ -1,5 +1,9 @@
 //! What must hold of an agent after every decision. Used by tests, the simulation and the kernel alike.
 
+mod work;
+
+pub use work::StoredWork;
+
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::queue::QueueView;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
@@ -28,6 +32,8 @@ pub struct StoredFacts {
     pub dequeued: Vec<u64>,
     /// Messages that are held.
     pub held: Vec<u64>,
+    /// Its work items, waits, timers and hints.
+    pub work: StoredWork,
     /// How many failed attempts are kept.
     pub attempts: u32,
 }
@@ -50,7 +56,9 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
         "the open effects are exactly those a state waits for",
         &|| format!("open {:?}, awaited {awaited_effects:?}", stored.effects),
     );
-    let awaited_due = awaited_due(agent);
+    let mut awaited_due = awaited_due(agent);
+    awaited_due.extend(stored.work.due());
+    awaited_due.sort_unstable();
     let mut due = stored.due.clone();
     due.sort_unstable();
     expect(
@@ -101,6 +109,7 @@ pub fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredFacts) -> Ve
     );
     found.extend(check_attempts(agent, stored.attempts));
     found.extend(check_tasks(agent, &stored.tasks));
+    found.extend(work::check(agent, queue, &stored.work));
     found
 }
 
@@ -174,7 +183,13 @@ pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
         .and_then(|wake| wake.due);
     let of_pace = agent.pace.and_then(|pace| pace.due);
     let of_home = agent.home.removal_retry().map(|retry| retry.due);
-    let of_pauses = of_rest.into_iter().chain(of_pace).chain(of_home);
+    let of_ticks = agent.work.tick_pause.and_then(|pause| pause.due);
+    let of_work = of_ticks.into_iter().chain(agent.work.unpark);
+    let of_pauses = of_rest
+        .into_iter()
+        .chain(of_pace)
+        .chain(of_home)
+        .chain(of_work);
     let mut all: Vec<u64> = of_turn.into_iter().chain(of_pauses).collect();
     all.sort_unstable();
     all

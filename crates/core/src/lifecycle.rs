@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | booting | unchanged | stopped | deleting | admitted, waits |
 //! | runnable | a suspended turn asks again, else unchanged | stopped, its run aborted, its tasks asked to end, its queue kept | deleting | admitted |
-//! | stopped | booting, and runnable once its home is there | unchanged | deleting | refused |
+//! | stopped | booting, and runnable once its home is there or can be made | unchanged | deleting | refused |
 //! | deleting | refused | refused | unchanged, or tried again at once if it failed | refused |
 //!
 //! A removal ends the agent's tasks by force first and lets a patch that is being applied come to its end; the home
@@ -14,8 +14,8 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{HostFacts, NewAgent, Reply};
 use crate::rejection::Rejection;
-use crate::{detached, rest, task, turn};
-use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle};
+use crate::{detached, rest, task, turn, work};
+use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
     AgentCreated, AgentModelOverrideCleared, AgentModelOverrideSet, Event, SuspensionEnd,
@@ -29,8 +29,8 @@ use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{Entropy, RunId, Timestamp};
 
-/// Makes an agent: its row, its first event, and the effect that makes its home. `newest_generation` is the newest one
-/// the host has given out, to any agent.
+/// Makes an agent: its row, its first event, and the effect that looks at the place of its home. `newest_generation` is
+/// the newest one the host has given out, to any agent.
 #[must_use]
 pub fn create(
     new: NewAgent,
@@ -78,8 +78,11 @@ pub fn create(
         acknowledged: Vec::new(),
         left_by_caller: Vec::new(),
         pace: None,
+        work: WorkState::default(),
         last_turn: None,
         last_failure: None,
+        last_continuation: None,
+        unsignalled: None,
         last_wake_reason: None,
         last_brief_at: None,
     };
@@ -95,7 +98,8 @@ pub fn create(
     draft.decide_alone()
 }
 
-/// Sets where the agent works and whom it asks, from its next turn on. A turn in hand keeps what it began with.
+/// Sets where the agent works and which model it asks, from its next turn on. A turn in hand keeps what it began with,
+/// except that a suspended one asks the new model at once.
 pub(crate) fn configure(
     draft: &mut Draft<'_>,
     workspace: Option<WorkspaceEntry>,
@@ -114,8 +118,12 @@ pub(crate) fn configure(
         draft.change_settings(|settings| settings.workspace = workspace);
     }
     if let Some(choice) = model {
+        let before = draft.agent.model_override.clone();
         choose_model(draft, choice);
-        turn::end_wait(draft, SuspensionEnd::ModelChange);
+        if draft.agent.model_override != before {
+            work::wake(draft);
+        }
+        turn::model_chosen(draft);
     }
     Ok(Reply::Done)
 }
@@ -167,7 +175,7 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
         }),
         Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Stopped => {
-            // Making a home that exists is harmless, and one that could not be made is tried again.
+            // A place that could not be used is looked at again.
             draft.apply_control("start", Lifecycle::Booting, None);
             home::prepare(draft);
             Ok(Reply::Done)
@@ -175,8 +183,10 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     }
 }
 
-/// The host's models or credentials have changed: a suspended turn asks again.
+/// The host's models or credentials have changed: a suspended turn asks the models there are now, and a turn that pauses
+/// between two tries asks its own again, perhaps with another credential.
 pub(crate) fn models_changed(draft: &mut Draft<'_>) -> Reply {
+    work::wake(draft);
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
     if may_run && turn::end_wait(draft, SuspensionEnd::ModelChange) {
         Reply::Done
@@ -198,6 +208,7 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
             let order = StopOrder {
                 force: false,
                 with_agent: true,
+                by_agent: false,
             };
             task::stop_all(draft, order, "stopped with its agent");
             Ok(Reply::Done)
@@ -225,6 +236,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     let order = StopOrder {
         force: true,
         with_agent: false,
+        by_agent: false,
     };
     task::stop_all(draft, order, "removed with its agent");
     home::remove_when_free(draft);
@@ -238,6 +250,7 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
         draft.agent.home = draft.agent.home.released();
     }
     rest::end_rest(draft);
+    work::end_tick_pause(draft);
     detached::next_generation(draft);
     turn::abort(draft, TerminalReason::AgentStopped, summary)
 }

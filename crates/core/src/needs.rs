@@ -3,11 +3,12 @@
 //! Only a forecast: a decision that turns out to need more says so and is made again with it. Kept tight, because
 //! what is asked for here is read from the database for every input.
 
-use crate::input::Input;
+use crate::input::{Input, WorkCommand};
 use holon_domain::agent::AgentRecord;
-use holon_domain::intent::Intent;
+use holon_domain::intent::{Intent, WakeOn, WorkIntent};
 use holon_domain::needs::Needs;
 use holon_domain::sent::Sent;
+use holon_domain::timer::Due;
 
 /// The rows a decision about this input will read.
 #[must_use]
@@ -16,12 +17,17 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
     let call = agent.open_turn.as_ref().and_then(|turn| turn.phase.call());
     match input {
         // Adds to the queue; what runs is not looked at.
-        Input::Admit(_) | Input::Configure { .. } | Input::Deliver { .. } | Input::Defer { .. } => {
+        Input::Admit(_) => needs.active_waits = agent.work.active_waits > 0,
+        Input::Configure { .. } | Input::Deliver { .. } | Input::Defer { .. } => {}
+        Input::WakeHint(_) => {
+            needs.active_waits = agent.work.active_waits > 0;
+            needs.hints = agent.work.hints > 0;
         }
+        Input::Work(command) => name_work(command, agent, &mut needs),
+        Input::DueCame { due, .. } => name_due(due, &mut needs),
         Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
         | Input::PatchFinished { .. }
-        | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
         | Input::Start => {}
         Input::RoundFailed { .. } => needs.attempts = has_attempts(agent),
@@ -29,7 +35,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {
             for intent in answer.intents.iter().flatten() {
-                name_tasks(intent, &mut needs);
+                name_rows(intent, agent, &mut needs);
             }
             // Without a call the turn ends here, unless an operator has more to say.
             needs.operators = answer.intents.is_empty();
@@ -37,12 +43,18 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         }
         Input::ToolFinished { .. } => needs.round = call.map(|call| call.round_entry),
         Input::Received(sent) => match sent {
-            Sent::Message { .. } => {}
-            Sent::ChildEnded { task_id, .. } => drop(needs.tasks.insert(task_id.clone())),
+            Sent::Message { .. } => needs.active_waits = agent.work.active_waits > 0,
+            Sent::ChildEnded { task_id, .. } => {
+                needs.tasks.insert(task_id.clone());
+                needs.active_waits = agent.work.active_waits > 0;
+            }
             Sent::Stop => all_open(agent, &mut needs),
             Sent::Verdict { .. } => needs.round = call.map(|call| call.round_entry),
         },
-        Input::TaskEnded { task_id, .. } => drop(needs.tasks.insert(task_id.clone())),
+        Input::TaskEnded { task_id, .. } => {
+            needs.tasks.insert(task_id.clone());
+            needs.active_waits = agent.work.active_waits > 0;
+        }
         Input::Stop
         | Input::Delete
         | Input::Recover { .. }
@@ -69,17 +81,85 @@ fn all_open(agent: &AgentRecord, needs: &mut Needs) {
     needs.effects.extend(agent.detached_effects());
 }
 
-fn name_tasks(intent: &Intent, needs: &mut Needs) {
+fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
     match intent {
         Intent::TaskStatus { task_id } | Intent::TaskStop { task_id } => {
             needs.tasks.insert(task_id.clone());
         }
         Intent::AgentGet | Intent::TaskList => needs.active_tasks = true,
+        Intent::Work(
+            WorkIntent::Pick { work_item_id, .. }
+            | WorkIntent::Update { work_item_id, .. }
+            | WorkIntent::Complete { work_item_id },
+        ) => {
+            needs.work_items.insert(work_item_id.clone());
+        }
+        Intent::Work(WorkIntent::CancelTimer { timer_id }) => {
+            needs.timers.insert(timer_id.clone());
+        }
+        Intent::Work(WorkIntent::CancelWait { .. }) => needs.active_waits = true,
+        Intent::WaitFor(new) => {
+            let current = agent.work.current.as_ref().map(|current| &current.id);
+            needs
+                .work_items
+                .extend(new.work_item_id.as_ref().or(current).cloned());
+            needs.active_waits = agent.work.active_waits > 0;
+            needs
+                .tasks
+                .extend(new.wake_on.iter().filter_map(|on| match on {
+                    WakeOn::Task { task_id } => Some(task_id.clone()),
+                    WakeOn::External { .. }
+                    | WakeOn::Operator
+                    | WakeOn::Time { .. }
+                    | WakeOn::After { .. } => None,
+                }));
+        }
         Intent::Sleep { .. }
         | Intent::Enqueue { .. }
         | Intent::TaskInput { .. }
         | Intent::TaskOutput(_)
         | Intent::Message { .. }
+        | Intent::CreateWorkItem(_)
+        | Intent::Work(WorkIntent::CreateTimer(_) | WorkIntent::CreateTimerAfter { .. })
+        | Intent::WorkQuery(_)
         | Intent::Host(_) => {}
+    }
+}
+
+fn name_work(command: &WorkCommand, agent: &AgentRecord, needs: &mut Needs) {
+    match command {
+        WorkCommand::Update { work_item_id, .. }
+        | WorkCommand::Complete { work_item_id }
+        | WorkCommand::Resume { work_item_id } => {
+            needs.work_items.insert(work_item_id.clone());
+        }
+        WorkCommand::CancelWait { .. } => needs.active_waits = agent.work.active_waits > 0,
+        WorkCommand::CancelTimer { timer_id } => {
+            needs.timers.insert(timer_id.clone());
+        }
+        WorkCommand::Create(_)
+        | WorkCommand::CreateTimer(_)
+        | WorkCommand::CreateTimerAfter { .. } => {}
+    }
+}
+
+fn name_due(due: &Due, needs: &mut Needs) {
+    match due {
+        Due::Recheck { work_item_id } => {
+            needs.work_items.insert(work_item_id.clone());
+        }
+        Due::WaitOver { .. } => needs.active_waits = true,
+        Due::TimerFire { timer_id } => {
+            needs.timers.insert(timer_id.clone());
+        }
+        Due::Unpark => {
+            needs.active_waits = true;
+            needs.parked_timers = true;
+        }
+        Due::RestOver { .. }
+        | Due::BackoffOver { .. }
+        | Due::PaceOver
+        | Due::RemovalRetry
+        | Due::WorkTick => {}
     }
 }

@@ -241,6 +241,7 @@ fn record(
         resumes_without_progress: turn.resume.count,
         unknown_calls,
         unstarted_calls,
+        message_seq: Some(turn.message_seq),
     }));
 }
 

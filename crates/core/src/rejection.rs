@@ -18,7 +18,8 @@ pub enum Rejection {
         /// The stopped agent.
         agent_id: AgentId,
     },
-    /// The agent was stopped because its home could not be made. A start tries to make it again.
+    /// The agent was stopped because its home cannot be made: something that is no directory is in its place. A start looks
+    /// again. A home that is merely missing is no reason: the next effect that needs it makes it.
     #[error("agent {agent_id} is stopped because its home could not be made: {reason}")]
     NoHome {
         /// The agent without a home.
@@ -62,6 +63,24 @@ pub enum Rejection {
     /// The end of a task that the agent does not have, or that is over. Only another agent's decision can send one.
     #[error("the agent has no such task that is not over")]
     NoSuchTask,
+    /// The agent has no work item with this id.
+    #[error("the agent has no such work item")]
+    NoSuchWorkItem,
+    /// A completed item does not change any more.
+    #[error("the work item is completed and does not change any more")]
+    WorkItemCompleted,
+    /// No wait with this id is active.
+    #[error("the agent has no such wait that is active")]
+    NoSuchWait,
+    /// No timer with this id is active.
+    #[error("the agent has no such timer that is active")]
+    NoSuchTimer,
+    /// A work item, wait, timer or wake that cannot be made as it was asked for.
+    #[error("{reason}")]
+    InvalidWork {
+        /// What is wrong, with the next step.
+        reason: String,
+    },
     /// An operator's prompt of nothing but white space. Events may be empty.
     #[error("the prompt is empty; say what the agent should do")]
     EmptyBody,
@@ -112,7 +131,7 @@ const STOPPED: RefusalText = RefusalText::with_hint(
 );
 const NO_HOME: RefusalText = RefusalText::with_hint(
     "agent_home_missing",
-    "the agent is stopped because its home directory could not be made",
+    "the agent is stopped because its home directory cannot be made: something else is in its place",
     "mend what the message names, then: holon agent start {agent_id}",
 );
 const DELETING: RefusalText = RefusalText::without_hint(
@@ -144,6 +163,31 @@ const NO_SUCH_TASK: RefusalText = RefusalText::without_hint(
     "task_not_found",
     "the agent has no such task, or it is over",
     "look at the agent's tasks",
+);
+const NO_SUCH_WORK_ITEM: RefusalText = RefusalText::with_hint(
+    "work_item_not_found",
+    "the agent has no work item with this id",
+    "see its work items with: holon work list",
+);
+const WORK_ITEM_COMPLETED: RefusalText = RefusalText::with_hint(
+    "work_item_completed",
+    "the work item is completed, and a completed item does not change any more",
+    "make another with: holon work create",
+);
+const NO_SUCH_WAIT: RefusalText = RefusalText::with_hint(
+    "wait_not_found",
+    "the agent has no active wait with this id",
+    "see its waits with: holon wait list",
+);
+const NO_SUCH_TIMER: RefusalText = RefusalText::with_hint(
+    "timer_not_found",
+    "the agent has no active timer with this id",
+    "see its timers with: holon timer list",
+);
+const INVALID_WORK: RefusalText = RefusalText::without_hint(
+    "invalid_work",
+    "a work item, wait, timer or wake cannot be made or changed as it was asked for",
+    "the message says what is wrong",
 );
 const EMPTY_BODY: RefusalText = RefusalText::without_hint(
     "empty_message",
@@ -223,6 +267,11 @@ impl Rejection {
             Self::NoModel => NO_MODEL,
             Self::ModelUnavailable { .. } => MODEL_UNAVAILABLE,
             Self::NoSuchTask => NO_SUCH_TASK,
+            Self::NoSuchWorkItem => NO_SUCH_WORK_ITEM,
+            Self::WorkItemCompleted => WORK_ITEM_COMPLETED,
+            Self::NoSuchWait => NO_SUCH_WAIT,
+            Self::NoSuchTimer => NO_SUCH_TIMER,
+            Self::InvalidWork { .. } => INVALID_WORK,
             Self::EmptyBody => EMPTY_BODY,
             Self::TooLarge { .. } => TOO_LARGE,
             Self::NameTooLong { .. } => NAME_TOO_LONG,
@@ -263,6 +312,11 @@ impl Rejection {
             Self::NoModel
             | Self::ModelUnavailable { .. }
             | Self::NoSuchTask
+            | Self::NoSuchWorkItem
+            | Self::WorkItemCompleted
+            | Self::NoSuchWait
+            | Self::NoSuchTimer
+            | Self::InvalidWork { .. }
             | Self::EmptyBody
             | Self::TooLarge { .. }
             | Self::NameTooLong { .. }
@@ -301,6 +355,13 @@ impl Rejection {
                 reason: "provider \"elsewhere\" is not known here".to_owned(),
             },
             Self::NoSuchTask,
+            Self::NoSuchWorkItem,
+            Self::WorkItemCompleted,
+            Self::NoSuchWait,
+            Self::NoSuchTimer,
+            Self::InvalidWork {
+                reason: "interval_ms must be at least 1".to_owned(),
+            },
             Self::EmptyBody,
             Self::TooLarge {
                 what: "message body",

@@ -12,7 +12,7 @@ use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted};
 use holon_domain::message::{
-    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority, Resumes,
 };
 use holon_domain::timer::{Due, DueId};
 use holon_domain::{Timestamp, limits};
@@ -127,11 +127,13 @@ pub(crate) fn rest_over(
         causation_id: None,
         max_rounds: None,
     };
-    let entry = admission::enqueue(draft, tick, Provenance::itself(authority));
+    let provenance = Provenance::itself(authority).resuming(Some(Resumes::Rest));
+    let entry = admission::enqueue(draft, tick, provenance);
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
         subsystem: SLEEP_WAIT.to_owned(),
         message_id: entry.envelope.id,
         planned_at,
+        work_item_id: None,
     }));
     Reply::Done
 }

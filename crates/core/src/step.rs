@@ -9,14 +9,15 @@ use crate::ingress::Ingress;
 use crate::input::{AgentView, HostFacts, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, clock, delivery, detached, home, invariant, lifecycle, recovery, rest, schedule,
-    task, turn,
+    admission, clock, delivery, detached, hint, home, invariant, lifecycle, recovery, rest,
+    schedule, task, tick, timer, turn, wait, work,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::SuspensionEnd;
 use holon_domain::needs::Needs;
 use holon_domain::sent::Sent;
 use holon_domain::timer::{Due, DueId};
+use holon_domain::trigger::WakeHint;
 use holon_domain::{AgentId, Entropy, Timestamp};
 
 /// A decision, what it sends, and what the sender of its input is told.
@@ -127,6 +128,8 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
         Input::CallerLeft { message_seq } => Ok(turn::caller_left(draft, *message_seq)),
         Input::ModelsChanged => Ok(lifecycle::models_changed(draft)),
+        Input::WakeHint(hint) => woken(draft, hint),
+        Input::Work(command) => work::command(draft, command),
         Input::Continue => Ok(Reply::Unchanged),
     }
 }
@@ -141,6 +144,13 @@ fn admit(draft: &mut Draft<'_>, ingress: &Ingress) -> Result<Reply, Rejection> {
         message_id: entry.envelope.id,
         message_seq: entry.seq,
     })
+}
+
+/// Keeps a wake hint. A stopped agent takes none.
+fn woken(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejection> {
+    admission::judge_lifecycle(&draft.agent)?;
+    hint::judge(hint)?;
+    Ok(hint::arrive(draft, hint.clone()))
 }
 
 /// Takes what another agent's decision sends.
@@ -167,6 +177,17 @@ fn receive(draft: &mut Draft<'_>, sent: &Sent) -> Result<Reply, Rejection> {
 
 /// The time of a due entry has come. An entry no state waits for is cleared without consequence.
 fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due) -> Reply {
+    match due {
+        Due::Recheck { work_item_id } => return tick::recheck_came(draft, id, work_item_id),
+        Due::WaitOver { wait_id } => return wait::due_came(draft, id, wait_id, planned_at),
+        Due::TimerFire { timer_id } => return timer::due_came(draft, id, timer_id, planned_at),
+        Due::RestOver { .. }
+        | Due::BackoffOver { .. }
+        | Due::PaceOver
+        | Due::RemovalRetry
+        | Due::WorkTick
+        | Due::Unpark => {}
+    }
     // The row was read before this decision: what ended the pause since then has cleared it already.
     if !invariant::awaited_due(&draft.agent).contains(&id) {
         return Reply::Unchanged;
@@ -177,5 +198,8 @@ fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due) 
         Due::PaceOver => rest::pace_over(draft, id),
         Due::BackoffOver { .. } => turn::pause_over(draft, id),
         Due::RemovalRetry => home::removal_pause_over(draft),
+        Due::WorkTick => tick::pause_over(draft, id),
+        Due::Unpark => work::unpark(draft),
+        Due::Recheck { .. } | Due::WaitOver { .. } | Due::TimerFire { .. } => Reply::Unchanged,
     }
 }

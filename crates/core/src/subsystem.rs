@@ -5,3 +5,13 @@
 pub(crate) const SLEEP_WAIT: &str = "sleep_wait";
 /// Queues what an agent asks itself to do.
 pub(crate) const TOOL_ENQUEUE: &str = "tool_enqueue";
+/// Tells an agent that the latest time of a wait has come.
+pub(crate) const WAIT_OVER: &str = "wait_over";
+/// Makes an agent go on with its work items.
+pub(crate) const WORK_QUEUE: &str = "work_queue";
+/// Reminds an agent of blocked work.
+pub(crate) const WORK_ITEM_RECHECK: &str = "work_item_recheck";
+/// Tells an agent of wake hints.
+pub(crate) const WAKE_HINT: &str = "wake_hint";
+/// Tells an agent that a timer fired.
+pub(crate) const TIMER: &str = "timer";

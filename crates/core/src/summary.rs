@@ -7,14 +7,19 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Lifecycle, Ownership,
     ProfilePreset, Visibility,
 };
+use holon_domain::explanation::Explanation;
+use holon_domain::limits::{BRIEF_PAGE, EVENT_PAGE};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
-    ExecutionPolicy, ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture,
+    ExecutionProfile, ExecutionSnapshot, LifecycleHint, ModelSource, Posture, SchedulingPosture,
+    WorkSummary,
 };
 use holon_domain::task::TaskListEntry;
+use holon_domain::trigger::WakeHint;
 use holon_domain::turn::OpenTurn;
+use holon_domain::work_item::{ViewContext, WorkItemRecord, WorkItemView};
 use holon_domain::workspace::WorkspaceEntry;
 
 /// One agent, concisely.
@@ -28,7 +33,7 @@ pub fn summarise(
     let standing = assess(Standing::new(agent, queue));
     AgentSummary {
         identity: agent.identity_view(),
-        agent: state_view(agent, queue, &standing),
+        agent: state_view(agent, queue, &standing, &active_tasks),
         scheduling_posture: standing.posture,
         lifecycle: lifecycle_hint(agent),
         model: model_state(agent, host),
@@ -39,12 +44,51 @@ pub fn summarise(
         },
         closure: standing.closure,
         execution: ExecutionSnapshot {
-            policy: ExecutionPolicy::host_local(),
-            workspace: agent.workspace.clone(),
+            workspace_warning: workspace_warning(&agent.identity.agent_id, &agent.workspace, host),
+            ..ExecutionSnapshot::host_local(agent.workspace.clone())
         },
+        active_task_count: u64::try_from(active_tasks.len()).unwrap_or(u64::MAX),
         active_tasks,
+        recent_brief_count: agent.counters.briefs.min(BRIEF_PAGE),
+        recent_event_count: agent.counters.events.min(EVENT_PAGE),
+        work_item_counts: agent.work.items,
+        active_timer_count: agent.work.active_timers,
+        work: WorkSummary::default(),
         newest_seq: agent.counters.events,
     }
+}
+
+/// What is said of a workspace that holds or lies in a directory of the host; an agent of an earlier build may have one.
+#[must_use]
+pub fn workspace_warning(
+    agent_id: &AgentId,
+    workspace: &WorkspaceEntry,
+    host: &HostFacts,
+) -> Option<String> {
+    let dir = host.reserved.reached_from(workspace)?;
+    Some(format!(
+        "the workspace {} reaches {}, where the host keeps what proves which commands ran; a command that cleans its \
+         workspace can remove that; name another workspace with: holon run --agent {agent_id} --workspace-root DIR",
+        workspace.execution_root,
+        dir.display(),
+    ))
+}
+
+/// Adds the rows about the agent's work to its summary.
+pub fn add_work(summary: &mut AgentSummary, work: WorkSummary, hints: Vec<WakeHint>) {
+    summary.work = work;
+    summary.agent.pending_wake_hint = hints.into_iter().max_by_key(|hint| hint.last_at);
+}
+
+/// A work item as readers of this agent see it.
+#[must_use]
+pub fn work_item_view(agent: &AgentRecord, item: &WorkItemRecord) -> WorkItemView {
+    item.view(ViewContext {
+        agent_home: &agent.agent_home,
+        current: agent.work.current.as_ref().map(|current| &current.id),
+        wake_count: agent.work.wake_count,
+        include_todo_list: true,
+    })
 }
 
 /// One agent in a list.
@@ -76,10 +120,7 @@ pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListE
         lineage_parent_agent_id: None,
     };
     AgentListEntry {
-        identity: IdentityView {
-            identity,
-            temporary: false,
-        },
+        identity: IdentityView::active(identity),
         status: AgentStatus::Stopped,
         scheduling_posture: aside_posture(agent_id, reason),
         lifecycle: stopped_hint(agent_id, ASIDE_HINT),
@@ -99,6 +140,14 @@ pub fn put_aside(summary: &mut AgentSummary, reason: &str) {
     summary.lifecycle = stopped_hint(&agent_id, ASIDE_HINT);
 }
 
+/// Explains an agent as put aside.
+pub fn explain_aside(explanation: &mut Explanation, reason: &str) {
+    let agent_id = explanation.agent_id.clone();
+    explanation.status = AgentStatus::Stopped;
+    explanation.scheduling_posture = aside_posture(&agent_id, reason);
+    explanation.woken_by = vec![format!("only a start: holon agent start {agent_id}")];
+}
+
 const ASIDE_HINT: &str = "its stored rows cannot be used; mend them, then start the agent";
 
 fn aside_posture(agent_id: &AgentId, reason: &str) -> SchedulingPosture {
@@ -108,11 +157,20 @@ fn aside_posture(agent_id: &AgentId, reason: &str) -> SchedulingPosture {
             "put aside because its stored rows cannot be used ({reason}); mend them, then: holon agent start {agent_id}"
         ),
         run_id: None,
+        work_item_id: None,
+        waiting_intent_id: None,
         wakes_at: None,
     }
 }
 
-fn state_view(agent: &AgentRecord, queue: &QueueView, standing: &Assessment) -> AgentStateView {
+fn state_view(
+    agent: &AgentRecord,
+    queue: &QueueView,
+    standing: &Assessment,
+    tasks: &[TaskListEntry],
+) -> AgentStateView {
+    let workspace = &agent.workspace;
+    let totals = &agent.totals;
     AgentStateView {
         id: agent.identity.agent_id.clone(),
         status: standing.status,
@@ -126,11 +184,35 @@ fn state_view(agent: &AgentRecord, queue: &QueueView, standing: &Assessment) -> 
         rest: agent.rest.clone(),
         current_run_id: agent.open_turn.as_ref().map(|turn| turn.run_id.clone()),
         current_message_id: agent.open_turn.as_ref().map(|turn| turn.message_id.clone()),
+        current_work_item_id: agent
+            .work
+            .current
+            .as_ref()
+            .map(|current| current.id.clone()),
+        current_turn_work_item_id: agent
+            .open_turn
+            .as_ref()
+            .and_then(|turn| turn.work_item_id.clone()),
+        pending_wake_hint: None,
         pending: queue.pending,
         total_message_count: agent.counters.messages,
+        compacted_message_count: 0,
+        total_input_tokens: totals.usage.input_tokens,
+        total_output_tokens: totals.usage.output_tokens,
+        total_model_rounds: totals.model_rounds,
+        last_turn_token_usage: totals.last_turn,
+        active_task_ids: tasks.iter().map(|task| task.id.clone()).collect(),
+        execution_profile: ExecutionProfile::default(),
+        attached_workspaces: vec![workspace.workspace_id.clone()],
+        active_workspace_id: Some(workspace.workspace_id.clone()),
+        active_workspace_entry: Some(workspace.clone()),
+        cwd: Some(workspace.cwd.clone()),
+        model_override: agent.model_override.as_ref().map(ToString::to_string),
+        model_override_reasoning_effort: agent.reasoning_effort,
         turn_index: agent.counters.turns,
         last_wake_reason: agent.last_wake_reason.clone(),
         last_brief_at: agent.last_brief_at,
+        last_continuation: agent.last_continuation.clone(),
         last_turn_terminal: agent.last_turn.clone(),
         last_runtime_failure: agent.last_failure.clone(),
     }

@@ -5,10 +5,11 @@
 //! | queued, running | `WatchTask` | completed or failed; interrupted when nothing is proven | cancelling | cancelling | watched again |
 //! | cancelling | `StopTask` | cancelled; completed or failed when it had ended by itself; interrupted when nothing is proven | by force | by force when removed | stopped again, as strongly as ever asked |
 //! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
+//! | interrupted, of a child | nothing | the child's own end | cancelled | unchanged | unchanged |
 //!
 //! The row of an end and its result are one decision. A result is queued unless somebody stopped the task on purpose.
-//! What the agent stopped itself it has not to be told; of what was stopped with it, the result is held: the next turn
-//! hears of it, and none begins for that.
+//! Of what the agent stopped itself, a `task_status` message tells the end, which opens no turn; of what was stopped with
+//! the agent, the result is held: the next turn hears of it, and none begins for that.
 
 mod result;
 
@@ -16,6 +17,7 @@ use crate::draft::Draft;
 use crate::home;
 use crate::input::{Finding, Found, Reply, Stamp};
 use crate::rejection::Rejection;
+use crate::{wait, work};
 use holon_domain::agent::Lifecycle;
 use holon_domain::command::CapturedStream;
 use holon_domain::effect::{Effect, EffectId};
@@ -26,6 +28,7 @@ use holon_domain::task::{
     TaskStatus, WaitPolicy,
 };
 use holon_domain::turn::OpenTurn;
+use holon_domain::wait::{WaitRecord, Wake};
 use holon_domain::{TaskId, limits, text};
 
 /// Whether one more command may become a task.
@@ -74,7 +77,7 @@ fn new_task(
         created_at: draft.now,
         updated_at: draft.now,
         parent_message_id: Some(turn.message_id.clone()),
-        work_item_id: None,
+        work_item_id: turn.work_item_id.clone(),
         summary: Some(summary.clone()),
         wait_policy: WaitPolicy::Background,
         terminal_reentry: false,
@@ -132,20 +135,29 @@ pub(crate) enum StopTaken {
     Asked,
     /// It is ended by force.
     Forced,
+    /// It is a child whose supervision was interrupted, and is let go.
+    LetGo,
     /// It is over already.
     Over,
 }
 
-/// The agent stops one of its tasks; asked a second time, by force. What it asked for itself it is not told again.
+/// The agent stops one of its tasks; asked a second time, by force. The end of what it stopped itself opens no turn.
 pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId) -> Option<StopTaken> {
     let task = draft.task(id)?;
-    if task.status.is_terminal() {
+    if task.is_over() {
         return Some(StopTaken::Over);
+    }
+    if task.status == TaskStatus::Interrupted {
+        let summary = "let go after its supervision was interrupted";
+        let end = result::without_word(&task, summary, draft.now);
+        close(draft, task, TaskStatus::Cancelled, end);
+        return Some(StopTaken::LetGo);
     }
     let force = task.status == TaskStatus::Cancelling;
     let order = StopOrder {
         force,
         with_agent: false,
+        by_agent: true,
     };
     cancel(draft, task, order, "stopped by the agent");
     Some(if force {
@@ -176,7 +188,7 @@ fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
         draft.close_effect(effect);
     }
     let end = result::without_word(&task, "removed with its parent", draft.now);
-    close(draft, task, TaskStatus::Cancelled, end);
+    drop(close(draft, task, TaskStatus::Cancelled, end));
 }
 
 fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason: &str) {
@@ -189,6 +201,7 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason:
         force: order.force || so_far.force,
         // Of what the agent had stopped itself it need not hear.
         with_agent: (order.with_agent && task.terminal_reentry) || so_far.with_agent,
+        by_agent: order.by_agent || so_far.by_agent,
     });
     task.status = TaskStatus::Cancelling;
     task.terminal_reentry = false;
@@ -272,14 +285,24 @@ pub(crate) fn ended(
 /// Puts the end of a task on record whose effect is closed, and tells of it where that is owed.
 fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     let (status, end) = result::of_command(&task, report, draft.now);
-    let task = close(draft, task, status, end);
+    let (task, ended) = close(draft, task, status, end);
+    let output = result::LastOutput::of(report);
     if task.terminal_reentry {
-        result::queue(draft, &task, &result::LastOutput::of(report));
-    } else if task.stop.is_some_and(|order| order.with_agent)
-        && draft.agent.lifecycle != Lifecycle::Deleting
-    {
-        result::hold(draft, &task, &result::LastOutput::of(report));
+        let resumes = wait::resumes(&ended);
+        result::queue(draft, &task, &output, resumes);
+        return;
     }
+    if draft.agent.lifecycle == Lifecycle::Deleting {
+        return;
+    }
+    let order = task.stop.unwrap_or_default();
+    if order.with_agent {
+        result::hold(draft, &task, &output);
+    } else if order.by_agent {
+        result::queue_status(draft, &task, &output);
+    }
+    // No message begins a turn for this end; what waited for it is woken all the same.
+    wait::tell_ended(draft, &ended, &format!("Task {} ended.", task.id));
 }
 
 /// A child agent came to its end, which ends the task that stands for it.
@@ -289,8 +312,7 @@ pub(crate) fn child_ended(
     child: &ChildEnd,
 ) -> Result<Reply, Rejection> {
     let found = draft.task(id);
-    let open =
-        found.filter(|task| task.kind == TaskKind::ChildAgentTask && !task.status.is_terminal());
+    let open = found.filter(|task| task.kind == TaskKind::ChildAgentTask && !task.is_over());
     let Some(task) = open else {
         return Err(Rejection::NoSuchTask);
     };
@@ -298,21 +320,30 @@ pub(crate) fn child_ended(
         draft.close_effect(effect);
     }
     let (status, end) = result::of_child(&task, child, draft.now);
-    let task = close(draft, task, status, end);
+    let (task, ended) = close(draft, task, status, end);
     // A parent that may not run hears of it in its next turn.
     match draft.agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => {
-            result::queue(draft, &task, &result::LastOutput::None);
+            let resumes = wait::resumes(&ended);
+            result::queue(draft, &task, &result::LastOutput::None, resumes);
         }
-        Lifecycle::Stopped => result::hold(draft, &task, &result::LastOutput::None),
+        Lifecycle::Stopped => {
+            result::hold(draft, &task, &result::LastOutput::None);
+            wait::tell_ended(draft, &ended, &format!("Task {} ended.", task.id));
+        }
         Lifecycle::Deleting => {}
     }
     home::remove_when_free(draft);
     Ok(Reply::Done)
 }
 
-/// Writes the end of a task.
-fn close(draft: &mut Draft<'_>, task: TaskRecord, status: TaskStatus, end: TaskEnd) -> TaskRecord {
+/// Writes the end of a task. Answers the waits that it ended too.
+fn close(
+    draft: &mut Draft<'_>,
+    task: TaskRecord,
+    status: TaskStatus,
+    end: TaskEnd,
+) -> (TaskRecord, Vec<WaitRecord>) {
     let previous = task.status;
     let reason = end.result_summary.clone();
     let task = TaskRecord {
@@ -323,8 +354,16 @@ fn close(draft: &mut Draft<'_>, task: TaskRecord, status: TaskStatus, end: TaskE
         ..task
     };
     draft.event(moved(&task, previous, &reason));
-    draft.end_task(task.clone());
-    task
+    if previous.is_terminal() {
+        // An interrupted child is not counted among the tasks that run.
+        draft.change_task(task.clone());
+    } else {
+        draft.end_task(task.clone());
+    }
+    let by = format!("task {} ended", task.id);
+    let ended = wait::wake_matching(draft, Wake::TaskEnded(&task.id), &by);
+    work::wake(draft);
+    (task, ended)
 }
 
 fn moved(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event {

@@ -1,20 +1,24 @@
 //! From settings to a running host: every port bound to its adapter.
 
 use crate::error::Error;
-use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, SystemClock};
+use crate::port::{Attachments, Files, Homes, Live, Models, OsEntropy, Plans, SystemClock};
 use crate::setup;
 use holon_config::{Settings, Source};
 use holon_domain::tool::ToolOutputBudget;
+use holon_domain::workspace::ReservedDirs;
+use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
 use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
+use holon_workspace::Claims;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Starts the host of an opened home: what the last process left open is settled when this returns.
+/// Binds the host of an opened home; it is not up yet.
 ///
 /// # Errors
-/// When the store cannot be read or written.
-pub(crate) async fn start(
+/// When the store cannot be read.
+pub(crate) fn open(
     settings: &Settings,
     live: &Live,
     (home, db): (&Home, Db),
@@ -33,10 +37,16 @@ pub(crate) async fn start(
             },
             provider_patience_ms: u64::try_from(settings.provider_patience.value.as_millis())
                 .unwrap_or(u64::MAX),
+            reminder: ReminderTerms {
+                rounds: settings.stale_reminder.rounds.value,
+                cooldown_rounds: settings.stale_reminder.cooldown_rounds.value,
+                max_tokens: settings.stale_reminder.max_tokens.value,
+            },
             scope,
+            reserved: reserved(home),
         },
     };
-    Ok(Host::start(config, ports(live, home), db).await?)
+    Ok(Host::open(config, ports(live, home), db)?)
 }
 
 /// A model somebody has just typed must be usable. One from the environment or a file is only worth a warning:
@@ -63,14 +73,22 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
     }
 }
 
+/// What no workspace may reach: where the host keeps what proves which commands ran, its token and its socket.
+fn reserved(home: &Home) -> ReservedDirs {
+    let canonical = |dir: PathBuf| dir.canonicalize().unwrap_or(dir);
+    ReservedDirs::new([home.state_path(), home.run_dir()].map(canonical).to_vec())
+}
+
 fn ports(live: &Live, home: &Home) -> Ports {
     let Live { models, commands } = live.clone();
-    let attachments = Attachments::default();
+    let claims = Claims::of_host(home.root());
+    let attachments = Attachments::new(claims.clone());
     Ports {
         model: models,
         command: commands,
-        file: Arc::new(Files::new(attachments.clone())),
-        home: Arc::new(Homes::new(home.agents_dir(), attachments)),
+        file: Arc::new(Files::new(claims.clone(), attachments.clone())),
+        plan: Arc::new(Plans),
+        home: Arc::new(Homes::new(home.agents_dir(), claims, attachments)),
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

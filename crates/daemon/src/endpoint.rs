@@ -29,11 +29,12 @@ pub fn socket_path(home: &Path) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Bound {
     pub(crate) tcp: TcpListener,
-    pub(crate) unix: UnixListener,
+    /// None when there was no space for the socket.
+    pub(crate) unix: Option<UnixListener>,
     pub(crate) endpoints: Endpoints,
 }
 
-/// Binds both. A socket file that is left over is replaced: `home` is proof that its owner is gone.
+/// Binds both; the socket only if there is space for it. A socket file that is left over is replaced: `home` is proof that its owner is gone.
 ///
 /// # Errors
 /// When either address cannot be had.
@@ -46,7 +47,14 @@ pub(crate) async fn bind(home: &Home, addr: SocketAddr) -> Result<Bound, Error> 
     let failed = |source| Error::Bind { addr, source };
     let tcp = TcpListener::bind(addr).await.map_err(failed)?;
     let http_addr = tcp.local_addr().map_err(failed)?;
-    let unix = holon_server::bind_unix(&socket_path)?;
+    let unix = match holon_server::bind_unix(&socket_path).map_err(Error::from) {
+        Ok(unix) => Some(unix),
+        Err(error) if error.is_full() => {
+            tracing::error!(%error, "the host goes without its socket until there is space");
+            None
+        }
+        Err(error) => return Err(error),
+    };
     Ok(Bound {
         tcp,
         unix,

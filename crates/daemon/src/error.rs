@@ -19,6 +19,9 @@ pub enum Error {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] holon_store::Error),
+    /// The store was deleted, moved or replaced while this process held it.
+    #[error(transparent)]
+    StoreLost(#[from] holon_store::StoreLost),
     /// The control token cannot be used.
     #[error(transparent)]
     Token(#[from] holon_config::TokenError),
@@ -90,12 +93,41 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether there was no space for something, which may pass.
+    pub(crate) fn is_full(&self) -> bool {
+        let source = match self {
+            Self::Store(error) => return error.is_full(),
+            Self::Engine(error) => return *error == holon_engine::Error::DiskFull,
+            Self::Token(holon_config::TokenError::Io { source, .. })
+            | Self::Server(holon_server::Error::Socket { source, .. })
+            | Self::File { source, .. } => source,
+            Self::Home(_)
+            | Self::HomeNotText { .. }
+            | Self::StoreLost(_)
+            | Self::Token(_)
+            | Self::SocketPathTooLong { .. }
+            | Self::NotLoopback { .. }
+            | Self::Bind { .. }
+            | Self::Server(_)
+            | Self::Providers(_)
+            | Self::Model(_)
+            | Self::System { .. }
+            | Self::Keyring { .. }
+            | Self::Interrupted { .. } => return false,
+        };
+        matches!(
+            source.kind(),
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
+        )
+    }
+
     /// Stable code for callers.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Home(holon_store::HomeError::Owned { .. }) => "home_in_use",
             Self::Home(_) | Self::HomeNotText { .. } => "home_unusable",
+            Self::Store(holon_store::Error::Lost(_)) | Self::StoreLost(_) => "store_lost",
             Self::Store(_) => "store_unusable",
             Self::Token(_) => "token_unusable",
             Self::SocketPathTooLong { .. } => "socket_path_too_long",
@@ -123,6 +155,9 @@ impl Error {
                 }
                 _ => "choose another address with --listen ADDR:PORT".to_owned(),
             }),
+            Self::Store(holon_store::Error::Lost(_)) | Self::StoreLost(_) => Some(
+                "nothing was acknowledged from then on; put the store back or restore a backup, then start the host again".to_owned(),
+            ),
             Self::Store(error) if error.is_full() => Some("the disk is full; free some space and try again".to_owned()),
             Self::Store(holon_store::Error::Sqlite { .. }) => {
                 Some("check free space, quota and health of the disk that holds the home".to_owned())

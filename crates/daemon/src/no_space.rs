@@ -1,17 +1,25 @@
-//! A start that waits for space on the disk: whoever asks meanwhile is told so at once, instead of waiting with it.
+//! A store that cannot be opened because the disk is full: the start waits for space, and callers are told so at once.
 //!
-//! The listeners are bound before recovery, so callers reach them. Nothing is read from a request but its end, and
-//! nothing is answered unless the disk is full: any other start is over soon, and its callers are served then.
+//! The listeners are bound before the store is opened, so callers reach them. Nothing is read from a request but its
+//! end.
 
 use crate::endpoint::Bound;
+use crate::error::Error;
+use crate::open;
 use holon_api::ErrorBody;
+use holon_store::{Db, Home, Occupant};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::watch;
+use tokio::net::UnixStream;
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
+/// Pause between two tries to open the store.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How often it is logged that there is no space.
+const LOG_EVERY: Duration = Duration::from_secs(60);
 /// How long one caller may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Pause after a connection that could not be accepted, or after one of too many.
@@ -21,27 +29,38 @@ const CALLERS: usize = 64;
 /// More than the head of any request needs.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Turns callers away for as long as the disk is full. Ends only by being dropped.
-pub(crate) async fn turn_away(bound: &Bound, mut full: watch::Receiver<bool>) -> Infallible {
+/// Opens the store of a home as soon as there is space for it, and turns callers away until then.
+///
+/// # Errors
+/// When it cannot be opened for another reason.
+pub(crate) async fn open_store(home: &Home, bound: &Bound) -> Result<Db, Error> {
+    let mut logged: Option<Instant> = None;
+    loop {
+        let error = match open::open_store(home, Occupant::Host) {
+            Err(error) if error.is_full() => error,
+            opened => return opened,
+        };
+        if logged.is_none_or(|last| last.elapsed() >= LOG_EVERY) {
+            logged = Some(Instant::now());
+            tracing::error!(%error, "the host is not up: its store cannot be opened while the disk is full; \
+                 it comes up by itself when there is space");
+        }
+        tokio::select! {
+            never = turn_away(bound) => match never {},
+            () = tokio::time::sleep(AGAIN) => {}
+        }
+    }
+}
+
+/// Tells every caller that the disk is full. Ends only by being dropped.
+async fn turn_away(bound: &Bound) -> Infallible {
     let answer: Arc<str> = answer().into();
-    let mut told = false;
-    // Those who are being told, also when the host comes up meanwhile.
+    // Those who are being told, also when the store is open meanwhile.
     let callers = TaskTracker::new();
     loop {
-        if full.wait_for(|full| *full).await.is_err() {
-            // The store is gone, and the start ends with it.
-            return std::future::pending().await;
-        }
-        if !std::mem::replace(&mut told, true) {
-            tracing::error!(
-                "the host is not up: what the last one left cannot be settled while the disk is full; \
-                 it comes up by itself when there is space"
-            );
-        }
         let answer = Arc::clone(&answer);
         let accepted = tokio::select! {
-            _ = full.wait_for(|full| !*full) => Ok(()),
-            caller = bound.unix.accept() => caller.map(|(stream, _)| {
+            caller = accept_unix(bound) => caller.map(|stream| {
                 callers.spawn(tell(stream, answer));
             }),
             caller = bound.tcp.accept() => caller.map(|(stream, _)| {
@@ -51,6 +70,13 @@ pub(crate) async fn turn_away(bound: &Bound, mut full: watch::Receiver<bool>) ->
         if accepted.is_err() || callers.len() >= CALLERS {
             tokio::time::sleep(PAUSE).await;
         }
+    }
+}
+
+async fn accept_unix(bound: &Bound) -> std::io::Result<UnixStream> {
+    match &bound.unix {
+        Some(unix) => unix.accept().await.map(|(stream, _)| stream),
+        None => std::future::pending().await,
     }
 }
 
@@ -96,16 +122,14 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holon_store::Home;
     use tokio::net::TcpStream;
 
     #[tokio::test]
-    async fn a_caller_is_told_at_once_while_the_disk_is_full_and_left_waiting_otherwise() {
+    async fn a_caller_is_told_at_once_that_the_disk_is_full() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(&dir.path().join("home")).unwrap();
         let bound = crate::endpoint::bind(&home, "127.0.0.1:0".parse().unwrap()).await;
         let bound = bound.unwrap();
-        let (space, full) = watch::channel(true);
         let ask = async {
             let mut caller = TcpStream::connect(bound.endpoints.http_addr).await.unwrap();
             let request = b"POST /x HTTP/1.1\r\ncontent-length: 4\r\n\r\nbody";
@@ -116,19 +140,9 @@ mod tests {
         };
         let said = tokio::select! {
             said = ask => said,
-            never = turn_away(&bound, full) => match never {},
+            never = turn_away(&bound) => match never {},
         };
         assert!(said.starts_with("HTTP/1.1 507 "), "{said}");
         assert!(said.contains(r#""code":"disk_full""#), "{said}");
-
-        let full = space.subscribe();
-        space.send_replace(false);
-        let mut waiting = TcpStream::connect(bound.endpoints.http_addr).await.unwrap();
-        waiting.write_all(b"GET /x HTTP/1.1\r\n\r\n").await.unwrap();
-        tokio::select! {
-            biased;
-            never = turn_away(&bound, full) => match never {},
-            accepted = bound.tcp.accept() => drop(accepted.unwrap()),
-        }
     }
 }

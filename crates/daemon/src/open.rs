@@ -39,13 +39,18 @@ pub(crate) async fn take_home(path: &Path) -> Result<Home, Error> {
     Ok(home)
 }
 
-/// Opens the store of a home that is ours. Comes last: a store that was opened and not closed again counts as
-/// the trace of a crash.
+/// Opens the store of a home that is ours, and tells what is missing. Comes last: a store that was opened and not
+/// closed again counts as the trace of a crash.
 ///
 /// # Errors
 /// When it is damaged, of a later build, or cannot be used.
 pub(crate) fn open_store(home: &Home, occupant: Occupant) -> Result<Db, Error> {
-    Ok(Db::open_for(&home.db_path(), occupant)?)
+    let db = Db::open_home(home, occupant)?;
+    let strays = db.strays(&home.agents_dir())?;
+    for finding in db.findings().iter().chain(&strays) {
+        tracing::error!("{finding}");
+    }
+    Ok(db)
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! What is done about a provider's failure, in the words of the doctor. The rules themselves are the core's.
 
 use holon_config::RetryPolicy;
-use holon_domain::limits::{BACKOFF_BASE_MS, BACKOFF_MAX_MS, PROVIDER_RETRIES};
+use holon_domain::limits::{
+    BACKOFF_BASE_MS, BACKOFF_GROWTH, BACKOFF_GROWTH_ATTENDED, BACKOFF_MAX_MS, PROVIDER_RETRIES,
+    SUSPENSION_PAUSE_MAX_MS,
+};
 use holon_domain::model::ModelFailureKind;
 use holon_engine::attempt::{MAX_ATTEMPTS, Remedy, remedy};
 
@@ -29,7 +32,10 @@ pub fn retry_policy() -> RetryPolicy {
         max_retries_per_provider: PROVIDER_RETRIES,
         max_attempts_per_provider: MAX_ATTEMPTS,
         base_backoff_ms: BACKOFF_BASE_MS,
+        backoff_growth: BACKOFF_GROWTH,
+        attended_backoff_growth: BACKOFF_GROWTH_ATTENDED,
         max_backoff_ms: BACKOFF_MAX_MS,
+        max_suspension_pause_ms: SUSPENSION_PAUSE_MAX_MS,
         retryable_failure_kinds: kinds(|remedy| match remedy {
             Remedy::Retry => true,
             Remedy::Network | Remedy::Allowance | Remedy::OtherModel | Remedy::None => false,

@@ -7,7 +7,7 @@ use holon_domain::model::{
     ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
     PromptFrame, Stability,
 };
-use holon_llm::HttpLimits;
+use holon_llm::{HttpLimits, Secrets};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -38,7 +38,7 @@ pub struct Probe {
 /// # Errors
 /// When the providers cannot be set up at all. A model that fails is a result.
 pub async fn probe(settings: &Settings, models: &[ModelRef]) -> Result<Vec<Probe>, Error> {
-    let bound = Arc::new(Bound::new(settings, limits(settings))?);
+    let bound = Arc::new(Bound::new(settings, limits(settings), Secrets::default())?);
     let asked = models.iter().map(|model| {
         let (bound, model) = (Arc::clone(&bound), model.clone());
         async move { probe_one(&bound, model).await }
@@ -122,7 +122,7 @@ pub async fn local_models(
         total: LOCAL_ANSWER,
         ..limits(settings)
     };
-    let bound = Arc::new(Bound::new(settings, short)?);
+    let bound = Arc::new(Bound::new(settings, short, Secrets::default())?);
     let asked = providers.iter().map(|provider| {
         let (bound, provider) = (Arc::clone(&bound), (*provider).to_owned());
         async move {

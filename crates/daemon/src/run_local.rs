@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::port::Live;
 use crate::signal::EndSignals;
 use crate::{compose, open};
-use holon_config::Settings;
+use holon_config::{Settings, Token};
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_domain::run::RunOnceResponse;
@@ -28,14 +28,19 @@ pub async fn run_local(
         signal = signals.next() => return Err(Error::Interrupted { signal }),
     };
     // A start may have to wait for disk space, and must be interruptible while it does.
-    let host = tokio::select! {
-        host = start(settings, &home, &request) => host?,
+    let host = open(settings, &home, &request)?;
+    tokio::select! {
+        up = come_up(settings, &host, &request) => up?,
         signal = signals.next() => return Err(Error::Interrupted { signal }),
-    };
+    }
     let acts = host.acts();
     let outcome = tokio::select! {
         outcome = acts.run_once(request) => outcome.map_err(Error::from),
         signal = signals.next() => Err(Error::Interrupted { signal }),
+        lost = host.until_lost() => {
+            host.abandon();
+            return Err(lost.into());
+        }
     };
     home.note_leaving();
     if outcome.is_err() {
@@ -56,16 +61,24 @@ pub async fn run_local(
     outcome
 }
 
-async fn start(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, Error> {
+fn open(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, Error> {
     let live = Live::new(settings)?;
+    // The token of a host that served the home before will serve the next one too.
+    if let Ok(token) = Token::load(&home.token_path()) {
+        live.models.secrets().keep(token.expose().into());
+    }
     let scope = Scope::Run(request.agent_id.clone());
     let store = open::open_store(home, Occupant::Run(request.agent_id.clone()))?;
-    let host = compose::start(settings, &live, (home, store), scope).await?;
+    compose::open(settings, &live, (home, store), scope)
+}
+
+async fn come_up(settings: &Settings, host: &Host, request: &RunRequest) -> Result<(), Error> {
+    host.come_up().await?;
     if request.agent_id.as_ref() == Some(&settings.default_agent.value) {
         let agent_id = settings.default_agent.value.clone();
         host.ensure_default_agent(agent_id).await?;
     }
-    Ok(host)
+    Ok(())
 }
 
 fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Error> {

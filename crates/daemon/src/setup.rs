@@ -5,9 +5,10 @@
 
 use crate::port::{Bound, Live, limits, wall_clock};
 use async_trait::async_trait;
-use holon_api::{ModelsResponse, ReloadResponse};
-use holon_config::{Env, Settings};
+use holon_api::{ModelCapabilities, ModelMetadata, ModelsResponse, ReloadResponse};
+use holon_config::{CatalogModel, Env, ModelCapability, Settings};
 use holon_domain::model::ModelChain;
+use holon_domain::provider::PolicySource;
 use holon_engine::Host;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,12 +20,15 @@ use tokio::sync::Mutex;
 pub type Reread = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
 /// Settings that only a start can put in force.
-const AT_START: [&str; 5] = [
+const AT_START: [&str; 8] = [
     "agent.default_id",
     "serve.http_addr",
     "retention.event_budget_bytes",
     "runtime.default_tool_output_tokens",
     "runtime.max_tool_output_tokens",
+    "runtime.work_item_stale_reminder_rounds",
+    "runtime.work_item_stale_reminder_cooldown_rounds",
+    "runtime.work_item_stale_reminder_max_tokens",
 ];
 
 /// The doors to a running host's setup.
@@ -93,10 +97,11 @@ impl HostSetup {
     pub(crate) async fn read_again(&self) -> Result<ReloadResponse, String> {
         let _one = self.reloading.lock().await;
         let reread = Arc::clone(&self.reread);
+        let secrets = self.live.models.secrets().clone();
         // Reads files, so it happens off the async threads.
         let read = tokio::task::spawn_blocking(move || {
             let settings = reread()?;
-            let bound = Bound::new(&settings, limits(&settings));
+            let bound = Bound::new(&settings, limits(&settings), secrets);
             Ok((settings, bound.map_err(|error| error.to_string())?))
         });
         let read = read.await.unwrap_or_else(|ended| Err(ended.to_string()));
@@ -122,6 +127,34 @@ impl HostSetup {
     }
 }
 
+/// The rows of the catalog.
+fn metadata(settings: &Settings) -> Vec<ModelMetadata> {
+    let catalog = &settings.catalog;
+    let row = |known: &CatalogModel| {
+        let has = |capability| known.capabilities.contains(&capability);
+        let policy = catalog.policy(&known.model, &settings.max_output_tokens);
+        ModelMetadata {
+            model_ref: known.model.to_string(),
+            display_name: catalog.display_name(&known.model),
+            description: catalog.description(&known.model).unwrap_or_default().into(),
+            context_window_tokens: known.context_window_tokens,
+            effective_context_window_percent: known.effective_context_window_percent,
+            default_max_output_tokens: Some(policy.max_output_tokens),
+            max_output_tokens_upper_limit: known.max_output_tokens_upper_limit,
+            capabilities: ModelCapabilities {
+                parallel_tool_calls: has(ModelCapability::ParallelToolCalls),
+                reasoning_summaries: has(ModelCapability::Reasoning),
+                image_input: has(ModelCapability::ImageInput),
+                interactive_exec: true,
+                freeform_tools: has(ModelCapability::FreeformTools),
+            },
+            source: PolicySource::BuiltInCatalog.to_string(),
+            price: known.price.as_ref().and_then(sent),
+        }
+    };
+    catalog.models().map(row).collect()
+}
+
 /// A row as it is sent. Both sides have the same names; a row that did not fit would be left out and noted.
 fn sent<T: DeserializeOwned>(row: &impl Serialize) -> Option<T> {
     let made = serde_json::to_value(row).and_then(serde_json::from_value);
@@ -141,7 +174,7 @@ impl holon_server::Setup for HostSetup {
         });
         let found = looked.await.unwrap_or_default();
         ModelsResponse {
-            available_models: self.settings().catalog.models().filter_map(sent).collect(),
+            available_models: metadata(&self.settings()),
             model_availability: found.iter().filter_map(sent).collect(),
         }
     }
@@ -158,6 +191,7 @@ impl holon_server::Manage for HostSetup {
 mod tests {
     use super::*;
     use holon_config::{FileSettings, Flags, resolve};
+    use holon_domain::model::ModelRef;
     use std::path::Path;
 
     fn settings(text: &str) -> Settings {
@@ -172,9 +206,18 @@ mod tests {
     #[test]
     fn every_row_of_the_catalog_can_be_sent() {
         let settings = settings("");
-        let rows: Vec<holon_api::ModelMetadata> =
-            settings.catalog.models().filter_map(sent).collect();
+        let rows = metadata(&settings);
         assert_eq!(rows.len(), settings.catalog.models().count());
+        for row in &rows {
+            let known = settings
+                .catalog
+                .get(&ModelRef::parse(&row.model_ref).unwrap());
+            assert_eq!(
+                known.unwrap().price.is_some(),
+                row.price.is_some(),
+                "{row:?}"
+            );
+        }
         let found = holon_config::model_availability(&settings, &Env::default(), wall_clock());
         let rows: Vec<holon_api::ModelAvailability> = found.iter().filter_map(sent).collect();
         assert_eq!(rows.len(), found.len());

@@ -7,18 +7,22 @@ mod legacy;
 mod run_terms;
 mod settings;
 mod stored;
+mod work;
 
 pub use home::{HomeState, RemovalRetry};
 pub use run_terms::{RunEnd, RunTerms};
 pub use settings::AgentSettings;
 pub use stored::AgentRow;
+pub use work::{AgentWait, CurrentItem, ItemCounts, WorkState};
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
+use crate::continuation::ContinuationResolution;
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
-use crate::id::AgentId;
+use crate::id::{AgentId, RunId};
 use crate::queue::MessageSeq;
+use crate::summary::Posture;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::turn::{OpenTurn, TerminalRecord};
@@ -84,15 +88,45 @@ pub struct AgentIdentity {
     pub lineage_parent_agent_id: Option<AgentId>,
 }
 
+/// Whether an agent is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdentityStatus {
+    /// It is.
+    #[default]
+    Active,
+    /// It is being removed: it takes nothing in any more.
+    Archived,
+}
+
 /// An identity as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentityView {
-    /// The identity itself; its fields stand beside `temporary`.
+    /// The identity itself; its fields stand beside the others.
     #[serde(flatten)]
     pub identity: AgentIdentity,
+    /// Whether the agent is there or on its way out.
+    #[serde(default)]
+    pub status: IdentityStatus,
+    /// Whether it is meant when none is named.
+    #[serde(default)]
+    pub is_default_agent: bool,
     /// Whether the agent is removed once its one run is over.
     #[serde(default)]
     pub temporary: bool,
+}
+
+impl IdentityView {
+    /// A lasting agent that is there.
+    #[must_use]
+    pub fn active(identity: AgentIdentity) -> Self {
+        Self {
+            status: IdentityStatus::Active,
+            is_default_agent: identity.kind == AgentKind::Default,
+            identity,
+            temporary: false,
+        }
+    }
 }
 
 impl std::ops::Deref for IdentityView {
@@ -256,18 +290,40 @@ pub struct AgentRecord {
     /// The pause before the next such turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,
+    /// Its work items, waits, wake hints and timers, as far as the scheduler needs them.
+    #[serde(skip_serializing_if = "crate::skip::is_default")]
+    pub work: WorkState,
     /// How its last turn ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,
     /// Its last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
+    /// What the last message that was taken from the queue meant for the agent. Kept for inspection; no decision reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_continuation: Option<ContinuationResolution>,
+    /// Where the agent stood before a decision that another follows in the same commit. The last one of the commit tells
+    /// the change since then and clears it, so it is absent between commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsignalled: Option<StateSignal>,
     /// What woke it last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_wake_reason: Option<String>,
     /// When it last had something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+}
+
+/// What of an agent's assessed state is told as a signal when it changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateSignal {
+    /// Its status.
+    pub status: AgentStatus,
+    /// Its scheduling posture.
+    pub posture: Posture,
+    /// The run that is open, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
 }
 
 impl AgentRecord {

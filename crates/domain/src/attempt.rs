@@ -34,6 +34,25 @@ impl TokenUsage {
         }
     }
 
+    /// What of the input a cache served. None when the provider reported no cached tokens.
+    #[must_use]
+    pub fn cache_usage(&self) -> Option<ProviderCacheUsage> {
+        let cacheable = self
+            .cache_read_tokens
+            .saturating_add(self.cache_write_tokens);
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "a share, shown to people; token counts are far below 2^52"
+        )]
+        let hit_rate = self.cache_read_tokens as f64 / cacheable as f64;
+        (cacheable > 0).then_some(ProviderCacheUsage {
+            read_input_tokens: self.cache_read_tokens,
+            creation_input_tokens: self.cache_write_tokens,
+            cacheable_input_tokens: cacheable,
+            hit_rate: Some(hit_rate),
+        })
+    }
+
     /// Adds another round's usage.
     pub const fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
@@ -46,6 +65,20 @@ impl TokenUsage {
             .cache_write_tokens
             .saturating_add(other.cache_write_tokens);
     }
+}
+
+/// How far a provider's cache served requests. All figures are parts of the input tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProviderCacheUsage {
+    /// Input tokens that were read from the cache.
+    pub read_input_tokens: u64,
+    /// Input tokens that were written to the cache.
+    pub creation_input_tokens: u64,
+    /// Both: what the cache could have served.
+    pub cacheable_input_tokens: u64,
+    /// The share of them that was read, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hit_rate: Option<f64>,
 }
 
 /// How one attempt ended.
@@ -279,6 +312,18 @@ const fn is_usual(attempts: &u32) -> bool {
 }
 
 impl Tries {
+    /// The model that the round asked for, whichever answered.
+    #[must_use]
+    pub fn requested_model(&self) -> &str {
+        self.requested_model_ref.as_ref().unwrap_or(&self.model_ref)
+    }
+
+    /// Whether another model answered than the one that was asked for.
+    #[must_use]
+    pub fn fallback_active(&self) -> bool {
+        self.requested_model() != self.model_ref
+    }
+
     /// When the answer was complete.
     #[must_use]
     pub const fn completed_at(&self) -> Timestamp {
@@ -307,10 +352,9 @@ impl Tries {
             transport_diagnostics: None,
         };
         let attempts = self.failed.iter().cloned().chain([answered]).collect();
-        let requested = self.requested_model_ref.as_ref().unwrap_or(&self.model_ref);
         AttemptTimeline {
             winning_model_ref: Some(self.model_ref.clone()),
-            ..AttemptTimeline::of(requested, attempts)
+            ..AttemptTimeline::of(self.requested_model(), attempts)
         }
     }
 }
@@ -364,6 +408,23 @@ impl AttemptTimeline {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn the_share_of_a_cache_is_told_only_where_a_provider_reported_one() {
+        assert_eq!(TokenUsage::new(10, 2).cache_usage(), None);
+        let usage = TokenUsage {
+            cache_read_tokens: 6,
+            cache_write_tokens: 2,
+            ..TokenUsage::new(10, 2)
+        };
+        assert_eq!(
+            json!(usage.cache_usage()),
+            json!({
+                "read_input_tokens": 6, "creation_input_tokens": 2,
+                "cacheable_input_tokens": 8, "hit_rate": 0.75,
+            })
+        );
+    }
 
     #[test]
     fn dispositions_are_stored_as_they_are_spelled() {

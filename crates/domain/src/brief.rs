@@ -77,6 +77,10 @@ pub enum ActionCode {
     ModelUnavailable,
     /// No model could answer for as long as the agent's patience lasts.
     ProviderUnavailable,
+    /// A work item made no progress in several turns and is not offered any more.
+    WorkStalled,
+    /// The turn ended with a wait for an operator's answer.
+    OperatorInput,
 }
 
 /// A brief as stored.
@@ -100,12 +104,18 @@ pub struct BriefRow {
     pub settles: Vec<MessageId>,
     /// The turn it speaks of.
     pub turn_index: u64,
+    /// The work item that was being advanced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
     /// Prompts that wait and that this brief tells of. Their outcome is still to come.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acknowledges: Vec<MessageId>,
     /// What the operator has to do, if the agent cannot go on without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionRequired>,
+    /// The task that the brief speaks of: its turn answers that task's result. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_task_id: Option<TaskId>,
 }
 
 /// A brief as read.
@@ -132,7 +142,7 @@ pub struct BriefRecord {
     /// The message it answers first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_message_id: Option<MessageId>,
-    /// The task it speaks of.
+    /// The task it speaks of: its turn answers that task's result. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
     /// Every operator message this outcome settles.

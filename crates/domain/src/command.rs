@@ -51,12 +51,18 @@ pub struct Lacks {
     /// Why, where it is not that the stream was larger than files may be: a full disk, say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether the file was removed. `bytes` is then what the stream had, as far as that is known.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub missing: bool,
 }
 
 impl Lacks {
     /// What is said of the file; none when it is complete.
     #[must_use]
     pub fn words(&self) -> Option<String> {
+        if self.missing {
+            return Some("is missing".to_owned());
+        }
         let reason = self.reason.as_deref();
         let reason = reason.unwrap_or("there was more than a file may hold");
         (self.bytes > 0).then(|| format!("lacks {} bytes ({reason})", self.bytes))

@@ -4,6 +4,7 @@
 
 use crate::task::CommandTaskSpec;
 use crate::tool::ToolEnvelope;
+use crate::work_item::PlanArtifact;
 
 /// What a call comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,4 +18,6 @@ pub enum Consequence {
         /// How the command was started and where it is found.
         spec: Box<CommandTaskSpec>,
     },
+    /// The plan file of a new work item is written. The row of the item follows in the same commit.
+    PlanWritten(PlanArtifact),
 }

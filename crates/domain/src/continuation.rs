@@ -60,7 +60,7 @@ pub enum ContinuationClass {
     LivenessOnly,
 }
 
-/// The resolution of one trigger.
+/// The resolution of one trigger. The last one of an agent is kept in its row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContinuationResolution {
     /// What came.
@@ -76,7 +76,8 @@ pub struct ContinuationResolution {
     pub prior_waiting_reason: Option<WaitingReason>,
     /// Whether this is what it waited for.
     pub matched_waiting_reason: bool,
-    /// The facts it follows from.
+    /// The facts it follows from, in a few words each: where the agent stood and what the message is. At most
+    /// [`crate::limits::CONTINUATION_EVIDENCE`] of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
 }

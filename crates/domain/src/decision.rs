@@ -10,8 +10,11 @@ use crate::provider::LearnedLimits;
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::task::TaskRecord;
 use crate::time::Timestamp;
-use crate::timer::{Due, DueId, DueTime};
+use crate::timer::{Due, DueId, DueTime, TimerRecord};
+use crate::trigger::WakeHint;
 use crate::turn::LogSeq;
+use crate::wait::WaitRecord;
+use crate::work_item::WorkItemRecord;
 
 /// Position of a brief; dense, first is 1.
 pub type BriefSeq = u64;
@@ -116,6 +119,16 @@ pub enum Fact {
     SettingsWritten(Box<AgentSettings>),
     /// A task begins or changes. One that is over never changes.
     TaskWritten(Box<TaskRecord>),
+    /// A work item began or changed. The index columns follow from the record.
+    WorkItemWritten(Box<WorkItemRecord>),
+    /// A wait began, was triggered or ended.
+    WaitWritten(Box<WaitRecord>),
+    /// A timer was made, fired or was cancelled.
+    TimerWritten(Box<TimerRecord>),
+    /// A wake hint arrived; it replaces the pending hint of the same key.
+    HintWritten(Box<WakeHint>),
+    /// All pending wake hints became one tick.
+    HintsCleared,
     /// A provider's error taught something about a model. One row for the host; what was learned later counts.
     LimitLearned {
         /// `provider/model`.

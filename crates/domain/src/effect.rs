@@ -15,7 +15,7 @@ pub type EffectId = u64;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Make the agent's home. At least once; idempotent, so a crash at any point means: do it again.
+    /// Look whether the agent's home is there or can be made. At least once; a crash at any point means: look again.
     PrepareHome,
     /// Ask the model for the turn's next round. At least once for money, at most once for consequences:
     /// nothing of an answer holds before its commit, so a crash at any point means: ask again.
@@ -59,7 +59,7 @@ pub enum Effect {
         /// The call that applies or applied the patch. The journal bears its id.
         call_id: CallId,
     },
-    /// Remove the agent's home. At least once; idempotent.
+    /// Remove the agent's home and its claims. At least once; idempotent.
     RemoveHome,
     /// Deliver what one commit had no room for. Exactly once: the commit that hands the sends over closes the effect.
     Deliver {

@@ -5,8 +5,11 @@
 
 mod message;
 mod provider;
+mod state;
+mod subject;
 mod task;
 mod turn;
+mod work;
 
 pub use message::{
     ContinuationResolved, MessageAdmitted, MessageProcessingAborted, MessageProcessingStarted,
@@ -16,17 +19,26 @@ pub use provider::{
     AgentModelOverrideCleared, AgentModelOverrideSet, ModelLimitLearned, ProviderFallbackSelected,
     ProviderRetryScheduled, ProviderRoundCompleted, TerminalDeliveryRoundCompleted,
 };
+pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
-    AssistantRoundRecorded, MaxOutputTokensRecovery, RuntimeError, SuspensionEnd, ToolExecuted,
-    ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted, TurnSuspended,
-    TurnSuspensionEnded, TurnTerminal,
+    AssistantRoundRecorded, MaxOutputTokensRecovery, ProcessExecutionRequested, RuntimeError,
+    SuspensionEnd, ToolExecuted, ToolExecutionFailed, TurnContextBuilt, TurnResumed, TurnStarted,
+    TurnSuspended, TurnSuspensionEnded, TurnTerminal,
+};
+
+pub use work::{
+    SystemTickSuppressed, TimerCancelled, TimerCreated, TimerFired, WaitingIntentCreated,
+    WaitingIntentEnded, WakeHintTriggered, WorkItemCompletionReportPromoted,
+    WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked,
+    WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed, WorkItemWritten,
 };
 
 use crate::brief::{ActionCode, BriefKind};
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::effect::EffectId;
-use crate::id::{BriefId, MessageId, RunId};
+use crate::id::{BriefId, MessageId, RunId, TaskId, WorkItemId};
+use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::TerminalReason;
 use serde::{Deserialize, Serialize};
@@ -145,6 +157,10 @@ events! {
     AssistantRoundRecorded = "assistant_round_recorded", v 1;
     /// An answer was cut off by the output limit and the model is asked to go on.
     MaxOutputTokensRecovery = "max_output_tokens_recovery", v 1;
+    /// A command is about to be started for a call, recorded in the commit that asks for it: once for each command of a
+    /// batch, and not again when a restart finds the command. A command that turns out to be refused, skipped or running
+    /// already is told by its call's result.
+    ProcessExecutionRequested = "process_execution_requested", v 1;
     /// A call worked.
     ToolExecuted = "tool_executed", v 1;
     /// A call failed.
@@ -163,8 +179,41 @@ events! {
     BriefCreated = "brief_created", v 1;
     /// Where the agent stands after a turn.
     ClosureDecided = "closure_decided", v 1;
+    /// What the agent does has changed, as its status shows it. A signal to read the agent's status again; it holds no
+    /// more than the two words, and is recorded only when one of them changes.
+    AgentStateChanged = "agent_state_changed", v 1;
+    /// Another run is open, or none any more. A signal to read the agent's status again.
+    SessionStateChanged = "session_state_changed", v 1;
     /// The runtime woke the agent.
     SystemTickEmitted = "system_tick_emitted", v 1;
+    /// Runnable work gets no tick now, because earlier ticks for it changed nothing. Emitted once for each such pause.
+    SystemTickSuppressed = "system_tick_suppressed", v 1;
+    /// A work item was made or changed. Carries the item as it stands after the change, without its checklist.
+    WorkItemWritten = "work_item_written", v 1;
+    /// The agent moved its focus to a work item.
+    WorkItemPicked = "work_item_picked", v 1;
+    /// The item that had the focus lost it, and no other has it.
+    WorkItemFocusReleased = "work_item_focus_released", v 1;
+    /// The runtime read the plan file of a work item and found another content than before.
+    WorkItemPlanArtifactRefreshed = "work_item_plan_artifact_refreshed", v 1;
+    /// A model answered a request that reminded it of a blocked item.
+    WorkItemRecheckConsumed = "work_item_recheck_consumed", v 1;
+    /// The text of the round that completed a work item became its completion report.
+    WorkItemCompletionReportPromoted = "work_item_completion_report_promoted", v 1;
+    /// A work item was completed although something about it is unfinished.
+    WorkItemCompletionWarning = "work_item_completion_warning", v 1;
+    /// The agent declared what it waits for and ended its turn.
+    WaitingIntentCreated = "waiting_intent_created", v 1;
+    /// A declared wait is over.
+    WaitingIntentEnded = "waiting_intent_ended", v 1;
+    /// A timer was made.
+    TimerCreated = "timer_created", v 1;
+    /// A slot of a timer came. The tick is a message of its own.
+    TimerFired = "timer_fired", v 1;
+    /// A timer was cancelled and fires no more.
+    TimerCancelled = "timer_cancelled", v 1;
+    /// Something outside asked the agent to look. The hint becomes a tick as soon as the agent can take one.
+    WakeHintTriggered = "wake_hint_triggered", v 1;
     /// A lifecycle request took effect.
     ControlApplied = "control_applied", v 1;
     /// A run was aborted.
@@ -215,6 +264,13 @@ pub struct BriefCreated {
     /// What the operator has to do, if the agent cannot go on without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionCode>,
+    /// The task that the brief speaks of: its turn answers that task's result. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_task_id: Option<TaskId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`Event::ClosureDecided`].
@@ -239,6 +295,9 @@ pub struct SystemTickEmitted {
     pub message_id: MessageId,
     /// When it was due; the event's own time says when it fired.
     pub planned_at: Timestamp,
+    /// The work item the tick is about, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
 }
 
 /// See [`Event::ControlApplied`].
@@ -304,6 +363,8 @@ mod tests {
         let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
             turn_index: 3,
             attempt: 1,
+            run_id: None,
+            message_seq: Some(2),
         });
         let text = event.encode().expect("encodes");
         assert_eq!(Event::decode(event.kind(), event.version(), &text), event);

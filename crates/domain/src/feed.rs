@@ -2,7 +2,9 @@
 
 use crate::event::Event;
 use crate::id::AgentId;
+use crate::message::MessageLabels;
 use crate::time::Timestamp;
+use std::sync::Arc;
 
 /// Order of a page of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,6 +38,9 @@ pub struct EventRecord {
     pub at: Timestamp,
     /// What.
     pub event: Event,
+    /// Labels of the message the event is about, added by the reader. Absent where the event names none by its position,
+    /// or its message is gone.
+    pub labels: Option<Arc<MessageLabels>>,
 }
 
 /// A page of events.

@@ -97,6 +97,18 @@ impl TaskId {
     }
 }
 
+impl WorkItemId {
+    /// The item that a call makes. A restart performs the call again and finds the same id.
+    #[must_use]
+    pub fn of_call(call: &CallId) -> Self {
+        let random = call.as_str();
+        Self(format!(
+            "work_{}",
+            random.strip_prefix("call_").unwrap_or(random)
+        ))
+    }
+}
+
 /// The name of an agent: also the name of its directory, so it is one safe path component.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

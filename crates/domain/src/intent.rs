@@ -2,9 +2,17 @@
 //!
 //! An intent is either a fact the kernel decides inside its own commit, or an action the shell performs as an effect.
 
+mod work;
+
+pub use work::{
+    BlockerChange, NewTimer, NewWait, NewWorkItem, WakeOn, WorkIntent, WorkItemChange,
+    WorkItemFilter, WorkQuery,
+};
+
 use crate::id::{AgentId, TaskId};
 use crate::limits::CALLS_PER_ROUND;
 use crate::message::Priority;
+use crate::tool::ToolError;
 use crate::turn::CallPlace;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +70,14 @@ pub enum Intent {
     },
     /// Something outside the kernel.
     Host(HostAction),
+    /// Make a work item. The shell writes its plan file first, then the row makes it exist.
+    CreateWorkItem(NewWorkItem),
+    /// Declare a wait and end the turn.
+    WaitFor(NewWait),
+    /// Change work, decided in the commit of the round.
+    Work(WorkIntent),
+    /// Read stored work.
+    WorkQuery(WorkQuery),
 }
 
 impl Intent {
@@ -72,6 +88,8 @@ impl Intent {
         match self {
             Self::Host(action) => Some(action.clone()),
             Self::TaskOutput(query) => Some(HostAction::TaskOutput(query.clone())),
+            Self::CreateWorkItem(_) => Some(HostAction::WritePlan),
+            Self::WorkQuery(query) => Some(HostAction::WorkQuery(query.clone())),
             Self::TaskInput {
                 task_id,
                 input,
@@ -89,7 +107,9 @@ impl Intent {
             | Self::TaskList
             | Self::TaskStatus { .. }
             | Self::TaskStop { .. }
-            | Self::Message { .. } => None,
+            | Self::Message { .. }
+            | Self::WaitFor(_)
+            | Self::Work(_) => None,
         }
     }
 }
@@ -108,6 +128,9 @@ pub enum HostAction {
     TaskInput(TaskInput),
     /// Read what a task printed.
     TaskOutput(TaskOutput),
+    /// Write the plan file of a new work item, whose id follows from the id of the call.
+    WritePlan,
+    WorkQuery(WorkQuery),
 }
 
 /// What a restart means for a call that was under way.
@@ -128,7 +151,9 @@ impl HostAction {
             Self::ExecCommand(_)
             | Self::ExecCommandBatch(_)
             | Self::TaskInput(_)
-            | Self::TaskOutput(_) => AfterRestart::TakenUp,
+            | Self::TaskOutput(_)
+            | Self::WritePlan
+            | Self::WorkQuery(_) => AfterRestart::TakenUp,
             Self::ApplyPatch(_) => AfterRestart::Proven,
         }
     }
@@ -183,12 +208,42 @@ pub struct ExecCommand {
 }
 
 /// Commands to run one after the other. None of them becomes a task: one that takes too long is stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExecCommandBatch {
     /// In this order.
-    pub items: Vec<ExecCommand>,
+    pub items: Vec<BatchItem>,
     /// Whether the rest is skipped once one fails.
     pub stop_on_error: bool,
+}
+
+impl ExecCommandBatch {
+    /// The first command that is run.
+    #[must_use]
+    pub fn first_command(&self) -> Option<&ExecCommand> {
+        self.items.iter().find_map(|item| match item {
+            BatchItem::Command(command) => Some(command),
+            BatchItem::Rejected(_) => None,
+        })
+    }
+}
+
+/// One item of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum BatchItem {
+    /// A command.
+    Command(ExecCommand),
+    /// Arguments that make no command. The item fails without being run, and the others do not.
+    Rejected(RejectedItem),
+}
+
+/// An item of a batch that cannot be run as it was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RejectedItem {
+    /// The item as it was written, bounded.
+    pub written: String,
+    /// Why it is not run.
+    pub error: ToolError,
 }
 
 /// Something to write to a task.
@@ -228,6 +283,12 @@ pub struct TaskOutput {
 }
 
 impl TaskOutput {
+    /// Whether it reads on from an offset, so that the streams are followed each by itself.
+    #[must_use]
+    pub const fn names_offset(&self) -> bool {
+        self.after_byte.is_some() || self.stderr_after_byte.is_some()
+    }
+
     /// Whether it asks for the output. Who names an offset of the complaints alone does not.
     #[must_use]
     pub const fn wants_output(&self) -> bool {

@@ -16,6 +16,7 @@ pub mod continuation;
 pub mod decision;
 pub mod effect;
 pub mod event;
+pub mod explanation;
 pub mod failure;
 pub mod feed;
 pub mod file_change;

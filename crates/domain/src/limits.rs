@@ -72,6 +72,13 @@ pub const SUSPENSION_PAUSE_MAX_MS: u64 = 300_000;
 /// Queued runs of one agent whose callers left that are remembered; of more, the oldest are forgotten and may fail with
 /// their provider instead of being suspended.
 pub const LEFT_BY_CALLER: usize = 256;
+/// Queued prompts behind a turn in trouble whose operators are told that they wait; those behind them are told as these
+/// are answered.
+pub const QUEUED_PROMPTS: usize = 64;
+/// Queued messages that are looked at to find these prompts, and bytes of them; what lies behind is not told of.
+pub const QUEUED_PROMPTS_SEEN: usize = 256;
+/// See [`QUEUED_PROMPTS_SEEN`].
+pub const QUEUED_PROMPTS_SEEN_BYTES: usize = 1 << 20;
 /// How long an operator's prompt waits for a provider before a brief says so.
 pub const ACKNOWLEDGE_AFTER_MS: u64 = 60_000;
 /// The longest a turn waits for network or allowance while somebody sits and waits for its end; with the tries between
@@ -128,10 +135,12 @@ pub const TASK_WAIT_MAX_MS: u64 = 600_000;
 /// Bytes one call writes to a task. More is refused: write it in several calls, or to a file that the command reads. Up
 /// to a mebibyte of what was written may wait to be read; then input is refused until the command has read some.
 pub const TASK_INPUT_BYTES: usize = 64 << 10;
-/// Bytes of `ToolError::details` a model reads; larger details become a preview and a digest.
+/// Bytes of `ToolError::details` a model reads, and an event carries; larger details become a preview and a digest.
 pub const TOOL_ERROR_DETAIL_BYTES: usize = 1_000;
 /// Longest `Sleep(duration_ms)`: one day. Longer waits are timers.
 pub const SLEEP_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Facts kept with the resolution of a continuation; each is cut to the size of an event's preview.
+pub const CONTINUATION_EVIDENCE: usize = 4;
 /// Bytes of a text preview on an event.
 pub const EVENT_PREVIEW_BYTES: usize = 240;
 /// Bytes of a failure summary.
@@ -176,6 +185,65 @@ pub const OWNER_LEAVING_MS: u64 = 15_000;
 pub const REMOVAL_PAUSE_MS: u64 = 1_000;
 /// Longest pause between two attempts to remove an agent's home. There is no last attempt.
 pub const REMOVAL_PAUSE_MAX_MS: u64 = 300_000;
+/// The pause before the second tick for an item that made no progress, in milliseconds; doubled for each further idle turn.
+pub const WORK_TICK_PAUSE_MS: u64 = 30_000;
+/// The longest pause between two ticks for work without progress, in milliseconds.
+pub const WORK_TICK_PAUSE_MAX_MS: u64 = 300_000;
+/// Open work items of one agent. `CreateWorkItem` refuses more and asks to complete some.
+pub const OPEN_WORK_ITEMS: u32 = 100_000;
+/// The longest objective of a work item, in bytes. A longer one is refused: details belong into the plan.
+pub const OBJECTIVE_BYTES: usize = 2_000;
+/// The longest blocker text of a work item, in bytes. A longer one is refused.
+pub const BLOCKED_BY_BYTES: usize = 2_000;
+/// Entries of one checklist. A longer list is refused.
+pub const TODO_ITEMS: usize = 100;
+/// The longest entry of a checklist, in bytes. A longer one is refused.
+pub const TODO_TEXT_BYTES: usize = 1_000;
+/// How much of a plan file stands in its descriptor, in bytes. The agent reads the file for the rest.
+pub const PLAN_PREVIEW_BYTES: usize = 4_000;
+/// The largest plan that is read and hashed, in bytes. Of a larger file only the size is told.
+pub const PLAN_BYTES: u64 = 1 << 20;
+/// How much of a completion report is kept with its item, in bytes. The whole text stands in the log.
+pub const RESULT_SUMMARY_BYTES: usize = 16 << 10;
+/// The recheck of a blocker when the agent names none, in milliseconds.
+pub const RECHECK_MS: u64 = 60 * 60 * 1_000;
+/// Items named by one recheck tick. Others follow with the next.
+pub const RECHECKS_PER_TICK: usize = 16;
+/// Model rounds without a change of a work item after which an agent in a long turn is reminded of its item, unless
+/// `runtime.work_item_stale_reminder_rounds` says otherwise.
+pub const STALE_REMINDER_ROUNDS: u32 = 10;
+/// Rounds from one such reminder to the next.
+pub const STALE_REMINDER_COOLDOWN_ROUNDS: u32 = 10;
+/// The longest such reminder, in estimated tokens. A longer one is left out, and so is one that the prompt has no room
+/// for.
+pub const STALE_REMINDER_TOKENS: u32 = 512;
+/// Active waits of one agent. `WaitFor` refuses more.
+pub const ACTIVE_WAITS: u32 = 256;
+/// The longest reason of a wait, in bytes. A longer one is refused.
+pub const WAIT_REASON_BYTES: usize = 2_000;
+/// Wake sources of one wait. A longer list is refused.
+pub const WAKE_SOURCES: usize = 16;
+/// Pending wake hints of one agent, each of another source. Further sources share the last place.
+pub const WAKE_HINTS: u32 = 16;
+/// How much of a wake hint's body is kept, in bytes.
+pub const HINT_BODY_BYTES: usize = 8 << 10;
+/// Active timers of one agent. `CreateTimer` refuses more.
+pub const ACTIVE_TIMERS: u32 = 10_000;
+/// Queued messages of one agent that its timers sent. At this many a slot of a repeating timer is counted as missed; a
+/// timer that fires once is never left out.
+pub const TIMER_TICKS_QUEUED: u32 = 256;
+/// The longest summary of a timer, in bytes. A longer one is refused.
+pub const TIMER_SUMMARY_BYTES: usize = 2_000;
+/// Waits of one agent that are kept after their end, with the active ones.
+pub const WAITS_KEPT: u64 = 1_000;
+/// Timers of one agent that are kept after their end, with the active ones.
+pub const TIMERS_KEPT: u64 = 11_000;
+/// Timers that a started agent makes up for in one commit. Others follow in the next.
+pub const UNPARKED_AT_ONCE: usize = 64;
+/// The longest delay of a timer, a wait or a recheck, in milliseconds: ten years.
+pub const TIMER_MAX_MS: u64 = 10 * 366 * 24 * 60 * 60 * 1_000;
+/// Missed slots that a timer with the policy `all` makes up for, one tick each, newest first; older ones are counted only.
+pub const MISSED_SLOTS: u32 = 100;
 /// Worker threads of the async runtime.
 pub const WORKERS: usize = 4;
 /// Threads for work that blocks: reads, homes, looks at files. More wait in line; few threads keep memory small.
@@ -192,6 +260,8 @@ pub const REQUEST_READ_MS: u64 = 10_000;
 pub const STREAM_HEARTBEAT_MS: u64 = 15_000;
 /// How long a stream's reader may take nothing at all before its connection is closed.
 pub const STREAM_STALL_MS: u64 = 60_000;
+/// Briefs one answer holds when the caller does not say how many.
+pub const BRIEF_PAGE: u64 = 20;
 /// The most briefs or transcript entries one answer holds.
 pub const LIST_PAGE_MAX: u64 = 500;
 /// How long the client waits for a connection on this machine.
@@ -244,6 +314,9 @@ pub const PROVIDER_LEARNED_MAX_TOKENS: u32 = 100_000_000;
 pub const PROVIDER_CONTINUATIONS: usize = 256;
 /// Most models taken from a provider's own list; the rest is left out.
 pub const PROVIDER_MODELS: usize = 2_000;
+/// Most credentials a host remembers to keep them out of what providers answer. Of more, the one that was fetched longest
+/// ago is forgotten. A command that prints a new one every five minutes fills it in five hours.
+pub const KNOWN_SECRETS: usize = 64;
 /// Open connections kept per provider for the next round.
 pub const PROVIDER_IDLE_CONNECTIONS: usize = 8;
 /// How long such a connection is kept. Most servers close theirs after a minute or more; ours closes first.

@@ -5,7 +5,7 @@
 use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
 use crate::block::Block;
 use crate::failure::FailureArtifact;
-use crate::id::{CallId, MessageId};
+use crate::id::{CallId, MessageId, TaskId};
 use crate::intent::Intent;
 use crate::model::StopReason;
 use crate::queue::MessageSeq;
@@ -28,6 +28,10 @@ pub struct FrameRecord {
     pub stable: BlobHash,
     /// The agent-scoped text.
     pub agent_scoped: BlobHash,
+    /// What the frame shows of the agent's work, itself and not by hash: no other turn shares it. Absent when the agent
+    /// had no work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
 }
 
 /// At which safe point an interjection entered.
@@ -109,12 +113,16 @@ pub enum LogEntry {
         /// Why the turn ended, as decisions read it; absent in entries of builds that stored only the artifact.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<TerminalReason>,
-        /// What it cost, where that is known.
+        /// Tokens of the whole turn until it failed, where any are known. Entries of earlier builds count the failed tries
+        /// alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<TokenUsage>,
         /// The tries it took.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeline: Option<AttemptTimeline>,
+        /// The task that the message belongs to. Absent when it belongs to none, and in entries of earlier builds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task_id: Option<TaskId>,
     },
 }
 

@@ -3,11 +3,14 @@
 //! The envelope is immutable once admitted; its place in the queue is a separate fact (`queue`).
 
 mod cause;
+mod labels;
 
 pub use cause::Cause;
+pub use labels::MessageLabels;
 
 use crate::authority::{AuthorityClass, TrustLevel};
 use crate::brief::BriefAttachment;
+use crate::closure::WaitingReason;
 use crate::continuation::TriggerKind;
 use crate::id::{AgentId, MessageId, TaskId, TimerId, WorkItemId};
 use crate::time::Timestamp;
@@ -162,6 +165,19 @@ impl Origin {
         first.into_iter().chain(second)
     }
 
+    /// What the sender is called, where the origin names one: the outside system, the channel, or the part of the
+    /// runtime. None for operators, timers and tasks, which have ids of their own.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        match self {
+            Self::Channel { channel_id, .. } => Some(channel_id),
+            Self::Webhook { source, .. } => Some(source),
+            Self::Callback { source, .. } => source.as_deref(),
+            Self::System { subsystem } => Some(subsystem),
+            Self::Operator { .. } | Self::Timer { .. } | Self::Task { .. } => None,
+        }
+    }
+
     /// What it is worth when its ingress says nothing more; admission may only lower it.
     #[must_use]
     pub const fn ceiling(&self) -> AuthorityClass {
@@ -294,6 +310,22 @@ pub enum DeliverySurface {
 }
 
 impl DeliverySurface {
+    /// By what means a message came: `http`, `local_process`, `operator_transport`, or `runtime` where nothing was
+    /// transported.
+    #[must_use]
+    pub const fn transport(self) -> &'static str {
+        match self {
+            Self::HttpPublicEnqueue
+            | Self::HttpWebhook
+            | Self::HttpCallbackEnqueue
+            | Self::HttpCallbackWake
+            | Self::HttpControlPrompt => "http",
+            Self::CliPrompt | Self::RunOnce => "local_process",
+            Self::RemoteOperatorTransport => "operator_transport",
+            Self::TimerScheduler | Self::RuntimeSystem | Self::TaskRejoin => "runtime",
+        }
+    }
+
     /// Only these may bind a work item or a task out of free-form metadata.
     #[must_use]
     pub const fn is_runtime_owned(self) -> bool {
@@ -331,6 +363,17 @@ pub enum AdmissionContext {
     SignedIntegration,
 }
 
+/// What a message brings that the agent had waited for. A wait ends when the message is admitted, so the closure no longer
+/// shows it when the message is taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Resumes {
+    /// The end of a rest that the agent asked for.
+    Rest,
+    /// The end of a declared wait, with the reason that the closure showed while it was open.
+    Wait { reason: WaitingReason },
+}
+
 /// One admitted message, whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageEnvelope {
@@ -358,6 +401,9 @@ pub struct MessageEnvelope {
     /// The work item it is bound to, if runtime-owned ingress bound one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
+    /// What the agent had waited for and this message brings. Absent when nothing waited for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<Resumes>,
     /// The task it belongs to, if runtime-owned ingress bound one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,

@@ -214,7 +214,9 @@ impl ModelRequest {
 }
 
 impl ConversationItem {
-    fn estimated_tokens(&self) -> usize {
+    /// Estimated tokens the model reads of it.
+    #[must_use]
+    pub fn estimated_tokens(&self) -> usize {
         let block_tokens = |block: &Block| match block {
             Block::Text { text } | Block::Reasoning { text, .. } => text::estimate_tokens(text),
             Block::ToolCall(call) => {

@@ -5,11 +5,15 @@
 
 use crate::attempt::AttemptRecord;
 use crate::effect::{Effect, EffectId};
-use crate::id::TaskId;
+use crate::id::{TaskId, TimerId, WorkItemId};
 use crate::log::LogEntry;
-use crate::queue::QueueView;
+use crate::queue::{QueueView, QueuedPrompt};
 use crate::task::TaskRecord;
+use crate::timer::TimerRecord;
+use crate::trigger::WakeHint;
 use crate::turn::LogSeq;
+use crate::wait::WaitRecord;
+use crate::work_item::WorkItemRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows a decision asks for. The lengths of the queue are always loaded.
@@ -23,6 +27,8 @@ pub struct Needs {
     pub queue_head: bool,
     /// How many operator messages may enter the running turn.
     pub operators: bool,
+    /// The operators' prompts that wait in the queue.
+    pub queued_prompts: bool,
     /// The round whose calls run.
     pub round: Option<LogSeq>,
     /// Every task that is not over.
@@ -35,6 +41,20 @@ pub struct Needs {
     pub attempts: bool,
     /// The newest generation the host has given out.
     pub generation: bool,
+    /// Work items by id.
+    pub work_items: BTreeSet<WorkItemId>,
+    /// The runnable items that a tick would offer first, for this `wake_count` of the agent.
+    pub next_items: Option<u64>,
+    /// The items whose recheck has come.
+    pub due_rechecks: bool,
+    /// All active waits; their number is bounded.
+    pub active_waits: bool,
+    /// Timers by id.
+    pub timers: BTreeSet<TimerId>,
+    /// All pending wake hints; their number is bounded.
+    pub hints: bool,
+    /// A page of the timers whose slot came while the agent was stopped.
+    pub parked_timers: bool,
 }
 
 impl Needs {
@@ -42,12 +62,20 @@ impl Needs {
     pub fn extend(&mut self, more: Self) {
         self.queue_head |= more.queue_head;
         self.operators |= more.operators;
+        self.queued_prompts |= more.queued_prompts;
         self.round = more.round.or(self.round);
         self.active_tasks |= more.active_tasks;
         self.tasks.extend(more.tasks);
         self.effects.extend(more.effects);
         self.attempts |= more.attempts;
         self.generation |= more.generation;
+        self.work_items.extend(more.work_items);
+        self.next_items = more.next_items.or(self.next_items);
+        self.due_rechecks |= more.due_rechecks;
+        self.active_waits |= more.active_waits;
+        self.timers.extend(more.timers);
+        self.hints |= more.hints;
+        self.parked_timers |= more.parked_timers;
     }
 
     /// Whether nothing is asked for.
@@ -83,6 +111,9 @@ impl<T> Part<T> {
 pub struct Loaded {
     /// The queue's lengths, and the parts of it that were asked for.
     pub queue: QueueView,
+    /// The operators' prompts that wait, in the order they are taken; the first [`crate::limits::QUEUED_PROMPTS`] that are
+    /// found near the head.
+    pub queued_prompts: Part<Vec<QueuedPrompt>>,
     /// The entry of the round whose calls run, by its position; none when the log has no such entry.
     pub round: Part<(LogSeq, Option<LogEntry>)>,
     /// Every task that is not over.
@@ -95,4 +126,12 @@ pub struct Loaded {
     pub attempts: Part<Vec<AttemptRecord>>,
     /// The newest generation the host has given out, to any agent; 0 before the first.
     pub generation: Part<u64>,
+    pub work_items: BTreeMap<WorkItemId, Option<WorkItemRecord>>,
+    /// The runnable items that a tick would offer first; a few, so that the current one can be left out.
+    pub next_items: Part<Vec<WorkItemRecord>>,
+    pub due_rechecks: Part<Vec<WorkItemRecord>>,
+    pub active_waits: Part<Vec<WaitRecord>>,
+    pub timers: BTreeMap<TimerId, Option<TimerRecord>>,
+    pub hints: Part<Vec<WakeHint>>,
+    pub parked_timers: Part<Vec<TimerRecord>>,
 }

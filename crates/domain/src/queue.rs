@@ -1,8 +1,10 @@
 //! A message's place in the queue: its states and the order inside a band.
 
+use crate::id::MessageId;
 use crate::limits;
 use crate::message::MessageEnvelope;
 use crate::needs::Part;
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Position of a message among all of one agent; dense, allocated by the store, first is 1.
@@ -62,6 +64,17 @@ pub struct QueueEntry {
     pub max_rounds: Option<u32>,
     /// The message.
     pub envelope: MessageEnvelope,
+}
+
+/// An operator's prompt that waits in the queue, without its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuedPrompt {
+    /// Its position.
+    pub seq: MessageSeq,
+    /// Its id.
+    pub id: MessageId,
+    /// When it was admitted.
+    pub created_at: Timestamp,
 }
 
 /// What is known about a queue: how long it is, and its head where somebody asked for it.

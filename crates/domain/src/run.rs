@@ -1,6 +1,6 @@
 //! The answer of a one-shot run.
 
-use crate::attempt::{AttemptTimeline, TokenUsage};
+use crate::attempt::{AttemptTimeline, ProviderCacheUsage, TokenUsage};
 use crate::closure::WaitingReason;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, MessageId};
@@ -21,7 +21,7 @@ pub enum RunStatus {
 }
 
 /// The whole answer, as `holon run --json` prints it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOnceResponse {
     /// Who answered.
     pub agent_id: AgentId,
@@ -55,15 +55,18 @@ pub struct RunOnceResponse {
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
+    /// How far a provider's cache served the run. Absent when no provider reported cached tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_cache_usage: Option<ProviderCacheUsage>,
     /// Model rounds.
     pub model_rounds: u64,
     /// Tool calls.
     pub tool_calls: u64,
-    /// Of them, commands.
+    /// Commands that ran, by whichever call. One that was refused, skipped or could not be started does not count.
     pub shell_commands: u64,
-    /// Commands started by `ExecCommand`.
+    /// Of these, the ones that `ExecCommand` started.
     pub exec_command_items: u64,
-    /// Commands started by a batch.
+    /// Of these, the ones that `ExecCommandBatch` started.
     pub batched_exec_command_items: u64,
     /// Every try of every round.
     pub provider_attempt_timeline: AttemptTimeline,

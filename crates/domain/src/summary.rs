@@ -1,13 +1,25 @@
 //! What is shown of an agent: status, posture, lifecycle hints, model, usage. All computed, none stored.
 
-use crate::agent::{AgentStatus, IdentityView, LastFailure, Lifecycle, RestRecord};
+mod execution;
+
+pub use execution::{
+    Enforcement, ExecutionPolicy, ExecutionProfile, ExecutionSnapshot, ProcessExecution,
+    ResourceAuthority,
+};
+
+use crate::agent::{AgentStatus, IdentityView, ItemCounts, LastFailure, Lifecycle, RestRecord};
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
-use crate::id::{MessageId, RunId};
+use crate::continuation::ContinuationResolution;
+use crate::id::{MessageId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
 use crate::time::Timestamp;
+use crate::timer::TimerView;
+use crate::trigger::WakeHint;
 use crate::turn::TerminalRecord;
+use crate::wait::WaitRecord;
+use crate::work_item::WorkItemListEntry;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +29,7 @@ use serde::{Deserialize, Serialize};
 pub enum Posture {
     /// Not known to this build.
     Unknown,
-    /// Stopped or being removed.
+    /// Being removed: nothing runs any more, and its history goes with it.
     Archived,
     /// A turn runs.
     ActiveTurn,
@@ -47,6 +59,12 @@ pub struct SchedulingPosture {
     /// The run, if one is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// The work item that the open turn is about, or that has the focus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// The wait that the agent itself has declared. Waits of items are listed in `waiting_intents`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_intent_id: Option<WaitId>,
     /// When it will wake by itself, if it will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakes_at: Option<Timestamp>,
@@ -152,10 +170,58 @@ pub struct AgentStateView {
     /// The message the open run answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_message_id: Option<MessageId>,
+    /// The work item that has the focus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_work_item_id: Option<WorkItemId>,
+    /// The work item that the open turn is about, whatever the focus does meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_turn_work_item_id: Option<WorkItemId>,
+    /// The newest wake hint that no tick has told yet. Shown where one agent is read alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_wake_hint: Option<WakeHint>,
     /// How many messages are queued.
     pub pending: u64,
     /// How many messages there ever were.
     pub total_message_count: u64,
+    /// How many of them history shows in a shorter form; none, since history is not shortened yet.
+    #[serde(default)]
+    pub compacted_message_count: u64,
+    /// Tokens read over its life.
+    #[serde(default)]
+    pub total_input_tokens: u64,
+    /// Tokens written over its life.
+    #[serde(default)]
+    pub total_output_tokens: u64,
+    /// Model rounds over its life.
+    #[serde(default)]
+    pub total_model_rounds: u64,
+    /// Tokens of the last turn that reported any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn_token_usage: Option<TokenUsage>,
+    /// Its tasks that are not over.
+    #[serde(default)]
+    pub active_task_ids: Vec<TaskId>,
+    /// What its tools may do here.
+    #[serde(default)]
+    pub execution_profile: ExecutionProfile,
+    /// The workspaces it may use.
+    #[serde(default)]
+    pub attached_workspaces: Vec<WorkspaceId>,
+    /// The one it works in; absent only in what an older host says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_workspace_id: Option<WorkspaceId>,
+    /// Where exactly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_workspace_entry: Option<WorkspaceEntry>,
+    /// The directory its commands start in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Its own choice of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_override: Option<String>,
+    /// How hard that one should think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_override_reasoning_effort: Option<ReasoningEffort>,
     /// Turns so far.
     pub turn_index: u64,
     /// What woke it last.
@@ -164,70 +230,16 @@ pub struct AgentStateView {
     /// When it last had something to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+    /// What the last message that was taken from the queue meant for the agent, with the facts that follows from. Absent
+    /// before the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_continuation: Option<ContinuationResolution>,
     /// How its last turn ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn_terminal: Option<TerminalRecord>,
     /// Its last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_runtime_failure: Option<LastFailure>,
-}
-
-/// How far a boundary is enforced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Enforcement {
-    /// The runtime makes sure.
-    HardEnforced,
-    /// It does not, and says so.
-    NotEnforced,
-}
-
-/// What the `host_local` backend does and does not confine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExecutionPolicy {
-    /// Always `host_local` for now.
-    pub backend: String,
-    /// Commands start inside the execution root.
-    pub cwd_rooting: Enforcement,
-    /// And in the projection of the workspace.
-    pub projection_rooting: Enforcement,
-    /// They may reach other paths.
-    pub path_confinement: Enforcement,
-    /// And write there.
-    pub write_confinement: Enforcement,
-    /// And use the network.
-    pub network_confinement: Enforcement,
-    /// And read what the operator can read.
-    pub secret_isolation: Enforcement,
-    /// And leave processes behind.
-    pub child_process_containment: Enforcement,
-}
-
-impl ExecutionPolicy {
-    /// The honest figures of the only backend there is.
-    #[must_use]
-    pub fn host_local() -> Self {
-        Self {
-            backend: "host_local".into(),
-            cwd_rooting: Enforcement::HardEnforced,
-            projection_rooting: Enforcement::HardEnforced,
-            path_confinement: Enforcement::NotEnforced,
-            write_confinement: Enforcement::NotEnforced,
-            network_confinement: Enforcement::NotEnforced,
-            secret_isolation: Enforcement::NotEnforced,
-            child_process_containment: Enforcement::NotEnforced,
-        }
-    }
-}
-
-/// Where and how an agent's tools run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExecutionSnapshot {
-    /// What is enforced.
-    pub policy: ExecutionPolicy,
-    /// The active workspace.
-    #[serde(flatten)]
-    pub workspace: WorkspaceEntry,
 }
 
 /// One agent, concisely: what `/status` and `AgentGet` answer.
@@ -253,8 +265,40 @@ pub struct AgentSummary {
     /// Its tasks that are not over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub active_tasks: Vec<TaskListEntry>,
+    /// How many these are.
+    #[serde(default)]
+    pub active_task_count: u64,
+    /// How many of its briefs a reader gets that does not say how many it wants.
+    #[serde(default)]
+    pub recent_brief_count: u64,
+    /// How many of its events such a reader gets, as far as they are still kept.
+    #[serde(default)]
+    pub recent_event_count: u64,
+    /// How many of its work items are open, by what the scheduler may do with them.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub work_item_counts: ItemCounts,
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub active_timer_count: u32,
+    #[serde(flatten)]
+    pub work: WorkSummary,
     /// Its newest event, from the same read.
     pub newest_seq: u64,
+}
+
+/// The rows about an agent's work that are shown with its status, a bounded number of each. Empty where the summary was
+/// made from the agent's row alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkSummary {
+    /// Open items, newest change first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub work_items: Vec<WorkItemListEntry>,
+    /// Active waits, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting_intents: Vec<WaitRecord>,
+    /// Active timers, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<TimerView>,
 }
 
 /// One agent in a list.

@@ -7,8 +7,8 @@
 mod snapshot;
 
 pub use snapshot::{
-    ArtifactRef, CommandSnapshot, InputTarget, TaskHandle, TaskListEntry, TaskOutputSnapshot,
-    TaskStatusSnapshot,
+    ArtifactRef, CommandSnapshot, InputTarget, ListedCommand, TaskHandle, TaskListEntry,
+    TaskOutputSnapshot, TaskStatusSnapshot,
 };
 
 use crate::authority::TrustLevel;
@@ -279,6 +279,9 @@ pub struct StopOrder {
     /// Whether an operator stopped it with its agent, which had not asked for that and is told of its end later.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub with_agent: bool,
+    /// Whether its agent asked for it. Its end then leaves a `task_status` message.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub by_agent: bool,
 }
 
 /// Where a child works.
@@ -348,6 +351,19 @@ impl TaskRecord {
     pub fn runs_since(&self) -> Timestamp {
         let started_at = self.command().and_then(|spec| spec.started_at);
         started_at.unwrap_or(self.created_at)
+    }
+
+    /// Whether nothing more happens to it. An interrupted child is not over: the child may live, so its task can still be
+    /// stopped, and the child's end is still taken.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        match (self.kind, self.status) {
+            (
+                TaskKind::ChildAgentTask | TaskKind::SubagentTask | TaskKind::WorktreeSubagentTask,
+                TaskStatus::Interrupted,
+            ) => false,
+            (_, status) => status.is_terminal(),
+        }
     }
 
     /// The command, where it is one.

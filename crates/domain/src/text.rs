@@ -35,6 +35,15 @@ pub fn preview(text: &str, max_bytes: usize) -> String {
     )
 }
 
+/// Whether a character steers a display instead of standing on it: control characters of both sets, line ends and tabs
+/// among them, and the marks that turn the direction of writing, which can make a text read as another one.
+#[must_use]
+pub const fn is_steering(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// A number of things in words: `1 model round`, `2 model rounds`.
 #[must_use]
 pub fn counted(number: u64, thing: &str) -> String {
@@ -82,10 +91,10 @@ fn distance(left: &str, right: &str) -> usize {
     row[right.len()]
 }
 
-/// The SHA-256 of a text, in hex.
+/// The SHA-256 of a text or of bytes, in hex.
 #[must_use]
-pub fn sha256_hex(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
+pub fn sha256_hex(content: impl AsRef<[u8]>) -> String {
+    let digest = Sha256::digest(content.as_ref());
     digest.iter().fold(String::new(), |mut hex, byte| {
         // Writing to a string cannot fail.
         write!(hex, "{byte:02x}").ok();
@@ -112,6 +121,16 @@ mod tests {
     fn a_preview_marks_what_it_left_out() {
         assert_eq!(preview("short", 5), "short");
         assert_eq!(preview("longer text", 8), "longe…");
+    }
+
+    #[test]
+    fn what_steers_a_display_is_told_from_what_stands_on_it() {
+        for c in "\0\t\n\r\u{1b}\u{7f}\u{80}\u{9b}\u{9f}\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}".chars() {
+            assert!(is_steering(c), "{c:?}");
+        }
+        for c in " a~\u{a0}é\u{200b}\u{200d}\u{2010}\u{202f}\u{2065}漢🦀".chars() {
+            assert!(!is_steering(c), "{c:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Timers and the host's due-queue: what is to happen when.
 
-use crate::id::{AgentId, TimerId};
+use crate::authority::AuthorityClass;
+use crate::id::{AgentId, TimerId, WaitId, WorkItemId};
 use crate::limits;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,16 @@ pub enum Due {
     PaceOver,
     /// The pause before another attempt to remove the home of an agent that goes is over.
     RemovalRetry,
+    /// The pause before another tick for work without progress is over.
+    WorkTick,
+    /// It is time to look at the blocker of this item again.
+    Recheck { work_item_id: WorkItemId },
+    /// The latest time of a wait has come.
+    WaitOver { wait_id: WaitId },
+    /// A slot of a timer has come.
+    TimerFire { timer_id: TimerId },
+    /// A started agent looks at the timers and waits whose time came while it was stopped.
+    Unpark,
 }
 
 impl Due {
@@ -37,6 +48,10 @@ impl Due {
             Self::BackoffOver { .. } => limits::RENEWAL_PATIENCE_MS,
             Self::PaceOver => limits::PACE_MAX_MS,
             Self::RemovalRetry => limits::REMOVAL_PAUSE_MAX_MS,
+            Self::WorkTick | Self::Unpark => limits::WORK_TICK_PAUSE_MAX_MS,
+            Self::Recheck { .. } | Self::WaitOver { .. } | Self::TimerFire { .. } => {
+                limits::TIMER_MAX_MS
+            }
         }
     }
 }
@@ -102,33 +117,151 @@ pub enum TimerStatus {
     Cancelled,
 }
 
-/// A timer. Planned slot and actual fire are apart, so a late fire moves no later slot.
+/// When a timer fires.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TimerSchedule {
+    Once {
+        at: Timestamp,
+    },
+    /// Slots at `first_at` and every `interval_ms` after it. A late fire moves no later slot.
+    Every {
+        first_at: Timestamp,
+        interval_ms: u64,
+    },
+    /// Slots of a cron expression with five fields, read on the clock of a time zone.
+    Cron {
+        expression: String,
+        /// Name in the IANA database, for example `Europe/Berlin`.
+        time_zone: String,
+    },
+}
+
+impl TimerSchedule {
+    /// Fires once, or again and again with an interval between.
+    #[must_use]
+    pub const fn starting_at(first_at: Timestamp, interval_ms: Option<u64>) -> Self {
+        match interval_ms {
+            Some(interval_ms) => Self::Every {
+                first_at,
+                interval_ms,
+            },
+            None => Self::Once { at: first_at },
+        }
+    }
+}
+
+/// What happens to slots that passed while the host was down or the agent was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissedSlots {
+    /// They are counted and nothing fires.
+    Skip,
+    /// One tick stands for all of them.
+    #[default]
+    Once,
+    /// One tick for each, up to a bound.
+    All,
+}
+
+/// A timer of an agent, as stored. The planned slot and the time it fired are kept apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerRecord {
-    /// Its id.
     pub id: TimerId,
-    /// Whom it wakes.
     pub agent_id: AgentId,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// First delay.
-    pub duration_ms: u64,
-    /// Then every.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval_ms: Option<u64>,
-    /// Where it stands.
+    pub schedule: TimerSchedule,
+    #[serde(default)]
+    pub missed: MissedSlots,
     pub status: TimerStatus,
-    /// What for.
+    /// What the tick says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// The planned slot.
+    /// Authority of the turn or the caller that made it. Its ticks have no more.
+    #[serde(default = "AuthorityClass::weakest")]
+    pub authority: AuthorityClass,
+    /// The next planned slot. Absent once the timer is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_fire_at: Option<Timestamp>,
-    /// The last actual fire.
+    /// The due entry of that slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<DueId>,
+    /// When it last fired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_fired_at: Option<Timestamp>,
-    /// How often it fired.
+    #[serde(default)]
     pub fire_count: u64,
+    /// Slots that passed without a tick of their own.
+    #[serde(default)]
+    pub missed_count: u64,
+}
+
+/// A timer as clients see it: lengths beside the times, and no entry of the due-queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerView {
+    pub id: TimerId,
+    pub agent_id: AgentId,
+    pub created_at: Timestamp,
+    /// From the creation to the first slot. Absent for a cron expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Between two slots. Absent for a timer that fires once and for a cron expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cron: Option<String>,
+    /// Zone in which the cron expression is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// Whether the timer has more than one slot.
+    pub repeat: bool,
+    pub missed: MissedSlots,
+    pub status: TimerStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_fire_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_fired_at: Option<Timestamp>,
+    pub fire_count: u64,
+    pub missed_count: u64,
+}
+
+impl TimerRecord {
+    /// The timer as clients see it.
+    #[must_use]
+    pub fn view(&self) -> TimerView {
+        let after = |first: Timestamp| Some(first.millis_since(self.created_at));
+        let (duration_ms, interval_ms, cron) = match &self.schedule {
+            TimerSchedule::Once { at } => (after(*at), None, None),
+            TimerSchedule::Every {
+                first_at,
+                interval_ms,
+            } => (after(*first_at), Some(*interval_ms), None),
+            TimerSchedule::Cron {
+                expression,
+                time_zone,
+            } => (None, None, Some((expression.clone(), time_zone.clone()))),
+        };
+        let (cron, time_zone) = cron.unzip();
+        TimerView {
+            id: self.id.clone(),
+            agent_id: self.agent_id.clone(),
+            created_at: self.created_at,
+            duration_ms,
+            interval_ms,
+            repeat: interval_ms.is_some() || cron.is_some(),
+            cron,
+            time_zone,
+            missed: self.missed,
+            status: self.status,
+            summary: self.summary.clone(),
+            next_fire_at: self.next_fire_at,
+            last_fired_at: self.last_fired_at,
+            fire_count: self.fire_count,
+            missed_count: self.missed_count,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -165,5 +298,45 @@ mod tests {
         assert_eq!(anew.over_at(), at(7));
         assert_eq!(pause.after_step_back(0, at(10)), None);
         assert_eq!(anew.after_step_back(0, at(3)), None, "once");
+    }
+
+    #[test]
+    fn a_view_of_a_timer_shows_lengths_and_hides_the_due_entry() {
+        let record = |schedule: TimerSchedule| TimerRecord {
+            id: TimerId::from_stored("timer_1"),
+            agent_id: AgentId::parse("main").expect("a name"),
+            created_at: at(1),
+            schedule,
+            missed: MissedSlots::Once,
+            status: TimerStatus::Active,
+            summary: None,
+            authority: AuthorityClass::OperatorInstruction,
+            next_fire_at: Some(at(2)),
+            due: Some(7),
+            last_fired_at: None,
+            fire_count: 0,
+            missed_count: 0,
+        };
+        let once = TimerSchedule::Once { at: at(2) };
+        let every = TimerSchedule::Every {
+            first_at: at(2),
+            interval_ms: 5,
+        };
+        let cron = TimerSchedule::Cron {
+            expression: "0 9 * * *".to_owned(),
+            time_zone: "Europe/Berlin".to_owned(),
+        };
+        for (schedule, duration_ms, interval_ms, repeat) in [
+            (once, Some(HOUR), None, false),
+            (every, Some(HOUR), Some(5), true),
+            (cron, None, None, true),
+        ] {
+            let view = record(schedule).view();
+            let shown = (view.duration_ms, view.interval_ms, view.repeat);
+            assert_eq!(shown, (duration_ms, interval_ms, repeat));
+            let json = serde_json::to_value(&view).expect("serialises");
+            assert_eq!(json.get("due"), None);
+            assert_eq!(json.get("cron").is_some(), duration_ms.is_none());
+        }
     }
 }

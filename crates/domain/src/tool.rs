@@ -1,6 +1,7 @@
 //! Tool specifications, result envelopes and errors: the canonical form that is stored, audited and rendered.
 
 use crate::provider::ModelPolicy;
+use crate::{limits, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -102,8 +103,8 @@ pub struct ToolOutputBudget {
 impl Default for ToolOutputBudget {
     fn default() -> Self {
         Self {
-            default_tokens: crate::limits::TOOL_OUTPUT_TOKENS,
-            max_tokens: crate::limits::TOOL_OUTPUT_TOKENS_MAX,
+            default_tokens: limits::TOOL_OUTPUT_TOKENS,
+            max_tokens: limits::TOOL_OUTPUT_TOKENS_MAX,
         }
     }
 }
@@ -150,6 +151,14 @@ pub enum ToolErrorKind {
     TruncatedToolCall,
     /// The agent has no such task.
     UnknownTask,
+    /// The agent has no such work item.
+    UnknownWorkItem,
+    /// The work item is completed and does not change any more.
+    WorkItemCompleted,
+    /// No such wait of the agent is active.
+    UnknownWait,
+    /// No such timer of the agent is active.
+    UnknownTimer,
     /// An argument a command of a batch does not take.
     UnsupportedBatchCommandField,
     /// The command could not be started.
@@ -237,12 +246,39 @@ impl ToolError {
         self
     }
 
+    /// The same error with nothing larger than an event may carry. Details beyond [`limits::TOOL_ERROR_DETAIL_BYTES`]
+    /// become their size, a digest and a preview.
+    #[must_use]
+    pub fn bounded(&self) -> Self {
+        let cut = |text: &String| text::preview(text, limits::FAILURE_SUMMARY_BYTES);
+        Self {
+            kind: self.kind,
+            message: cut(&self.message),
+            details: self.details.as_ref().map(bounded_details),
+            recovery_hint: self.recovery_hint.as_ref().map(cut),
+            retryable: self.retryable,
+        }
+    }
+
     /// The same error, worth trying again.
     #[must_use]
     pub fn retryable(mut self) -> Self {
         self.retryable = true;
         self
     }
+}
+
+fn bounded_details(details: &Value) -> Value {
+    let whole = details.to_string();
+    if whole.len() <= limits::TOOL_ERROR_DETAIL_BYTES {
+        return details.clone();
+    }
+    serde_json::json!({
+        "omitted": true,
+        "char_count": whole.chars().count(),
+        "sha256": text::sha256_hex(&whole),
+        "preview": text::preview(&whole, limits::TOOL_ERROR_DETAIL_BYTES / 2),
+    })
 }
 
 /// What a call came to: exactly one of a result and an error, by construction.
@@ -312,6 +348,21 @@ impl ToolEnvelope {
 mod tests {
     use super::*;
     use crate::provider::PolicySource;
+
+    #[test]
+    fn an_error_keeps_its_details_within_the_bound_of_an_event() {
+        let error = |details: Value| {
+            ToolError::new(ToolErrorKind::ContextNotFound, "no")
+                .hint("look")
+                .details(details)
+        };
+        let small = error(serde_json::json!({ "path": "a.rs" }));
+        assert_eq!(small.bounded(), small);
+        let large = error(serde_json::json!({ "nearest": "x".repeat(5_000) })).bounded();
+        let details = large.details.expect("are kept");
+        assert_eq!(details["omitted"], true);
+        assert!(details.to_string().len() <= limits::TOOL_ERROR_DETAIL_BYTES);
+    }
 
     #[test]
     fn only_a_model_that_takes_free_text_is_told_of_that_form() {

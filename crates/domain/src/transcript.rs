@@ -1,6 +1,6 @@
 //! The transcript as read: a projection of the log with message bodies put back in.
 
-use crate::id::{AgentId, MessageId};
+use crate::id::{AgentId, MessageId, TaskId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +46,9 @@ pub struct TranscriptEntry {
     /// Which message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_message_id: Option<MessageId>,
+    /// The task that the message, or the failed turn's message, belongs to. Absent where it belongs to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_task_id: Option<TaskId>,
     /// Why the model stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,

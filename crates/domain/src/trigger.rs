@@ -2,7 +2,7 @@
 //!
 //! The capability URL is derived and never stored, so no field here holds a secret.
 
-use crate::id::{AgentId, TriggerId};
+use crate::id::{AgentId, TriggerId, WaitId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -48,16 +48,33 @@ pub struct TriggerRecord {
     pub last_triggered_at: Option<Timestamp>,
 }
 
-/// A signal that something changed: coalesced by trigger, never dropped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A signal that something changed, kept until it becomes part of a tick. Hints of one key coalesce: the newest payload
+/// is kept and the others are counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeHint {
-    /// Through which capability, or which caller.
-    pub source: String,
-    /// How many came.
-    pub count: u64,
-    /// When the last came.
-    pub last_at: Timestamp,
-    /// What the last one said.
+    /// The capability the hint came through, or else the name of its source.
+    pub key: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_payload: Option<serde_json::Value>,
+    pub external_trigger_id: Option<TriggerId>,
+    pub delivery_mode: DeliveryMode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Why the agent should look, in the words of an operator who woke it by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// What the newest delivery carried, shortened. It is evidence and never an instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation_id: Option<String>,
+    /// The waits that this hint ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wait_ids: Vec<WaitId>,
+    /// Deliveries that this hint stands for.
+    pub count: u64,
+    pub last_at: Timestamp,
 }

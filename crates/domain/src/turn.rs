@@ -6,7 +6,7 @@
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::effect::EffectId;
-use crate::id::{MessageId, RunId};
+use crate::id::{MessageId, RunId, TaskId, WorkItemId};
 use crate::message::MessageKind;
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
@@ -266,6 +266,9 @@ pub struct OpenTurn {
     pub message_id: MessageId,
     /// Its kind.
     pub message_kind: MessageKind,
+    /// The task that message belongs to. Absent when it belongs to none, and in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
     /// The authority everything the turn makes is capped by.
     pub authority: AuthorityClass,
     /// When it began.
@@ -329,9 +332,32 @@ pub struct OpenTurn {
     /// Resumptions.
     #[serde(default)]
     pub resume: ResumeMark,
+    /// The work item this turn is about: the current one when the turn began, or the one its message names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// The item that a tick was for, whatever the turn was about later. A turn without progress counts against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticked_item: Option<WorkItemId>,
+    /// Whether the turn changed a fact about the work: an item, its plan, its waits or tasks, or a file by a patch.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub progress: bool,
+    /// Items that calls of the round in hand have completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completions: Vec<Completion>,
+    /// The round whose text was promoted to a completion report, newest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<LogSeq>,
     /// What it waits for.
     #[serde(flatten)]
     pub phase: Phase,
+}
+
+/// An item that a call has completed, until its round is over and its report can be promoted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    pub work_item_id: WorkItemId,
+    /// Whether the item had the focus.
+    pub focused: bool,
 }
 
 impl OpenTurn {

@@ -2,6 +2,7 @@
 
 use crate::id::WorkspaceId;
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// How an execution root projects a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,6 +42,65 @@ impl WorkspaceEntry {
             execution_root: path.to_owned(),
             cwd: path.to_owned(),
             projection_kind: ProjectionKind::CanonicalRoot,
+        }
+    }
+}
+
+/// The host's own directories, which no workspace of a new agent may hold or lie in: what is kept there proves which
+/// commands ran. The paths are canonical, as those of workspaces are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReservedDirs(Vec<PathBuf>);
+
+impl ReservedDirs {
+    /// Reserves these directories.
+    #[must_use]
+    pub const fn new(paths: Vec<PathBuf>) -> Self {
+        Self(paths)
+    }
+
+    /// Reserves nothing.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The first reserved directory that the execution root of a workspace holds or lies in.
+    #[must_use]
+    pub fn reached_from(&self, workspace: &WorkspaceEntry) -> Option<&Path> {
+        let root = Path::new(&workspace.execution_root);
+        let reaches = |dir: &&PathBuf| dir.starts_with(root) || root.starts_with(dir);
+        self.0.iter().find(reaches).map(PathBuf::as_path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_reaches_what_it_holds_and_what_it_lies_in_and_nothing_beside_it() {
+        let reserved = ReservedDirs::new(vec!["/u/holon/state".into(), "/u/holon/run".into()]);
+        for (root, reached) in [
+            ("/", Some("/u/holon/state")),
+            ("/u", Some("/u/holon/state")),
+            ("/u/holon", Some("/u/holon/state")),
+            ("/u/holon/state", Some("/u/holon/state")),
+            ("/u/holon/state/tasks/main", Some("/u/holon/state")),
+            ("/u/holon/run", Some("/u/holon/run")),
+            ("/u/holon/run/x", Some("/u/holon/run")),
+            ("/u/holon/agents", None),
+            ("/u/holon/agents/main", None),
+            ("/u/holon/state-of-affairs", None),
+            ("/u/holon/running", None),
+            ("/u/project", None),
+        ] {
+            let found = reserved.reached_from(&WorkspaceEntry::agent_home(root));
+            assert_eq!(found, reached.map(Path::new), "{root}");
+            let nothing = ReservedDirs::none();
+            assert_eq!(
+                nothing.reached_from(&WorkspaceEntry::agent_home(root)),
+                None
+            );
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The door for changing things. Every method returns after its commit is on disk.
 
+mod work;
+
 use crate::error::Error;
 use crate::request::{Admitted, CreateAgent, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
@@ -11,6 +13,7 @@ use holon_domain::agent::{
 };
 use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::turn::Phase;
+use holon_domain::workspace::WorkspaceEntry;
 use holon_store::Readers;
 
 /// Changes things. Cheap to clone. Every method returns after its commit is on disk.
@@ -44,6 +47,18 @@ impl Acts {
 
     pub(crate) const fn readers(&self) -> &Readers {
         &self.readers
+    }
+
+    /// Whether recovery is done. Before, nothing is to be asked here.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.shell.is_up()
+    }
+
+    /// What those are told whom the end of the host cuts off: that it goes down, or that its store is lost.
+    #[must_use]
+    pub fn why_down(&self) -> Error {
+        self.shell.why_down()
     }
 
     /// Has every suspended turn ask its models again, because the host's models or credentials have changed.
@@ -94,11 +109,9 @@ impl Acts {
         if let Some(found) = self.find(&identity.agent_id).await? {
             return existing(&found, &new, &workspace);
         }
+        self.check_reserved(&new.workspace)?;
         match self.shell.create(new.clone()).await {
-            Ok(()) => Ok(IdentityView {
-                identity,
-                temporary: false,
-            }),
+            Ok(()) => Ok(IdentityView::active(identity)),
             // Someone else made it between the look and the commit.
             Err(Error::AgentConflict { .. }) => match self.find(&identity.agent_id).await? {
                 Some(found) => existing(&found, &new, &workspace),
@@ -133,13 +146,25 @@ impl Acts {
         &self,
         choice: &WorkspaceChoice,
         agent_home: &str,
-    ) -> Result<holon_domain::workspace::WorkspaceEntry, Error> {
+    ) -> Result<WorkspaceEntry, Error> {
         self.shell
             .ports
             .home
             .workspace(choice, agent_home)
             .await
             .map_err(|message| Error::Workspace { message })
+    }
+
+    /// Refuses a workspace that is new to its agent and from which a command could remove what proves that it ran.
+    pub(crate) fn check_reserved(&self, workspace: &WorkspaceEntry) -> Result<(), Error> {
+        let facts = self.shell.kernel.facts().now();
+        match facts.reserved.reached_from(workspace) {
+            Some(reserved) => Err(Error::WorkspaceReserved {
+                workspace: workspace.execution_root.clone(),
+                reserved: reserved.display().to_string(),
+            }),
+            None => Ok(()),
+        }
     }
 
     pub(crate) async fn find(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
@@ -173,7 +198,13 @@ impl Acts {
                 message_id,
                 message_seq,
             }),
-            Reply::Done | Reply::Unchanged | Reply::RowsMayGo => Err(Error::Internal {
+            Reply::Done
+            | Reply::Unchanged
+            | Reply::RowsMayGo
+            | Reply::Woken { .. }
+            | Reply::WorkItem(_)
+            | Reply::Wait(_)
+            | Reply::Timer(_) => Err(Error::Internal {
                 message: "an admission without an answer".to_owned(),
             }),
         }

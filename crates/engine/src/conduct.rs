@@ -1,6 +1,8 @@
 //! How a host behaves: what it keeps, how much it shows a model, whose work it takes up.
 
+use crate::model_request::ReminderTerms;
 use holon_domain::tool::ToolOutputBudget;
+use holon_domain::workspace::ReservedDirs;
 use holon_domain::{AgentId, limits};
 
 /// How a host behaves.
@@ -12,8 +14,12 @@ pub struct Conduct {
     pub tool_output: ToolOutputBudget,
     /// How long a suspended turn asks again by itself while its provider names no end of the trouble.
     pub provider_patience_ms: u64,
+    /// When an agent in a long turn is reminded of its work item.
+    pub reminder: ReminderTerms,
     /// Whose work it takes up.
     pub scope: Scope,
+    /// Directories that no workspace of a new agent may hold or lie in.
+    pub reserved: ReservedDirs,
 }
 
 impl Default for Conduct {
@@ -22,7 +28,13 @@ impl Default for Conduct {
             event_budget_bytes: limits::EVENT_BUDGET_BYTES,
             tool_output: ToolOutputBudget::default(),
             provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
+            reminder: ReminderTerms {
+                rounds: limits::STALE_REMINDER_ROUNDS,
+                cooldown_rounds: limits::STALE_REMINDER_COOLDOWN_ROUNDS,
+                max_tokens: limits::STALE_REMINDER_TOKENS,
+            },
             scope: Scope::All,
+            reserved: ReservedDirs::none(),
         }
     }
 }

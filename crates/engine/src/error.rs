@@ -6,6 +6,7 @@ use holon_core::Rejection;
 use holon_domain::AgentId;
 use holon_domain::id::AgentIdError;
 use holon_domain::refusal::RefusalText;
+use holon_store::StoreLost;
 
 /// Why a request was not carried out. Nothing was written unless a variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +46,14 @@ pub enum Error {
         /// Which directory, why not, and what would do.
         message: String,
     },
+    /// The workspace holds or lies in a directory of the host.
+    #[error("the workspace {workspace} reaches {reserved}, which belongs to the host")]
+    WorkspaceReserved {
+        /// The execution root that was asked for.
+        workspace: String,
+        /// The directory of the host that it holds or lies in.
+        reserved: String,
+    },
     /// The cursor is older than the oldest event kept.
     #[error("events before {oldest_seq} are no longer kept")]
     CursorTooOld {
@@ -62,6 +71,13 @@ pub enum Error {
     /// The store cannot tell whether the commit holds; the input may have taken effect.
     #[error("the commit could not be confirmed")]
     CommitUnknown,
+    /// The store is no longer there: its files were deleted, moved or replaced under the host, which ends. What was
+    /// asked may stand in a file that only the host still holds.
+    #[error("{message}")]
+    StoreLost {
+        /// Which file, and what became of it.
+        message: String,
+    },
     /// The host is going down.
     #[error("the host is shutting down")]
     ShuttingDown,
@@ -81,8 +97,19 @@ pub enum Error {
 
 impl From<holon_store::Error> for Error {
     fn from(error: holon_store::Error) -> Self {
-        Self::Storage {
-            message: error.to_string(),
+        match error {
+            holon_store::Error::Lost(lost) => lost.into(),
+            other => Self::Storage {
+                message: other.to_string(),
+            },
+        }
+    }
+}
+
+impl From<StoreLost> for Error {
+    fn from(lost: StoreLost) -> Self {
+        Self::StoreLost {
+            message: lost.to_string(),
         }
     }
 }
@@ -131,6 +158,11 @@ impl Error {
                 "the directory cannot be used as a workspace",
                 "give an existing directory by its absolute path; the working directory must lie inside it",
             ),
+            Self::WorkspaceReserved { .. } => RefusalText::with_hint(
+                "workspace_reserved",
+                "the workspace holds or lies in the host's own `state` or `run`, where a command that cleans its workspace would remove what proves that it ran",
+                "name a directory beside the host's home, such as the project itself; without one the agent works in its own home",
+            ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",
                 "some of the events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
@@ -150,6 +182,11 @@ impl Error {
                 "commit_unknown",
                 "the disk did not say whether the write holds",
                 "it may have been taken: look at the transcript before you send it again",
+            ),
+            Self::StoreLost { .. } => RefusalText::with_hint(
+                "store_lost",
+                "files of the store were deleted, moved or replaced while the host held them; it acknowledges nothing more and ends",
+                "put the store back or restore a backup, start the host again, and look at the transcript before you send it again",
             ),
             Self::ShuttingDown => RefusalText::with_hint(
                 "shutting_down",
@@ -191,9 +228,11 @@ impl Error {
             Self::AgentConflict { .. }
             | Self::AgentId(_)
             | Self::Workspace { .. }
+            | Self::WorkspaceReserved { .. }
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
+            | Self::StoreLost { .. }
             | Self::ShuttingDown
             | Self::Storage { .. }
             | Self::Internal { .. } => step.hint().map(str::to_owned),
@@ -210,10 +249,12 @@ impl Error {
             | Self::AgentConflict { agent_id, .. } => Some(agent_id),
             Self::AgentId(_)
             | Self::Workspace { .. }
+            | Self::WorkspaceReserved { .. }
             | Self::CursorTooOld { .. }
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
+            | Self::StoreLost { .. }
             | Self::ShuttingDown
             | Self::Storage { .. }
             | Self::Internal { .. } => None,
@@ -239,6 +280,10 @@ impl Error {
             Self::Workspace {
                 message: "/srv/missing does not exist".to_owned(),
             },
+            Self::WorkspaceReserved {
+                workspace: "/srv".to_owned(),
+                reserved: "/srv/holon/state".to_owned(),
+            },
             Self::CursorTooOld {
                 oldest_seq: 5,
                 newest_seq: 9,
@@ -246,6 +291,9 @@ impl Error {
             Self::Overloaded,
             Self::DiskFull,
             Self::CommitUnknown,
+            Self::StoreLost {
+                message: "the store is no longer there: state/holon.sqlite3 was deleted".to_owned(),
+            },
             Self::ShuttingDown,
             Self::Storage {
                 message: "disk I/O error".to_owned(),

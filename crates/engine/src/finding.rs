@@ -18,9 +18,11 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
         HostAction::ExecCommandBatch(batch) => (1..=batch.items.len())
             .map(|number| key.item(number))
             .collect(),
-        HostAction::ApplyPatch(_) | HostAction::TaskInput(_) | HostAction::TaskOutput(_) => {
-            Vec::new()
-        }
+        HostAction::ApplyPatch(_)
+        | HostAction::TaskInput(_)
+        | HostAction::TaskOutput(_)
+        | HostAction::WritePlan
+        | HostAction::WorkQuery(_) => Vec::new(),
     }
 }
 
@@ -36,7 +38,9 @@ pub fn found_of_call(run: &ToolRun, probes: &[CommandProbe]) -> Found {
             | HostAction::ExecCommandBatch(_)
             | HostAction::ApplyPatch(_)
             | HostAction::TaskInput(_)
-            | HostAction::TaskOutput(_),
+            | HostAction::TaskOutput(_)
+            | HostAction::WritePlan
+            | HostAction::WorkQuery(_),
             probes,
         ) => found_of(probes),
     }

@@ -12,9 +12,10 @@ use crate::shell::{ClockWatch, Shell};
 use holon_core::HostFacts;
 use holon_domain::AgentId;
 use holon_domain::model::ModelChain;
-use holon_store::{Db, Readers, SqliteStore};
+use holon_store::{Db, LastExit, Readers, SqliteStore, StoreLost};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// What a host is started with.
 #[derive(Debug, Clone)]
@@ -36,21 +37,35 @@ pub struct HostConfig {
 pub struct Host {
     reads: Reads,
     acts: Acts,
+    last_exit: LastExit,
+    lost: watch::Receiver<Option<StoreLost>>,
 }
 
 impl Host {
     /// Starts: binds the ports, settles what the last process left open, and begins to listen to the clock.
-    /// Nothing is admitted before recovery is done.
     ///
     /// # Errors
     /// When the store cannot be read or written.
     pub async fn start(config: HostConfig, ports: Ports, db: Db) -> Result<Self, Error> {
+        let host = Self::open(config, ports, db)?;
+        host.come_up().await?;
+        Ok(host)
+    }
+
+    /// Binds the ports. What the last process left can be looked at from now on; nothing is to be admitted before
+    /// [`Host::come_up`] is done.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn open(config: HostConfig, ports: Ports, db: Db) -> Result<Self, Error> {
         let last_exit = db.last_exit().clone();
         let epoch = db.epoch().to_owned();
+        let lost = db.lost();
         let facts = SharedFacts::new(HostFacts {
             models: config.models,
             provider_patience_ms: config.conduct.provider_patience_ms,
             started_at: ports.clock.now(),
+            reserved: config.conduct.reserved.clone(),
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));
@@ -62,16 +77,44 @@ impl Host {
             (epoch, shell.stalled.clone()),
             shell.store.subscribe(),
         );
+        let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
+        Ok(Self {
+            reads,
+            acts,
+            last_exit,
+            lost,
+        })
+    }
+
+    /// Settles what the last process left open and begins to listen to the clock. Called once; takes as long as there
+    /// is no space for it.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub async fn come_up(&self) -> Result<(), Error> {
+        let shell = self.acts.shell();
         let watch = ClockWatch::begin(shell.ports.clock.as_ref());
         shell.check_clock_at_boot().await?;
-        shell.recover(&last_exit).await?;
+        shell.recover(&self.last_exit).await?;
         shell.spawn(shell.clone().run_due_loop(watch));
         shell.spawn(shell.clone().run_retention_loop());
-        if !last_exit.was_clean() {
-            shell.spawn(shell.clone().check_after_crash(readers.clone()));
+        if !self.last_exit.was_clean() {
+            let readers = self.acts.readers().clone();
+            shell.spawn(shell.clone().check_after_crash(readers));
         }
-        let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
-        Ok(Self { reads, acts })
+        if !self.last_exit.was_clean_for_all() {
+            let readers = self.acts.readers().clone();
+            let last_exit = self.last_exit.clone();
+            shell.spawn(shell.clone().sweep_all_plans(last_exit, readers));
+        }
+        shell.note_up();
+        Ok(())
+    }
+
+    /// Whether what the last process left is settled, so that inputs are taken.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.acts.is_up()
     }
 
     /// Makes the default agent if it does not exist.
@@ -118,6 +161,31 @@ impl Host {
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.acts.shell().store.commits()
+    }
+
+    /// Which file of the store is no longer there, once one is not.
+    #[must_use]
+    pub fn lost(&self) -> Option<StoreLost> {
+        self.acts.shell().store.lost()
+    }
+
+    /// Returns once the store is lost.
+    pub async fn until_lost(&self) -> StoreLost {
+        let mut lost = self.lost.clone();
+        match lost
+            .wait_for(Option::is_some)
+            .await
+            .map(|lost| lost.clone())
+        {
+            Ok(Some(lost)) => lost,
+            // A writer that has ended in order loses nothing any more.
+            Ok(None) | Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Ends everything at once because the store is no longer there. Nothing more is written.
+    pub fn abandon(&self) {
+        self.acts.shell().abandon();
     }
 
     /// Goes down within a bounded time. No agent is stopped by it; what is unfinished is taken up at the next start.

@@ -379,7 +379,13 @@ impl<'a> Run<'a> {
 fn accepted(reply: Reply) -> Verdict {
     let message_id = match reply {
         Reply::Admitted { message_id, .. } => Some(message_id),
-        Reply::Done | Reply::Unchanged | Reply::RowsMayGo => None,
+        Reply::Done
+        | Reply::Unchanged
+        | Reply::RowsMayGo
+        | Reply::WorkItem(_)
+        | Reply::Wait(_)
+        | Reply::Timer(_)
+        | Reply::Woken { .. } => None,
     };
     Verdict::Accepted { message_id }
 }

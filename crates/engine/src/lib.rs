@@ -22,6 +22,7 @@ mod shell;
 mod stalled;
 pub mod tool_outcome;
 pub mod tool_run;
+pub mod work_answer;
 
 pub use acts::Acts;
 pub use conduct::{Conduct, Scope};
@@ -32,4 +33,4 @@ pub use holon_core::Rejection;
 /// The rules by which failed attempts are tried again, for those who explain them.
 pub use holon_core::attempt;
 pub use host::{Host, HostConfig};
-pub use reads::Reads;
+pub use reads::{Reads, Which, WorkItemPage};

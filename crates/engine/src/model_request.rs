@@ -5,6 +5,10 @@
 //! code as going on after a tool call. Invariant: the messages a request held are named in its outcome, and only there
 //! are they consumed.
 
+mod reminder;
+
+pub use reminder::ReminderTerms;
+
 use crate::kernel::intents_of;
 use holon_core::input::{ContextSize, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
@@ -16,10 +20,12 @@ use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool::ToolSpec;
-use holon_domain::{Entropy, Timestamp, limits};
-use holon_prompt::{Built, FrameInput, HistoryItem};
+use holon_domain::work_item::{PlanArtifact, ShownWork, WorkItemRecord};
+use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
+use holon_prompt::{Built, FrameInput, HistoryItem, PlanLook, Work};
 use holon_store::TurnRows;
 use holon_tools::SchemaMode;
+use reminder::Reminder;
 
 /// A model request of an open turn, with the facts its reply is recorded with.
 #[derive(Debug, Clone)]
@@ -32,25 +38,32 @@ pub struct RoundRequest {
     learned: LearnedLimits,
     built: Built,
     boundary: InterjectionBoundary,
+    plan: Option<(WorkItemId, PlanArtifact)>,
 }
 
 impl RoundRequest {
     /// Builds the request. None when the turn has no model to ask, or its opening message is missing.
-    /// `policy` holds the model's figures before anything was learned from its provider.
+    /// `policy` holds the model's figures before anything was learned from its provider; `plan` is what was found of the
+    /// plan file of the turn's work item, and `terms` say when the agent is reminded of that item.
     #[must_use]
-    pub fn new(mut rows: TurnRows, policy: ModelPolicy) -> Option<Self> {
+    pub fn new(
+        mut rows: TurnRows,
+        policy: ModelPolicy,
+        plan: PlanLook,
+        terms: ReminderTerms,
+    ) -> Option<Self> {
         let model = rows.turn.model.clone()?;
         let policy = policy.with(rows.learned);
         // A turn ends where it began, also when the agent is told to work elsewhere meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
         let tools = holon_tools::catalog(preset);
-        let built = build_frame(&rows, &model, &tools, policy)?;
+        let built = build_frame(&rows, &model, &tools, policy, &plan)?;
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
             frame: built.frame.clone(),
-            conversation: conversation(&rows),
+            conversation: Vec::new(),
             tools: tools
                 .iter()
                 .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed).as_taken_by(policy))
@@ -63,6 +76,8 @@ impl RoundRequest {
                 .model_rounds
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
+        request.conversation =
+            conversation(&rows, conversation_reminder(&rows, &request, policy, terms));
         request.max_output_tokens = output_room(&request, policy);
         Some(Self {
             request,
@@ -71,6 +86,7 @@ impl RoundRequest {
             learned: rows.learned,
             preset,
             built,
+            plan: changed_plan(rows.item.as_ref(), plan),
         })
     }
 
@@ -131,7 +147,10 @@ impl RoundRequest {
                 context_fingerprint: cache.context_fingerprint.clone(),
                 stable: stable.clone(),
                 agent_scoped: agent_scoped.clone(),
+                work: self.built.work,
             },
+            shown_items: self.built.shown_items,
+            plan: self.plan,
             kept: vec![
                 (stable, self.built.stable),
                 (agent_scoped, self.built.agent_scoped),
@@ -150,10 +169,20 @@ fn build_frame(
     model: &ModelRef,
     tools: &[ToolSpec],
     policy: ModelPolicy,
+    plan: &PlanLook,
 ) -> Option<Built> {
     let history: Vec<HistoryItem> = rows.history.iter().map(told).collect();
     let tasks = running_at(&rows.tasks, rows.turn.started_at);
+    let nothing = ShownWork::default();
+    let work = match &rows.frame {
+        Some(kept) => Work::Kept(kept.work.as_deref()),
+        None => Work::Rows(
+            rows.work.as_ref().unwrap_or(&nothing),
+            current_plan(rows, plan),
+        ),
+    };
     let input = FrameInput {
+        work,
         agent: &rows.agent,
         model,
         current: rows.messages.get(&rows.turn.message_seq)?,
@@ -167,6 +196,26 @@ fn build_frame(
         Some(kept) => holon_prompt::rebuild(&input, &kept.stable, &kept.agent_scoped),
         None => holon_prompt::build(&input),
     })
+}
+
+/// The look at the turn's item counts for the current item where both are the same.
+fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanLook) -> &'a PlanLook {
+    let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
+    let same = current
+        .zip(rows.item.as_ref())
+        .is_some_and(|(current, item)| current.id == item.id);
+    if same { plan } else { &PlanLook::Known }
+}
+
+/// A plan file that is not as its item's row has it.
+fn changed_plan(
+    item: Option<&WorkItemRecord>,
+    plan: PlanLook,
+) -> Option<(WorkItemId, PlanArtifact)> {
+    match (item, plan) {
+        (Some(item), PlanLook::Changed(plan)) => Some((item.id.clone(), plan)),
+        (Some(_) | None, PlanLook::Changed(_) | PlanLook::Known | PlanLook::Missing) => None,
+    }
 }
 
 fn told(item: &holon_store::HistoryItem) -> HistoryItem {
@@ -222,9 +271,38 @@ fn wider_window(learned: LearnedLimits, took_tokens: u64) -> Option<LearnedLimit
     })
 }
 
+/// The reminder of a turn's item, with the room that the rest of the request leaves for the conversation.
+fn conversation_reminder(
+    rows: &TurnRows,
+    request: &ModelRequest,
+    policy: ModelPolicy,
+    terms: ReminderTerms,
+) -> Reminder {
+    let budget = u64::from(prompt_budget(policy));
+    let room = budget.saturating_sub(request.estimated_tokens());
+    let room = usize::try_from(room).unwrap_or(usize::MAX);
+    Reminder::new(terms, &rows.turn, &rows.entries, room)
+}
+
 /// What was said since the frame, then what waits to be said.
-fn conversation(rows: &TurnRows) -> Vec<ConversationItem> {
-    let said = rows.entries.iter().filter_map(|entry| match entry {
+fn conversation(rows: &TurnRows, mut reminder: Reminder) -> Vec<ConversationItem> {
+    let mut said = Vec::new();
+    for entry in &rows.entries {
+        said.extend(reminder.before(entry));
+        if let Some(item) = said_by(rows, entry) {
+            reminder.said(&item);
+            said.push(item);
+        }
+    }
+    said.extend(reminder.at_end());
+    let waiting = rows.queued.iter().map(|entry| interjected(&entry.envelope));
+    said.extend(waiting);
+    said
+}
+
+/// What an entry of the log adds to the conversation.
+fn said_by(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
+    match entry {
         // No provider takes back an answer without content.
         LogEntry::AssistantRound { blocks, .. } if blocks.is_empty() => None,
         LogEntry::AssistantRound { blocks, tries, .. } => Some(ConversationItem::Assistant {
@@ -247,9 +325,7 @@ fn conversation(rows: &TurnRows) -> Vec<ConversationItem> {
         LogEntry::IncomingMessage { .. } | LogEntry::Frame(_) | LogEntry::RuntimeFailure { .. } => {
             None
         }
-    });
-    let waiting = rows.queued.iter().map(|entry| interjected(&entry.envelope));
-    said.chain(waiting).collect()
+    }
 }
 
 fn interjected(message: &MessageEnvelope) -> ConversationItem {

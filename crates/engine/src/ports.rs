@@ -11,8 +11,9 @@ use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
+use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, CallId, Entropy, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -82,7 +83,7 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
     /// The outcome of a command is on record: what was kept to find it may go, and its output unless that is kept.
     async fn forget(&self, key: &CommandKey, output: KeptOutput);
 
-    /// Ends and forgets whatever was begun in this agent's home under a name that is not among these.
+    /// Ends and forgets what was begun for the agent with this home under a name that is not among these.
     async fn sweep(&self, agent_home: &str, known: &[String]);
 }
 
@@ -116,12 +117,44 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
     async fn finish_patch(&self, agent_home: &str, call: &CallId) -> Result<(), String>;
 }
 
-/// Makes and removes agents' homes.
+/// Keeps the plan files of work items, in their agents' homes. The agent edits them too, so anything may stand in their
+/// place; an implementation follows no link and reads no more than `limits::PLAN_BYTES`.
+#[async_trait]
+pub trait PlanHost: Send + Sync + std::fmt::Debug {
+    /// Writes the plan of an item, whole or not at all, and describes it.
+    ///
+    /// # Errors
+    /// Why it could not be written, for the model.
+    async fn write(
+        &self,
+        agent_home: &str,
+        item: &WorkItemId,
+        text: String,
+    ) -> Result<PlanArtifact, String>;
+
+    /// The plan of an item as it is now; `None` where no file can be read.
+    async fn read(&self, agent_home: &str, item: &WorkItemId) -> Option<PlanArtifact>;
+
+    /// The items that have a folder in a home.
+    ///
+    /// # Errors
+    /// Why the folders could not be listed.
+    async fn list(&self, agent_home: &str) -> Result<Vec<WorkItemId>, String>;
+
+    /// Removes the plan of an item that was never made; harmless when it is gone.
+    ///
+    /// # Errors
+    /// Why it could not be removed.
+    async fn remove(&self, agent_home: &str, item: &WorkItemId) -> Result<(), String>;
+}
+
+/// Looks after agents' homes. A home is made by the command or the patch that first needs it.
 #[async_trait]
 pub trait HomeHost: Send + Sync + std::fmt::Debug {
-    /// Makes the home, whole or not at all; harmless when it exists.
+    /// Looks whether the home is there or can be made, and notes which directory the agent works in.
     async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
-    /// Removes it; harmless when it is gone.
+    /// Removes the home, and what was kept to prove that the agent's commands and patches ran; harmless when they are
+    /// gone.
     async fn remove(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
     /// The workspace a caller chose, checked: it exists, and its directory lies inside it.
     async fn workspace(
@@ -158,6 +191,8 @@ pub struct Ports {
     pub command: Arc<dyn CommandHost>,
     /// Files.
     pub file: Arc<dyn FileHost>,
+    /// Plans of work items.
+    pub plan: Arc<dyn PlanHost>,
     /// Homes.
     pub home: Arc<dyn HomeHost>,
     /// Time.

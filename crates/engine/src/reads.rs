@@ -1,5 +1,9 @@
 //! The door for looking. Reading never activates: nothing here can reach the writer.
 
+mod work;
+
+pub use work::{Which, WorkItemPage};
+
 use crate::error::Error;
 use crate::facts::SharedFacts;
 use crate::ports::ModelClient;
@@ -7,13 +11,16 @@ use crate::stalled::Stalled;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
-use holon_domain::feed::{EventPage, EventQuery, FeedNotice};
+use holon_domain::feed::{EventPage, EventQuery, EventRecord, FeedNotice};
+use holon_domain::message::MessageLabels;
 use holon_domain::queue::{MessageSeq, QueueView};
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::{AgentId, limits};
 use holon_store::{AgentNo, ListedAgent, Reader, Readers};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
@@ -91,7 +98,7 @@ impl Reads {
     pub async fn status(&self, agent_id: &AgentId) -> Result<AgentSummary, Error> {
         let facts = self.facts.now();
         let (chain, ask) = (Arc::clone(&facts), Arc::clone(&self.model));
-        let (agent, queue, policy, tasks, aside) = self
+        let (agent, queue, policy, rows, aside) = self
             .of(agent_id, move |reader, no, agent| {
                 let model = chain.models.first(agent.model_override.as_ref());
                 let policy = match model {
@@ -102,17 +109,17 @@ impl Reads {
                     None => None,
                 };
                 let aside = reader.aside(&agent.identity.agent_id)?;
-                // A row that cannot be read hides nothing else; who needs it puts the agent aside.
-                let tasks = match reader.active_tasks(no) {
-                    Err(error) if error.is_one_agents() => Vec::new(),
-                    tasks => tasks?,
-                };
-                Ok((agent, reader.queue_lengths(no)?, policy, tasks, aside))
+                let tasks = readable(reader.active_tasks(no))?;
+                let work = work::status_rows(reader, no, &agent)?;
+                let queue = reader.queue_lengths(no)?;
+                Ok((agent, queue, policy, (tasks, work), aside))
             })
             .await?;
+        let (tasks, (work, hints)) = rows;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
+        summary::add_work(&mut summary, work, hints);
         self.stalled
             .explain(agent_id, &mut summary.scheduling_posture);
         if let Some(reason) = aside {
@@ -168,7 +175,11 @@ impl Reads {
     /// When there is no such agent, the cursor is too old, or storage fails.
     pub async fn events(&self, agent_id: &AgentId, query: EventQuery) -> Result<EventPage, Error> {
         let page = self
-            .of(agent_id, move |reader, no, _| reader.events(no, query))
+            .of(agent_id, move |reader, no, _| {
+                let mut page = reader.events(no, query)?;
+                add_labels(reader, no, &mut page.events)?;
+                Ok(page)
+            })
             .await?;
         match (query.after_seq, page.oldest_seq, page.newest_seq) {
             (Some(after), Some(oldest_seq), Some(newest_seq))
@@ -207,6 +218,35 @@ impl Reads {
             Err(_) => Ok(Err(Error::AgentNotFound { agent_id: id })),
         });
         found.await?
+    }
+}
+
+/// Adds the labels of the messages that events are about. The events of a page are about few messages, so each is read
+/// once.
+fn add_labels(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    events: &mut [EventRecord],
+) -> Result<(), holon_store::Error> {
+    let mut read: BTreeMap<MessageSeq, Option<Arc<MessageLabels>>> = BTreeMap::new();
+    for record in events {
+        let Some(seq) = record.event.message_seq() else {
+            continue;
+        };
+        let labels = match read.entry(seq) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(reader.message_labels(no, seq)?.map(Arc::new)),
+        };
+        record.labels.clone_from(labels);
+    }
+    Ok(())
+}
+
+/// A row that cannot be read hides nothing else; the decision that needs it puts the agent aside.
+fn readable<T: Default>(read: Result<T, holon_store::Error>) -> Result<T, holon_store::Error> {
+    match read {
+        Err(error) if error.is_one_agents() => Ok(T::default()),
+        read => read,
     }
 }
 

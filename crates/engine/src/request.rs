@@ -2,6 +2,7 @@
 
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
+use holon_domain::timer::{MissedSlots, TimerSchedule};
 use holon_domain::{AgentId, MessageId};
 use std::path::PathBuf;
 
@@ -65,4 +66,37 @@ pub struct RunRequest {
     pub workspace: WorkspaceChoice,
     /// How the request came in.
     pub admission_context: AdmissionContext,
+}
+
+/// An operator's wake: the agent is to look although no message has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wake {
+    /// Why the agent should look. The agent reads it.
+    pub reason: String,
+    /// Names the outside system that changed. Wakes of one source coalesce, and waits for that source end.
+    pub source: Option<String>,
+    pub correlation_id: Option<String>,
+    pub causation_id: Option<String>,
+}
+
+/// A timer that an operator asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimerOrder {
+    pub first: FirstSlot,
+    /// What happens to slots that pass while the host is down or the agent is stopped.
+    pub missed: MissedSlots,
+    /// What the tick says to the agent.
+    pub summary: Option<String>,
+}
+
+/// When a new timer fires first, and whether it goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FirstSlot {
+    /// Counted from the commit that makes the timer.
+    After {
+        delay_ms: u64,
+        interval_ms: Option<u64>,
+    },
+    /// At a time on the wall, or by a cron expression.
+    By(TimerSchedule),
 }

@@ -19,7 +19,7 @@ use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::ModelChoice;
 use holon_domain::run::RunOnceResponse;
 use holon_domain::{AgentId, limits};
-use settled::{Answer, Course, Over, Settled, Standing, Waiting, Waits};
+use settled::{Answer, Course, Over, Settled, Standing, Waiting, Waits, completed_items};
 use std::collections::BTreeSet;
 
 impl Acts {
@@ -42,7 +42,9 @@ impl Acts {
         } else {
             self.shell().spawn(run);
         }
-        waiting.await.unwrap_or(Err(Error::ShuttingDown))
+        waiting
+            .await
+            .unwrap_or_else(|_| Err(self.shell().why_down()))
     }
 }
 
@@ -137,6 +139,7 @@ async fn make_temporary(acts: &Acts, request: &RunRequest) -> Result<AgentId, Er
     let new = acts
         .new_agent(identity, &request.workspace, request.model.clone())
         .await?;
+    acts.check_reserved(&new.workspace)?;
     let run = Some(RunTerms::temporary(request.max_rounds));
     acts.shell().create(NewAgent { run, ..new }).await?;
     Ok(agent_id)
@@ -160,10 +163,14 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
     let workspace = if request.workspace.is_empty() {
         None
     } else {
-        Some(
-            acts.workspace(&request.workspace, &found.agent_home)
-                .await?,
-        )
+        let chosen = acts
+            .workspace(&request.workspace, &found.agent_home)
+            .await?;
+        // An agent of an earlier build that works there already goes on; its status warns of it.
+        if chosen.execution_root != found.workspace.execution_root {
+            acts.check_reserved(&chosen)?;
+        }
+        Some(chosen)
     };
     if workspace.is_none() && request.model.is_none() {
         return Ok(());
@@ -216,7 +223,7 @@ async fn answer(
                 return Err(Error::ShuttingDown);
             }
             // A drain waits for its tasks; one that waits for an answer must not hold it up.
-            () = acts.shell().going_down() => return Err(Error::ShuttingDown),
+            () = acts.shell().going_down() => return Err(acts.shell().why_down()),
         }
     }
 }
@@ -247,17 +254,24 @@ async fn gather(
         }
         let standing = match reader.outcome(no, seq)? {
             Some(brief) => {
-                let settled = Settled {
+                let mut settled = Settled {
                     queue: reader.queue(no)?,
                     newest: reader.briefs(no, 1)?.pop(),
                     brief,
                     tasks: reader.tasks_to_tell(no)?,
+                    reported: BTreeSet::new(),
                 };
                 // The log may be long, so it is read once, when there is nothing more to wait for.
                 match settled.course(&agent, waits) {
                     Course::GoesOn => Standing::GoesOn,
                     course @ (Course::CutOff | Course::Done) => {
                         let entries = reader.turn_entries(no, log_end + 1)?;
+                        for id in completed_items(&entries) {
+                            let item = reader.work_item(no, &id)?;
+                            if item.is_some_and(|item| item.result_summary.is_some()) {
+                                settled.reported.insert(id);
+                            }
+                        }
                         Standing::Over(Box::new(settled), course, entries)
                     }
                 }

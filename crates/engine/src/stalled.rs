@@ -69,6 +69,8 @@ mod tests {
                 posture: Posture::ActiveTurn,
                 reason: "runs".to_owned(),
                 run_id: None,
+                work_item_id: None,
+                waiting_intent_id: None,
                 wakes_at: None,
             };
             all.explain(id, &mut posture);

@@ -95,6 +95,7 @@ impl ToolRunOutcome {
             task_id: TaskId::of_call(&spec.call_id),
             task_kind: TaskKind::CommandTask,
             status: TaskStatus::Running,
+            initial_output: None,
         };
         Self {
             consequence: Consequence::Task {

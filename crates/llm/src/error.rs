@@ -131,14 +131,16 @@ pub enum Error {
         /// What was there, bounded.
         actual: String,
     },
-    /// A call names a task, and the model was told of none.
-    #[error("script {}: round {round} names {{{{task_id}}}}, and nothing the model was told names a task; \
-        start one in an earlier round", path.display())]
-    NoTask {
+    /// A call wants a task, a work item, a wait or a timer, and the model was told of none.
+    #[error("script {}: round {round} names {{{{{placeholder}}}}}, and nothing the model was told names one; \
+        make one in an earlier round", path.display())]
+    NothingNamed {
         /// The file.
         path: PathBuf,
         /// Counted from 1.
         round: usize,
+        /// The placeholder, without its braces.
+        placeholder: &'static str,
     },
     /// Placeholders made the answer larger than an answer may be.
     #[error("script {}: round {round} grows over {SCRIPT_BYTES} bytes once its placeholders are filled in; \
@@ -172,7 +174,7 @@ impl Error {
             | Self::RanOut { .. } => ModelFailureKind::ModelUnavailable,
             Self::ToolNotOffered { .. }
             | Self::Unexpected { .. }
-            | Self::NoTask { .. }
+            | Self::NothingNamed { .. }
             | Self::AnswerTooLarge { .. } => ModelFailureKind::InvalidResponse,
             Self::Cancelled => ModelFailureKind::Connection,
         }
@@ -194,7 +196,7 @@ impl Error {
             | Self::RanOut { .. }
             | Self::ToolNotOffered { .. }
             | Self::Unexpected { .. }
-            | Self::NoTask { .. }
+            | Self::NothingNamed { .. }
             | Self::AnswerTooLarge { .. } => "script",
         }
     }

@@ -14,6 +14,8 @@ mod reading;
 mod router;
 mod script;
 mod scripted;
+mod search;
+mod secrets;
 
 pub use credential::{Credential, Credentials};
 pub use error::Error;
@@ -22,3 +24,4 @@ pub use router::Router;
 pub use script::{
     Call, EndPolicy, ErrorKind, Expectation, Round, Script, ScriptedError, Stop, Usage,
 };
+pub use secrets::Secrets;

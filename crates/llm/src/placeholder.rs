@@ -8,8 +8,47 @@ use std::str::FromStr;
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 const ESCAPED_OPEN: &str = "\\{{";
-/// The one placeholder that may stand in an argument of a call, alone: only the runtime knows what a task is called.
-pub(crate) const TASK_ID: &str = "{{task_id}}";
+
+/// A thing that only the runtime can name. Its placeholder may stand in an argument of a call, alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    Task,
+    WorkItem,
+    Wait,
+    Timer,
+}
+
+impl Named {
+    const ALL: [Self; 4] = [Self::Task, Self::WorkItem, Self::Wait, Self::Timer];
+
+    /// What a placeholder is called that stands for the newest of them.
+    pub(crate) const fn placeholder(self) -> &'static str {
+        match self {
+            Self::Task => "task_id",
+            Self::WorkItem => "work_item_id",
+            Self::Wait => "wait_id",
+            Self::Timer => "timer_id",
+        }
+    }
+
+    /// How its id begins.
+    pub(crate) const fn prefix(self) -> &'static str {
+        match self {
+            Self::Task => "task_",
+            Self::WorkItem => "work_",
+            Self::Wait => "wait_",
+            Self::Timer => "timer_",
+        }
+    }
+
+    /// The thing whose placeholder this argument of a call is.
+    pub(crate) fn of_argument(words: &str) -> Option<Self> {
+        let name = words.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
+        Self::ALL
+            .into_iter()
+            .find(|named| named.placeholder() == name)
+    }
+}
 
 /// What a placeholder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +59,8 @@ pub(crate) enum Placeholder {
     ToolResult,
     /// Whose turn it is.
     AgentId,
-    /// The task that was named last.
-    TaskId,
+    /// The thing of this kind that was named last.
+    Newest(Named),
 }
 
 impl FromStr for Placeholder {
@@ -31,11 +70,18 @@ impl FromStr for Placeholder {
             "input" => Ok(Self::Input),
             "tool_result" => Ok(Self::ToolResult),
             "agent_id" => Ok(Self::AgentId),
-            "task_id" => Ok(Self::TaskId),
-            other => Err(format!(
-                "unknown placeholder {{{{{other}}}}}; known are {{{{input}}}}, {{{{tool_result}}}}, {{{{agent_id}}}} and \
-                 {{{{task_id}}}}, and \\{{{{ writes two literal braces"
-            )),
+            other => {
+                let named = Named::ALL
+                    .into_iter()
+                    .find(|named| named.placeholder() == other);
+                named.map(Self::Newest).ok_or_else(|| {
+                    format!(
+                        "unknown placeholder {{{{{other}}}}}; known are {{{{input}}}}, {{{{tool_result}}}}, \
+                         {{{{agent_id}}}}, {{{{task_id}}}}, {{{{work_item_id}}}}, {{{{wait_id}}}} and {{{{timer_id}}}}, \
+                         and \\{{{{ writes two literal braces"
+                    )
+                })
+            }
         }
     }
 }
@@ -101,7 +147,7 @@ mod tests {
             Placeholder::Input => "{{agent_id}}",
             Placeholder::ToolResult => "42",
             Placeholder::AgentId => "main",
-            Placeholder::TaskId => "task_1",
+            Placeholder::Newest(named) => named.prefix(),
         };
         fill(&pieces(text).unwrap(), value, 64)
     }
@@ -113,6 +159,10 @@ mod tests {
             "a 42 b main"
         );
         assert_eq!(fill_all("{{input}}").unwrap(), "{{agent_id}}");
+        assert_eq!(
+            fill_all("{{work_item_id}}{{timer_id}}").unwrap(),
+            "work_timer_"
+        );
         assert_eq!(fill_all("none").unwrap(), "none");
     }
 

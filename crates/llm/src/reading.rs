@@ -2,12 +2,11 @@
 //!
 //! Pure functions of the request and the answer; nothing here knows about scripts.
 
+use crate::placeholder::Named;
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock};
 use holon_domain::text;
 
-/// How the id of a task begins.
-const TASK_PREFIX: &str = "task_";
-/// And how many characters follow.
+/// How many characters of an id follow its prefix.
 const RANDOM_CHARS: usize = 20;
 
 /// The frame's last context block: by contract the current input stands there.
@@ -29,9 +28,9 @@ pub(crate) fn last_tool_result(request: &ModelRequest) -> &str {
     result.unwrap_or_default()
 }
 
-/// The task that the model was told of last: by what came into the turn, else by the input it answers; empty when none
-/// is named.
-pub(crate) fn newest_task_id(request: &ModelRequest) -> &str {
+/// The thing of this kind that the model was told of last: by what came into the turn, else by the input it answers,
+/// else the first one that the prompt names, newest block first; empty when none is named.
+pub(crate) fn newest_id<'a>(request: &'a ModelRequest, named: Named) -> &'a str {
     let newest_first = request.conversation.iter().rev();
     let told = newest_first.filter_map(|item| match item {
         ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
@@ -39,18 +38,28 @@ pub(crate) fn newest_task_id(request: &ModelRequest) -> &str {
         ConversationItem::Assistant { .. } => None,
     });
     let mut told = told.chain([current_input(request)]);
-    told.find_map(last_task_id).unwrap_or_default()
+    let prefix = named.prefix();
+    let last = |words: &'a str| {
+        let mut places = words.rmatch_indices(prefix);
+        places.find_map(|(at, _)| id_at(words, at, prefix))
+    };
+    let first = |words: &'a str| {
+        let mut places = words.match_indices(prefix);
+        places.find_map(|(at, _)| id_at(words, at, prefix))
+    };
+    let blocks = request.frame.context_blocks.iter().rev();
+    let mut shown = blocks.map(|block| block.text.as_str());
+    told.find_map(last)
+        .or_else(|| shown.find_map(first))
+        .unwrap_or_default()
 }
 
 /// Names like `task_output` begin as an id does, and are too short.
-fn last_task_id(words: &str) -> Option<&str> {
-    let mut last_first = words.rmatch_indices(TASK_PREFIX);
-    last_first.find_map(|(at, _)| {
-        let id = words.get(at..at + TASK_PREFIX.len() + RANDOM_CHARS)?;
-        let is_id = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
-        let random = id.strip_prefix(TASK_PREFIX)?;
-        random.bytes().all(is_id).then_some(id)
-    })
+fn id_at<'a>(words: &'a str, at: usize, prefix: &str) -> Option<&'a str> {
+    let id = words.get(at..at + prefix.len() + RANDOM_CHARS)?;
+    let is_id = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+    let random = id.strip_prefix(prefix)?;
+    random.bytes().all(is_id).then_some(id)
 }
 
 /// The current input and what was put in after it.

@@ -6,9 +6,11 @@ use crate::credential::Credentials;
 use crate::error::Error;
 use crate::http::{Http, HttpLimits, Provider};
 use crate::scripted::Scripted;
+use crate::secrets::Secrets;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ProviderSpec;
 use holon_domain::text;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +27,8 @@ pub struct Router {
     /// By id; one with an address that cannot be used is there with what is wrong with it, so that it does no harm to
     /// the others and is told about when it is asked.
     providers: BTreeMap<String, Result<Provider, &'static str>>,
+    /// What no outcome may hold.
+    secrets: Secrets,
 }
 
 /// Who serves a model.
@@ -60,12 +64,23 @@ impl Router {
         }
         Ok(Self {
             scripted: Scripted::new(script_base),
+            secrets: http.secrets().clone(),
             http,
             providers: by_id,
         })
     }
 
-    /// One attempt at one round; returns at once when `cancel` fires.
+    /// Also hides what the host knows, and tells the host which credentials were fetched.
+    #[must_use]
+    pub fn hiding(self, secrets: Secrets) -> Self {
+        Self {
+            http: self.http.hiding(secrets.clone()),
+            secrets,
+            ..self
+        }
+    }
+
+    /// One attempt at one round; returns at once when `cancel` fires. Nothing that comes of it holds a known secret.
     ///
     /// # Errors
     /// The provider's failure, classified.
@@ -81,7 +96,7 @@ impl Router {
                 Served::Http(provider) => self.http.call(provider, request).await,
             }
         };
-        unless_cancelled(cancel, answer).await
+        self.secrets.clean(unless_cancelled(cancel, answer).await)
     }
 
     /// Whether a call to this model could work at all: a known provider with a usable address and, where one is needed,
@@ -92,7 +107,10 @@ impl Router {
     pub async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
         match self.served(model)? {
             Served::Script => Ok(self.scripted.check(model.model()).await?),
-            Served::Http(provider) => self.http.check(provider, model).await,
+            Served::Http(provider) => {
+                let checked = self.http.check(provider, model).await;
+                checked.map_err(|failure| self.secrets.clean_failure(failure))
+            }
         }
     }
 
@@ -107,7 +125,12 @@ impl Router {
     ) -> Result<Vec<String>, ModelFailure> {
         match self.provider(provider)? {
             Served::Script => Ok(Vec::new()),
-            Served::Http(provider) => unless_cancelled(cancel, self.http.models(provider)).await,
+            Served::Http(provider) => {
+                let listed = unless_cancelled(cancel, self.http.models(provider)).await;
+                let mut ids = listed.map_err(|failure| self.secrets.clean_failure(failure))?;
+                ids.retain(|id| matches!(self.secrets.hide(id), Cow::Borrowed(_)));
+                Ok(ids)
+            }
         }
     }
 

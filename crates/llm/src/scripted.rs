@@ -5,10 +5,8 @@
 //! after a restart such a round may fail again.
 
 use crate::error::Error;
-use crate::placeholder::{self, Placeholder};
-use crate::reading::{
-    current_input, everything_said, last_tool_result, newest_task_id, tokens_written,
-};
+use crate::placeholder::{self, Named, Placeholder};
+use crate::reading::{current_input, everything_said, last_tool_result, newest_id, tokens_written};
 use crate::script::{Expectation, Round, Script, ScriptedError};
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};
@@ -287,18 +285,20 @@ impl Playing<'_> {
         })
     }
 
-    /// An argument as it stands, but for the name of a task.
+    /// An argument as it stands, but for the name of a task, a work item, a wait or a timer.
     fn argument(&self, value: &Value) -> Result<Value, Error> {
         match value {
-            Value::String(words) if words == placeholder::TASK_ID => {
-                match newest_task_id(self.request) {
-                    "" => Err(Error::NoTask {
+            Value::String(words) => match Named::of_argument(words) {
+                None => Ok(value.clone()),
+                Some(named) => match newest_id(self.request, named) {
+                    "" => Err(Error::NothingNamed {
                         path: self.path.to_owned(),
                         round: self.number,
+                        placeholder: named.placeholder(),
                     }),
                     id => Ok(Value::from(id)),
-                }
-            }
+                },
+            },
             Value::Array(values) => values.iter().map(|value| self.argument(value)).collect(),
             Value::Object(members) => {
                 let members = members.iter();
@@ -306,7 +306,7 @@ impl Playing<'_> {
                     .map(|(name, value)| Ok((name.clone(), self.argument(value)?)))
                     .collect()
             }
-            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
         }
     }
 
@@ -318,7 +318,7 @@ impl Playing<'_> {
         let value = |placeholder| match placeholder {
             Placeholder::Input => current_input(self.request),
             Placeholder::ToolResult => last_tool_result(self.request),
-            Placeholder::TaskId => newest_task_id(self.request),
+            Placeholder::Newest(named) => newest_id(self.request, named),
             Placeholder::AgentId => self.request.frame.cache.agent_id.as_str(),
         };
         placeholder::fill(&pieces, value, ANSWER_BYTES).ok_or_else(|| Error::AnswerTooLarge {

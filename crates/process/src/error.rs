@@ -30,12 +30,29 @@ pub enum Error {
         /// Bytes that wait.
         pending: u64,
     },
+    /// A line is longer than the command's terminal takes; nothing of the piece was taken.
+    #[error(
+        "a line of {bytes} bytes is longer than the {most} bytes that a terminal takes before the end of a line, and \
+         nothing was taken; write shorter lines, or hand the text over in a file"
+    )]
+    LineTooLong {
+        /// Its bytes, without what ends it.
+        bytes: u64,
+        /// The most the terminal takes.
+        most: u64,
+    },
     /// The command has no terminal.
     #[error("the command has no terminal; start it with tty to give it one")]
     NoTerminal,
     /// The command has no such stream.
     #[error("the command has one stream for all output")]
     NoStream,
+    /// The output file was removed.
+    #[error("the output file {path} is missing; it was removed after the command wrote it")]
+    OutputMissing {
+        /// Where it was.
+        path: String,
+    },
     /// The output file could not be read.
     #[error("the output file could not be read: {reason}")]
     Output {
@@ -62,6 +79,7 @@ impl From<Refusal> for Error {
             Refusal::Unknown => unreachable("it is of another version"),
             Refusal::InputClosed => Self::InputClosed,
             Refusal::InputFull { pending } => Self::InputFull { pending },
+            Refusal::LineTooLong { bytes, most } => Self::LineTooLong { bytes, most },
             Refusal::NoTerminal => Self::NoTerminal,
             Refusal::NoStream => Self::NoStream,
         }

@@ -30,6 +30,6 @@ pub use run::{CommandSpec, run, run_with_input};
 pub use shim::shim_main;
 pub use spec::{Confinement, Leftovers, NICENESS, ShimSpec, VERSION, WindowSize};
 pub use supervise::{
-    Image, Shims, Slice, Sought, StoppedState, Task, TaskState, attach, kept_output, put_down,
-    start, stop,
+    Image, Shims, Slice, Sought, StoppedState, Task, TaskState, attach, attach_within, kept_output,
+    put_down, start, stop,
 };

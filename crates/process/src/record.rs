@@ -26,6 +26,9 @@ pub struct StreamFacts {
     pub tail_at: Option<u64>,
     /// Why the file holds less than its cap allows, as when the disk is full.
     pub error: Option<String>,
+    /// Whether there is no such file any more, where nothing else is known of the stream.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
 }
 
 impl StreamFacts {
@@ -137,7 +140,8 @@ pub struct Identity {
     pub version: u32,
     /// Whose command it runs.
     pub task_id: String,
-    /// The direct child's process id, for people to read. Nothing may be signalled by it.
+    /// The direct child's process id, for people to read; 0 where the shim did not answer and has noted none. Nothing
+    /// may be signalled by it.
     pub pid: i32,
     /// When its program began.
     pub started_at: Timestamp,

@@ -7,6 +7,7 @@
 mod child;
 mod claim;
 mod input;
+mod line;
 mod note;
 mod orders;
 mod rank;

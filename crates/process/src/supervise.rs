@@ -1,7 +1,8 @@
 //! The host's side of a shim: start one, find one again, and talk to it.
 //!
 //! Everything here may be dropped at any point; the command does not notice. Alive means that the shim holds the
-//! lock of its task and answers to the nonce; a process id is never enough.
+//! lock of its task, also while it does not answer because its disk takes nothing; a process id is never enough. Only an
+//! answer to the nonce lets the host talk to it.
 
 mod attach;
 mod boot;
@@ -19,7 +20,7 @@ mod slice;
 mod start;
 mod task;
 
-pub use attach::{TaskState, attach};
+pub use attach::{TaskState, attach, attach_within};
 pub use image::Image;
 pub use kept::kept_output;
 pub use probe::Sought;

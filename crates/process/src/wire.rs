@@ -104,6 +104,8 @@ pub(crate) enum Refusal {
     InputClosed,
     /// The command does not read what it was given so far.
     InputFull { pending: u64 },
+    /// A line of so many bytes is longer than a terminal that edits lines takes.
+    LineTooLong { bytes: u64, most: u64 },
     /// There is no terminal.
     NoTerminal,
     /// There is no such stream.

@@ -41,8 +41,22 @@ pub(crate) fn content(message: &MessageEnvelope, extent: Extent) -> String {
     }
     let body = message.body.render();
     // What a command printed is no instruction, on whose word ever it ran.
-    if message.kind == MessageKind::TaskResult {
-        return fenced(message, "task_result", &body, extent);
+    let told_by_task = match message.kind {
+        MessageKind::TaskResult => Some("task_result"),
+        MessageKind::TaskStatus => Some("task_status"),
+        MessageKind::OperatorPrompt
+        | MessageKind::ChannelEvent
+        | MessageKind::WebhookEvent
+        | MessageKind::CallbackEvent
+        | MessageKind::TimerTick
+        | MessageKind::SystemTick
+        | MessageKind::Control
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult
+        | MessageKind::InternalFollowup => None,
+    };
+    if let Some(class) = told_by_task {
+        return fenced(message, class, &body, extent);
     }
     match message.authority_class {
         AuthorityClass::OperatorInstruction | AuthorityClass::RuntimeInstruction => {

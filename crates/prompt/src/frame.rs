@@ -5,7 +5,9 @@
 //! nothing that is turn-scoped.
 
 use crate::context::HistoryItem;
+use crate::work::{self, Work, WorkText};
 use crate::{context, digest, policy, scope};
+use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ModelRef, PromptBlock, PromptCache, PromptFrame, Stability};
@@ -25,6 +27,8 @@ pub struct FrameInput<'a> {
     pub current: &'a MessageEnvelope,
     /// What came before the current message, oldest first.
     pub history: &'a [HistoryItem],
+    /// The agent's work.
+    pub work: Work<'a>,
     /// The tasks that ran when the turn started, oldest first.
     pub tasks: &'a [TaskListEntry],
     /// When the turn started.
@@ -44,6 +48,10 @@ pub struct Built {
     pub stable: String,
     /// The agent-scoped text.
     pub agent_scoped: String,
+    /// What the frame shows of the agent's work. `None` when it shows none.
+    pub work: Option<String>,
+    /// The items that the first request of a turn shows. Empty for later ones.
+    pub shown_items: Vec<WorkItemId>,
     /// How many blocks the frame has.
     pub sections: usize,
 }
@@ -69,9 +77,13 @@ pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Buil
     let current = context::current(input.current, input.now);
     let tasks = context::tasks(input.tasks);
     let listed = tasks.as_deref().unwrap_or_default();
-    let room = room_for_history(input, &[stable, agent_scoped, listed, &current]);
+    let fixed = [stable, agent_scoped, listed, &current];
+    let work = work_text(input, room(input, &fixed) / 2);
+    let shown = work.text.as_deref().unwrap_or_default();
+    let room = room(input, &[&fixed[..], &[shown]].concat());
     let context_blocks: Vec<PromptBlock> = context::recent(input.history, room)
         .into_iter()
+        .chain(work.text.clone())
         .chain(tasks)
         .chain([current])
         .map(|text| PromptBlock {
@@ -91,13 +103,26 @@ pub fn rebuild(input: &FrameInput<'_>, stable: &str, agent_scoped: &str) -> Buil
         frame,
         stable: stable.to_owned(),
         agent_scoped: agent_scoped.to_owned(),
+        work: work.text,
+        shown_items: work.shown,
         sections,
     }
 }
 
-/// Estimated tokens that earlier messages may take: what the rest leaves, and never more than half of the whole,
-/// since the turn itself needs room to grow.
-fn room_for_history(input: &FrameInput<'_>, texts: &[&str]) -> usize {
+/// What the frame shows of the agent's work.
+fn work_text(input: &FrameInput<'_>, room_tokens: usize) -> WorkText {
+    match input.work {
+        Work::Rows(rows, plan) => work::text(input.agent, rows, plan, room_tokens),
+        Work::Kept(text) => WorkText {
+            text: text.map(str::to_owned),
+            shown: Vec::new(),
+        },
+    }
+}
+
+/// Estimated tokens that what is not fixed may take: what the rest leaves, and never more than half of the whole, since
+/// the turn itself needs room to grow.
+fn room(input: &FrameInput<'_>, texts: &[&str]) -> usize {
     let budget = usize::try_from(input.budget_tokens).unwrap_or(usize::MAX);
     let tool = |tool: &ToolSpec| {
         text::estimate_tokens(&tool.description)

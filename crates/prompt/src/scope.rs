@@ -58,16 +58,17 @@ fn workspace(agent: &AgentRecord) -> String {
 
 fn execution() -> String {
     let policy = ExecutionPolicy::host_local();
+    let commands = &policy.process_execution;
     let facts = [
-        ("cwd_rooting", policy.cwd_rooting),
-        ("projection_rooting", policy.projection_rooting),
-        ("path_confinement", policy.path_confinement),
-        ("write_confinement", policy.write_confinement),
-        ("network_confinement", policy.network_confinement),
-        ("secret_isolation", policy.secret_isolation),
+        ("cwd_rooting", commands.cwd_rooting),
+        ("projection_rooting", commands.projection_rooting),
+        ("path_confinement", commands.path_confinement),
+        ("write_confinement", commands.write_confinement),
+        ("network_confinement", commands.network_confinement),
+        ("secret_isolation", commands.secret_isolation),
         (
             "child_process_containment",
-            policy.child_process_containment,
+            commands.child_process_containment,
         ),
     ];
     let lines: Vec<String> = facts

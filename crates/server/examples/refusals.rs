@@ -29,7 +29,7 @@ const HEAD: &str = "# Refusals
 
 Every error of the control plane has the same shape: `ok` is `false`, `error` is the message, `code` is stable, and `hint` is the next step unless the message names it.
 Some carry more, such as `agent_id`, `oldest_seq`, or `line` and `column`.
-A refused request changed nothing, except where that is not known: `commit_unknown`, `internal`, and `shutting_down` as the answer to a run.
+A refused request changed nothing, except where that is not known: `commit_unknown`, `store_lost`, `internal`, and `shutting_down` as the answer to a run.
 In the next steps `{agent_id}` and `{after_seq}` stand for a value that is filled in.
 
 | code | HTTP | what it means | next step |

@@ -28,6 +28,26 @@ impl<S: Send + Sync> FromRequestParts<S> for AgentPath {
     }
 }
 
+/// The agent a path names, and the id of something that belongs to it.
+pub(crate) struct MemberPath {
+    pub(crate) agent_id: AgentId,
+    pub(crate) member: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for MemberPath {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Path((agent, member)) = Path::<(String, String)>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Error::from(NOT_TEXT))?;
+        Ok(Self {
+            agent_id: AgentId::parse_stored(&agent).map_err(Error::from)?,
+            member,
+        })
+    }
+}
+
 /// The query, read into a type that names every parameter there is.
 pub(crate) struct Params<T>(pub(crate) T);
 

@@ -61,7 +61,8 @@ impl IntoResponse for Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let status = status_of(&error);
-        if status.is_server_error() {
+        // Of a full disk the writer says so itself, once a minute.
+        if status.is_server_error() && error != Error::DiskFull {
             tracing::warn!(code = error.code(), %error, "request failed");
         }
         let mut body = ErrorBody::new(error.code(), error.to_string());
@@ -93,29 +94,37 @@ fn status_of(error: &Error) -> StatusCode {
         Error::Rejected(rejection) => status_of_rejection(rejection),
         Error::AgentNotFound { .. } => StatusCode::NOT_FOUND,
         Error::AgentConflict { .. } | Error::AgentAside { .. } => StatusCode::CONFLICT,
-        Error::AgentId(_) | Error::Workspace { .. } => StatusCode::BAD_REQUEST,
+        Error::AgentId(_) | Error::Workspace { .. } | Error::WorkspaceReserved { .. } => {
+            StatusCode::BAD_REQUEST
+        }
         Error::CursorTooOld { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
         // Not 503: clients send again on that, and an input that may have been taken would be taken twice.
-        Error::CommitUnknown | Error::Storage { .. } | Error::Internal { .. } => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        Error::CommitUnknown
+        | Error::StoreLost { .. }
+        | Error::Storage { .. }
+        | Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
 const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
     match rejection {
-        Rejection::Stopped { .. } | Rejection::NoHome { .. } | Rejection::Deleting { .. } => {
-            StatusCode::CONFLICT
-        }
+        Rejection::Stopped { .. }
+        | Rejection::NoHome { .. }
+        | Rejection::Deleting { .. }
+        | Rejection::WorkItemCompleted => StatusCode::CONFLICT,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
         Rejection::NoModel => StatusCode::UNPROCESSABLE_ENTITY,
-        Rejection::NoSuchTask => StatusCode::NOT_FOUND,
+        Rejection::NoSuchTask
+        | Rejection::NoSuchWorkItem
+        | Rejection::NoSuchWait
+        | Rejection::NoSuchTimer => StatusCode::NOT_FOUND,
         Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Rejection::ModelUnavailable { .. }
+        | Rejection::InvalidWork { .. }
         | Rejection::EmptyBody
         | Rejection::NameTooLong { .. }
         | Rejection::NoRounds
@@ -139,9 +148,11 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::AgentConflict { .. }
         | Error::AgentId(_)
         | Error::Workspace { .. }
+        | Error::WorkspaceReserved { .. }
         | Error::CursorTooOld { .. }
         | Error::DiskFull
         | Error::CommitUnknown
+        | Error::StoreLost { .. }
         | Error::Storage { .. }
         | Error::Internal { .. } => None,
     }

@@ -3,17 +3,17 @@
 
 use crate::gate::{Gate, guard};
 use crate::refusal::{Refusal, RequestFault};
-use crate::route::{agent, events, message, model, read, run, runtime};
+use crate::route::{agent, events, message, model, read, run, runtime, waiting, work};
 use crate::state::{ActState, ReadState};
 use axum::Router;
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
 use futures_util::FutureExt as _;
-use holon_engine::Error;
+use holon_engine::{Acts, Error};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -58,6 +58,11 @@ fn read_routes() -> Vec<Route<ReadState>> {
         getting("/agents/{id}/transcript", get(read::transcript)),
         getting("/agents/{id}/events", get(events::page)),
         getting("/agents/{id}/events/stream", get(events::stream)),
+        getting("/agents/{id}/explain", get(waiting::explain)),
+        getting("/agents/{id}/work-items", get(work::list)),
+        getting("/agents/{id}/work-items/{item}", get(work::show)),
+        getting("/agents/{id}/waits", get(waiting::waits)),
+        getting("/agents/{id}/timers", get(waiting::timers)),
         getting("/status", get(read::default_status)),
         getting("/briefs", get(read::default_briefs)),
         getting("/transcript", get(read::default_transcript)),
@@ -74,6 +79,26 @@ fn act_routes() -> Vec<Route<ActState>> {
         posting("/control/agents/{id}/control", post(agent::control)),
         posting("/control/agents/{id}/model", post(model::set)),
         posting("/control/agents/{id}/model/clear", post(model::clear)),
+        posting("/control/agents/{id}/wake", post(waiting::wake)),
+        posting("/control/agents/{id}/work-items", post(work::create)),
+        posting("/control/agents/{id}/work-items/{item}", post(work::update)),
+        posting(
+            "/control/agents/{id}/work-items/{item}/complete",
+            post(work::complete),
+        ),
+        posting(
+            "/control/agents/{id}/work-items/{item}/resume",
+            post(work::resume),
+        ),
+        posting(
+            "/control/agents/{id}/waits/{wait}/cancel",
+            post(waiting::cancel_wait),
+        ),
+        posting("/control/agents/{id}/timers", post(waiting::create_timer)),
+        posting(
+            "/control/agents/{id}/timers/{timer}/cancel",
+            post(waiting::cancel_timer),
+        ),
         posting("/control/run", post(run::run)),
         posting("/control/runtime/reload", post(runtime::reload)),
         posting("/control/runtime/shutdown", post(runtime::shutdown)),
@@ -94,9 +119,10 @@ pub fn routes() -> Vec<(Method, &'static str)> {
 
 /// The router of one listener.
 pub(crate) fn router(gate: Gate, reads: ReadState, acts: ActState) -> Router {
+    let when_up = middleware::from_fn_with_state(acts.acts.clone(), refuse_until_up);
     mount(read_routes())
         .with_state(reads)
-        .merge(mount(act_routes()).with_state(acts))
+        .merge(mount(act_routes()).route_layer(when_up).with_state(acts))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(Arc::new(gate), guard))
@@ -115,6 +141,17 @@ async fn not_found() -> Refusal {
 
 async fn wrong_method(method: Method) -> Refusal {
     RequestFault::METHOD.refuse(format!("{method} is not possible here"))
+}
+
+/// A host that cannot settle what its predecessor left, because the disk is full, answers those who only look. What
+/// concerns the host and no agent is done all the same.
+async fn refuse_until_up(State(acts): State<Acts>, request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>();
+    let is_about_the_host = path.is_some_and(|path| path.as_str().starts_with("/control/runtime/"));
+    if acts.is_up() || is_about_the_host {
+        return next.run(request).await;
+    }
+    Refusal::from(Error::DiskFull).into_response()
 }
 
 /// The outermost layer: a fault in one handler is one bad answer, and no answer is kept by a cache.

@@ -13,7 +13,7 @@ use holon_domain::limits::{DRAIN_MS, STREAMS};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -22,6 +22,8 @@ use tokio_util::task::TaskTracker;
 pub struct ServerConfig {
     /// The agent that is meant when none is named.
     pub default_agent: AgentId,
+    /// Where agents work that were given no project, as it is shown.
+    pub workspace_dir: String,
     /// Where the host keeps its state, as it is shown.
     pub home_dir: String,
     /// The host's process.
@@ -30,6 +32,8 @@ pub struct ServerConfig {
     pub tcp: Option<TcpListener>,
     /// Bound, if the unix socket is served; see [`crate::bind_unix`].
     pub unix: Option<UnixListener>,
+    /// Gives the unix socket when it could only be bound later.
+    pub unix_later: Option<oneshot::Receiver<UnixListener>>,
     /// The control token.
     pub token: Token,
     /// Names and addresses, beside loopback and the bound one, that requests may be addressed to.
@@ -63,6 +67,7 @@ pub async fn serve(
     let tasks = TaskTracker::new();
     let host = Arc::new(Host {
         default_agent: config.default_agent,
+        workspace_dir: config.workspace_dir,
         home_dir: config.home_dir,
         pid: config.pid,
         listen: bound.map(|addr| addr.to_string()),
@@ -74,7 +79,7 @@ pub async fn serve(
         drain: shutdown,
         kill: CancellationToken::new(),
     };
-    for (transport, listener) in tcp.into_iter().chain(unix) {
+    let serve_on = |transport: Transport, listener: Listener| {
         let gate = Gate {
             transport,
             token: config.token.clone(),
@@ -99,6 +104,15 @@ pub async fn serve(
             tasks.clone(),
             ends.clone(),
         ));
+    };
+    for (transport, listener) in tcp.into_iter().chain(unix) {
+        serve_on(transport, listener);
+    }
+    if let Some(later) = config.unix_later {
+        let late = ends.drain.run_until_cancelled(later).await;
+        if let Some(Ok(listener)) = late {
+            serve_on(Transport::Unix, Listener::Unix(listener));
+        }
     }
     ends.drain.cancelled().await;
     drain(&tasks, &ends.kill).await;

@@ -20,6 +20,7 @@ pub(crate) enum Transport {
 /// Facts and bounds all routes share.
 pub(crate) struct Host {
     pub(crate) default_agent: AgentId,
+    pub(crate) workspace_dir: String,
     pub(crate) home_dir: String,
     pub(crate) pid: u32,
     pub(crate) listen: Option<String>,

@@ -364,6 +364,8 @@ fn is_stale(known: &Known, input: &Input) -> bool {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::WakeHint(_)
+        | Input::Work(_)
         | Input::Continue => false,
     }
 }
@@ -393,6 +395,8 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::GiveUp { .. } => "give up",
         Input::CallerLeft { .. } => "caller left",
         Input::ModelsChanged => "models changed",
+        Input::WakeHint(_) => "wake hint",
+        Input::Work(_) => "work command",
         Input::Continue => "continue",
     }
 }

@@ -1,7 +1,7 @@
 //! The shared invariants, and recounts of what is derived: run on the stored rows after every commit.
 
 use crate::violation::{Verdict, ensure, violation};
-use holon_core::invariant::{self, StoredFacts};
+use holon_core::invariant::{self, StoredFacts, StoredWork};
 use holon_domain::agent::AgentRecord;
 use holon_domain::queue::QueueView;
 use holon_store::Outstanding;
@@ -19,6 +19,12 @@ pub(crate) fn agent(
         dequeued: outstanding.dequeued.clone(),
         held: outstanding.held.clone(),
         attempts: outstanding.attempts,
+        work: StoredWork {
+            items: outstanding.items.clone(),
+            waits: outstanding.waits.clone(),
+            timers: outstanding.timers.clone(),
+            hints: outstanding.hints.len(),
+        },
     };
     if let Some(broken) = invariant::check(agent, queue, &facts).into_iter().next() {
         return violation(broken.rule, format!("{}: {agent:?}", broken.found));

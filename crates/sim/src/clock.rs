@@ -11,16 +11,22 @@ use holon_domain::{AgentId, Timestamp};
 use holon_store::{DueCursor, DueRow, DueScope};
 use std::collections::BTreeMap;
 
-/// An agent has at most one pause of each kind.
-type PauseKey = (AgentId, &'static str);
+/// An agent has at most one pause of each kind and thing.
+type PauseKey = (AgentId, String);
 
-const fn kind_of(due: &Due) -> &'static str {
-    match due {
+fn kind_of(due: &Due) -> String {
+    let kind = match due {
         Due::RestOver { .. } => "rest",
         Due::BackoffOver { .. } => "backoff",
         Due::PaceOver => "pace",
         Due::RemovalRetry => "removal",
-    }
+        Due::WorkTick => "work tick",
+        Due::Unpark => "unpark",
+        Due::Recheck { work_item_id } => return format!("recheck of {work_item_id}"),
+        Due::WaitOver { wait_id } => return format!("end of {wait_id}"),
+        Due::TimerFire { timer_id } => return format!("slot of {timer_id}"),
+    };
+    kind.to_owned()
 }
 
 impl World {

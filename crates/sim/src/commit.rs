@@ -216,6 +216,10 @@ pub(crate) fn describe(reply: &Reply, work: &Work) -> String {
         Reply::Done => "done".to_owned(),
         Reply::Unchanged => "unchanged".to_owned(),
         Reply::RowsMayGo => "rows may go".to_owned(),
+        Reply::Woken { coalesced } => format!("woken, coalesced: {coalesced}"),
+        Reply::WorkItem(item) => format!("{} at revision {}", item.id, item.revision),
+        Reply::Wait(wait) => format!("{} {:?}", wait.id, wait.status),
+        Reply::Timer(timer) => format!("{} {:?}", timer.id, timer.status),
     };
     let closed: Vec<String> = work
         .closed

@@ -34,7 +34,16 @@ impl World {
         }
         match self.bring_home(id, input)? {
             Some(Reply::Done) => self.forget(forget),
-            Some(Reply::Admitted { .. } | Reply::Unchanged | Reply::RowsMayGo) | None => Ok(()),
+            Some(
+                Reply::Admitted { .. }
+                | Reply::Unchanged
+                | Reply::RowsMayGo
+                | Reply::Woken { .. }
+                | Reply::WorkItem(_)
+                | Reply::Wait(_)
+                | Reply::Timer(_),
+            )
+            | None => Ok(()),
         }
     }
 

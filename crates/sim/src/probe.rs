@@ -28,9 +28,13 @@ impl World {
                         as_task: Some(task),
                     } = &found
                     {
-                        let (Consequence::Result(result) | Consequence::Task { result, .. }) =
-                            task.as_ref();
-                        self.bench.offer(&run.call.id, result);
+                        match task.as_ref() {
+                            Consequence::Result(result) | Consequence::Task { result, .. } => {
+                                self.bench.offer(&run.call.id, result);
+                            }
+                            // The kernel writes that result itself.
+                            Consequence::PlanWritten(_) => {}
+                        }
                     }
                     found
                 }

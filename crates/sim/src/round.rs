@@ -12,7 +12,8 @@ use holon_domain::block::calls_of;
 use holon_domain::effect::EffectRecord;
 use holon_domain::limits;
 use holon_domain::provider::{ModelPolicy, PolicySource};
-use holon_engine::model_request::RoundRequest;
+use holon_engine::model_request::{ReminderTerms, RoundRequest};
+use holon_engine::work_answer::{self, PlanLook};
 use holon_store::Store;
 use std::sync::Arc;
 
@@ -24,6 +25,13 @@ const POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::ConfigOverride,
     output_source: PolicySource::ConfigOverride,
     freeform_tools: false,
+};
+
+/// Early, so that short turns have reminders too.
+const REMINDER: ReminderTerms = ReminderTerms {
+    rounds: 2,
+    cooldown_rounds: 1,
+    max_tokens: 512,
 };
 
 impl World {
@@ -43,7 +51,10 @@ impl World {
         let waiting = outstanding
             .filter(|_| !closed)
             .map_or(0, |all| all.interjections.len() + all.held.len());
-        let Some(request) = RoundRequest::new(rows, POLICY) else {
+        let plan = rows.item.as_ref().map_or(PlanLook::Known, |item| {
+            work_answer::plan_look(item, self.bench.plan(&item.id).cloned())
+        });
+        let Some(request) = RoundRequest::new(rows, POLICY, plan, REMINDER) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),

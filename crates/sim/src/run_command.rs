@@ -8,7 +8,7 @@ use crate::violation::Verdict;
 use crate::world::World;
 use holon_domain::AgentId;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning};
-use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
+use holon_domain::intent::{BatchItem, DuplicatePolicy, ExecCommand, ExecCommandBatch};
 use holon_domain::task::{TaskRecord, TaskStatus, cmd_digest};
 use holon_engine::ports::{CommandKey, CommandRun};
 use holon_engine::tool_outcome::ToolRunOutcome;
@@ -140,6 +140,13 @@ impl World {
             done.push(ItemOutcome::Skipped);
             return Ok(CallStep::Waits(done));
         }
+        let item = match item {
+            BatchItem::Command(command) => command,
+            BatchItem::Rejected(rejected) => {
+                done.push(ItemOutcome::Rejected(rejected.error.clone()));
+                return Ok(CallStep::Waits(done));
+            }
+        };
         let key = run.key().item(done.len() + 1);
         let Some(found) = self.bench.commands.get(&key) else {
             self.begin_or_find(&key, item, Some(item.yield_time_ms))?;

@@ -1,8 +1,8 @@
 //! The oracle's book of tasks: which there are, what calls, events and messages say of them, and whether that agrees.
 //!
 //! Written from the contract: a row begins as a promoted command or as one whose call was called off; it moves forward
-//! only and ends once; its end is told by one message, in the same commit, unless the agent stopped it itself. What
-//! was stopped with its agent is held for the agent's next turn.
+//! only and ends once; its end is told by one message, in the same commit: a result, or a status where the agent stopped
+//! it itself. What was stopped with its agent is held for the agent's next turn.
 
 use crate::command::Command;
 use crate::coverage::Coverage;
@@ -34,6 +34,8 @@ pub(crate) struct Ledger {
     begun_with: BTreeMap<TaskId, AuthorityClass>,
     /// How often each was recorded to have ended.
     ends: BTreeMap<TaskId, u32>,
+    /// Which their agent stopped itself.
+    asked: BTreeSet<TaskId>,
     /// Which a call was told to be killed.
     forced: BTreeSet<TaskId>,
     /// Which were stopped with their agent, and are told later.
@@ -49,6 +51,7 @@ struct Fresh {
     promoted: Vec<TaskId>,
     stopped: Vec<TaskId>,
     results: Vec<(TaskId, MessageId)>,
+    statuses: Vec<TaskId>,
 }
 
 impl Fresh {
@@ -114,17 +117,14 @@ impl Ledger {
 
     /// A message was queued.
     pub(crate) fn hear_message(&mut self, envelope: &MessageEnvelope) -> Verdict<()> {
-        let (MessageKind::TaskResult, Origin::Task { task_id }) = (envelope.kind, &envelope.origin)
+        let (kind @ (MessageKind::TaskResult | MessageKind::TaskStatus), Origin::Task { task_id }) =
+            (envelope.kind, &envelope.origin)
         else {
             return Ok(());
         };
         if task_id.as_str() == OUTSIDE {
             return Ok(());
         }
-        let before = self.told.insert(task_id.clone(), envelope.id.clone());
-        ensure(before.is_none(), "the end of a task is told once", || {
-            format!("{task_id} by {before:?} and {}", envelope.id)
-        })?;
         let begun_with = self.begun_with.get(task_id).copied();
         let worth = begun_with.map(|class| class.weaker(AuthorityClass::RuntimeInstruction));
         ensure(
@@ -135,6 +135,14 @@ impl Ledger {
                 format!("{task_id} with {given:?}, begun with {begun_with:?}")
             },
         )?;
+        if kind == MessageKind::TaskStatus {
+            self.fresh.statuses.push(task_id.clone());
+            return Ok(());
+        }
+        let before = self.told.insert(task_id.clone(), envelope.id.clone());
+        ensure(before.is_none(), "the end of a task is told once", || {
+            format!("{task_id} by {before:?} and {}", envelope.id)
+        })?;
         let result = (task_id.clone(), envelope.id.clone());
         self.fresh.results.push(result);
         Ok(())
@@ -176,6 +184,7 @@ impl Ledger {
             || format!("{} of {id}: {kind:?}, row: {known}", call.name),
         )?;
         if call.name == "TaskStop" && asked_to_stop(envelope) {
+            self.asked.insert(id.clone());
             self.fresh.stopped.push(id.clone());
             if flag(envelope, "force_stop_requested") {
                 self.forced.insert(id.clone());
@@ -243,6 +252,7 @@ impl Ledger {
             let results = fresh.results.iter().filter(|(id, _)| *id == row.id).count();
             if row.status.is_terminal() && !was_over {
                 self.judge_end(before.as_ref(), &row, (results, goes))?;
+                self.judge_status(&row, &fresh, goes)?;
                 is_true(&row, bench, home)?;
                 count_end(&row, bench, home, coverage);
             } else {
@@ -292,6 +302,17 @@ impl Ledger {
         })
     }
 
+    /// The end of a task its agent stopped leaves a status in the same commit, and no other end does.
+    fn judge_status(&self, row: &TaskRecord, fresh: &Fresh, goes: bool) -> Verdict<()> {
+        let left = fresh.statuses.iter().filter(|id| **id == row.id).count();
+        let by_agent = self.asked.contains(&row.id) && !self.owed.contains(&row.id);
+        ensure(
+            left == usize::from(by_agent && !goes),
+            "the end of a task its agent stopped leaves a status, and no other end does",
+            || format!("{}: {left}, asked for: {by_agent}", row.id),
+        )
+    }
+
     fn judge_fresh(&self, fresh: &Fresh) -> Verdict<()> {
         for id in &fresh.promoted {
             let known = self.rows.contains_key(id);
@@ -302,6 +323,15 @@ impl Ledger {
         for (id, _) in &fresh.results {
             let known = self.rows.contains_key(id);
             ensure(known, "what is told to have ended has a row", || {
+                id.to_string()
+            })?;
+        }
+        for id in &fresh.statuses {
+            let over = self
+                .rows
+                .get(id)
+                .is_some_and(|row| row.status.is_terminal());
+            ensure(over, "a status is left of a task that is over", || {
                 id.to_string()
             })?;
         }

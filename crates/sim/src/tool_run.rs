@@ -12,12 +12,13 @@ use crate::world::World;
 use holon_core::{Input, Stamp};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::intent::{HostAction, TaskInput, TaskOutput};
+use holon_domain::intent::{HostAction, TaskInput, TaskOutput, WorkQuery};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::{AgentId, TaskId};
 use holon_engine::tool_outcome::{ToolRunOutcome, may_take_input};
 use holon_engine::tool_run::ToolRun;
+use holon_engine::work_answer;
 use holon_store::Store;
 use holon_tools::exec_command_batch::ItemOutcome;
 use holon_tools::{task_input, task_output};
@@ -82,6 +83,11 @@ impl World {
             }
             HostAction::TaskInput(input) => self.give(&record.agent_id, run, input)?,
             HostAction::TaskOutput(query) => self.look(&record.agent_id, run, query)?,
+            HostAction::WritePlan => {
+                let fails = self.trouble(Fault::Tool, 25);
+                CallStep::Done(self.bench.write_plan(&run.call, self.now, fails))
+            }
+            HostAction::WorkQuery(query) => self.look_at_work(&record.agent_id, query)?,
         };
         Ok(match came {
             CallStep::Waits(done) => Step::GoesOn(Stage::Waits(done)),
@@ -91,8 +97,13 @@ impl World {
                     consequence,
                     forget,
                 } = outcome;
-                let (Consequence::Result(result) | Consequence::Task { result, .. }) = &consequence;
-                self.bench.offer(&run.call.id, result);
+                match &consequence {
+                    Consequence::Result(result) | Consequence::Task { result, .. } => {
+                        self.bench.offer(&run.call.id, result);
+                    }
+                    // The kernel writes that result itself.
+                    Consequence::PlanWritten(_) => {}
+                }
                 let input = Input::ToolFinished {
                     stamp: Stamp::of(record),
                     consequence,
@@ -143,6 +154,14 @@ impl World {
         Ok(CallStep::result(envelope))
     }
 
+    fn look_at_work(&mut self, agent_id: &AgentId, query: &WorkQuery) -> Verdict<CallStep> {
+        let read = now(self.store.work(agent_id, query))?;
+        let Some(look) = self.noted(agent_id, read)?.flatten() else {
+            return Ok(CallStep::Nothing);
+        };
+        Ok(CallStep::result(work_answer::envelope(query, &look)))
+    }
+
     /// A task, as the host reads it.
     pub(crate) fn task(&mut self, agent_id: &AgentId, id: &TaskId) -> Verdict<Option<TaskRecord>> {
         let read = now(self.store.task(agent_id, id))?;
@@ -173,7 +192,12 @@ impl Flight {
     pub(crate) fn ends_before_exit(&self) -> bool {
         match &self.record.effect {
             Effect::RunTool { .. } => match self.run.as_ref().map(|run| &run.action) {
-                Some(HostAction::ApplyPatch(_) | HostAction::TaskInput(_)) => true,
+                Some(
+                    HostAction::ApplyPatch(_)
+                    | HostAction::TaskInput(_)
+                    | HostAction::WritePlan
+                    | HostAction::WorkQuery(_),
+                ) => true,
                 Some(
                     HostAction::ExecCommand(_)
                     | HostAction::ExecCommandBatch(_)

@@ -2,11 +2,15 @@
 
 use crate::commands::Commands;
 use crate::violation::{Verdict, ensure};
-use holon_domain::CallId;
+use holon_domain::block::ToolCall;
+use holon_domain::consequence::Consequence;
 use holon_domain::file_change::PatchApplied;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::work_item::PlanArtifact;
+use holon_domain::{CallId, Timestamp, WorkItemId};
 use holon_engine::ports::CommandKey;
-use holon_engine::tool_outcome::ToolRunOutcome;
+use holon_engine::tool_outcome::{Forget, ToolRunOutcome};
+use holon_tools::create_work_item;
 use std::collections::BTreeMap;
 
 /// Everything calls did to the world. It outlives every crash, as the real world does.
@@ -14,6 +18,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Bench {
     pub(crate) commands: Commands,
     patched: BTreeMap<CallId, u32>,
+    plans: BTreeMap<WorkItemId, PlanArtifact>,
     offered: BTreeMap<CallId, Vec<ToolEnvelope>>,
 }
 
@@ -31,6 +36,30 @@ impl Bench {
         } else {
             Ok(PatchApplied::default())
         }))
+    }
+
+    /// Writes the plan of the item that a call makes. A call may do that several times, with the same text.
+    pub(crate) fn write_plan(
+        &mut self,
+        call: &ToolCall,
+        now: Timestamp,
+        fails: bool,
+    ) -> ToolRunOutcome {
+        if fails {
+            return ToolRunOutcome::result(create_work_item::not_written("no space is left"));
+        }
+        let plan = PlanArtifact::of_content(create_work_item::plan_of(call).as_bytes(), now);
+        self.plans
+            .insert(WorkItemId::of_call(&call.id), plan.clone());
+        ToolRunOutcome {
+            consequence: Consequence::PlanWritten(plan),
+            forget: Forget::Nothing,
+        }
+    }
+
+    /// The plan file of an item; none when there is no such file.
+    pub(crate) fn plan(&self, id: &WorkItemId) -> Option<&PlanArtifact> {
+        self.plans.get(id)
     }
 
     /// Somebody is about to report this as the result of a call.

@@ -10,7 +10,11 @@ use crate::row::{AgentNo, all, json};
 use holon_domain::effect::EffectId;
 use holon_domain::queue::MessageSeq;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::DueId;
+use holon_domain::timer::{DueId, TimerRecord, TimerStatus};
+use holon_domain::trigger::WakeHint;
+use holon_domain::wait::{WaitRecord, WaitStatus};
+use holon_domain::work_item::WorkItemRecord;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +28,13 @@ const INTERJECTIONS: &str =
 
 /// All of them: which are over is read from the records.
 const TASKS: &str = "SELECT task_no, record FROM tasks WHERE agent_no = ?1 ORDER BY task_no";
+
+/// All of them: which are active is read from the records.
+const ITEMS: &str =
+    "SELECT work_item_id, record FROM work_items WHERE agent_no = ?1 ORDER BY item_no";
+const WAITS: &str = "SELECT wait_id, record FROM waits WHERE agent_no = ?1 ORDER BY wait_no";
+const TIMERS: &str = "SELECT timer_id, record FROM timers WHERE agent_no = ?1 ORDER BY timer_no";
+const HINTS: &str = "SELECT key, record FROM hints WHERE agent_no = ?1 ORDER BY key";
 
 /// Everything of one agent that is not settled yet.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -44,6 +55,14 @@ pub struct Outstanding {
     pub attempts: u32,
     /// Tasks that are not over, in the order they began.
     pub tasks: Vec<TaskRecord>,
+    /// Work items, open or completed, in the order they were made.
+    pub items: Vec<WorkItemRecord>,
+    /// Waits that are active, in the order they were declared.
+    pub waits: Vec<WaitRecord>,
+    /// Timers that are active, in the order they were made.
+    pub timers: Vec<TimerRecord>,
+    /// Pending wake hints.
+    pub hints: Vec<WakeHint>,
 }
 
 impl Reader<'_> {
@@ -57,6 +76,10 @@ impl Reader<'_> {
             json::<TaskRecord>(row, 1, "tasks", row.get::<_, i64>(0)?)
         })?;
         tasks.retain(|task| !task.status.is_terminal());
+        let mut waits: Vec<WaitRecord> = self.records(no, WAITS, "waits")?;
+        waits.retain(|wait| wait.status == WaitStatus::Active);
+        let mut timers: Vec<TimerRecord> = self.records(no, TIMERS, "timers")?;
+        timers.retain(|timer| timer.status == TimerStatus::Active);
         Ok(Outstanding {
             effects: numbers(EFFECTS)?,
             due: numbers(DUE)?,
@@ -67,6 +90,22 @@ impl Reader<'_> {
             attempts: u32::try_from(crate::attempts::of_agent(self.conn(), no)?.len())
                 .unwrap_or(u32::MAX),
             tasks,
+            items: self.records(no, ITEMS, "work_items")?,
+            waits,
+            timers,
+            hints: self.records(no, HINTS, "hints")?,
+        })
+    }
+
+    /// Every record of an agent in a table, however many there are.
+    fn records<T: DeserializeOwned>(
+        &self,
+        no: AgentNo,
+        sql: &str,
+        table: &'static str,
+    ) -> Result<Vec<T>, Error> {
+        all(self.conn(), sql, [no.0], |row| {
+            json(row, 1, table, row.get::<_, String>(0)?)
         })
     }
 }

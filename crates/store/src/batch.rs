@@ -5,6 +5,7 @@
 
 use crate::db::{Db, Place};
 use crate::error::{Error, WriteError};
+use crate::held::{self, Fate};
 use crate::mark::Mark;
 use crate::member::{Member, News, panic_message, run_hook};
 use crate::open;
@@ -105,12 +106,30 @@ impl Db {
             .filter_map(|ran| ran.outcome.as_ref().ok().and_then(|after| after.mark))
             .max();
         let Err(error) = self.commit() else {
-            return self.finish(batch, report);
+            return self.conclude(batch, report);
         };
         match self.look_for(mark) {
-            Proof::Holds => self.finish(batch, report),
+            Proof::Holds => self.conclude(batch, report),
             Proof::Absent => self.run_each_alone(batch, Some(&error), report),
-            Proof::Unknown => answer_unknown(batch, report),
+            Proof::Unknown => self.answer_unknown(batch, report),
+        }
+    }
+
+    /// After a commit that holds and before any answer: it counts only if the store it stands in is still the store.
+    fn conclude(&self, batch: Vec<Ran<'_>>, report: &mut Report) {
+        match self.check_held() {
+            Ok(()) => self.finish(batch, report),
+            Err(_) => self.answer_unknown(batch, report),
+        }
+    }
+
+    /// Answers those whose commit may hold or not, and those whose commit stands in a store that is lost.
+    fn answer_unknown(&self, batch: Vec<Ran<'_>>, report: &mut Report) {
+        let lost = self.lost.borrow().clone();
+        let unknown = lost.map_or(WriteError::CommitUnknown, WriteError::StoreLost);
+        for ran in batch {
+            let verdict = ran.outcome.err().unwrap_or_else(|| unknown.clone());
+            report.answer(ran.member, Err(verdict));
         }
     }
 
@@ -145,11 +164,11 @@ impl Db {
                 outcome: Ok(after),
             }];
             let Err(error) = self.commit() else {
-                return self.finish(batch, report);
+                return self.conclude(batch, report);
             };
             match self.look_for(mark) {
-                Proof::Holds => return self.finish(batch, report),
-                Proof::Unknown => return answer_unknown(batch, report),
+                Proof::Holds => return self.conclude(batch, report),
+                Proof::Unknown => return self.answer_unknown(batch, report),
                 Proof::Absent => {}
             }
             let Some(ran) = batch.into_iter().next() else {
@@ -180,6 +199,9 @@ impl Db {
     }
 
     fn begin(&mut self) -> Result<(), Error> {
+        if let Some(lost) = self.lost.borrow().clone() {
+            return Err(lost.into());
+        }
         self.mend()?;
         self.run_control("BEGIN IMMEDIATE")
             .inspect_err(|error| self.suspect = !error.is_full())
@@ -261,14 +283,22 @@ impl Db {
         }
     }
 
-    /// Opens the file again if the connection is suspect.
+    /// Opens the file again if the connection is suspect: the same file of the same store, or none. On a restored
+    /// backup a commit would look absent, and would be made again there.
     pub(crate) fn mend(&mut self) -> Result<(), Error> {
         if !self.suspect {
             return Ok(());
         }
         holon_fault::hit("reopen.begin");
-        if let Place::File(path) = &self.place {
-            self.conn = open::reopen(path)?;
+        if let Place::File(path) = self.place.clone() {
+            self.check_held()?;
+            let conn = open::reopen(&path)?;
+            let is_same = !held::has_moved(&conn)?
+                && open::stored_epoch(&conn)?.as_deref() == Some(self.epoch());
+            if !is_same {
+                return Err(self.lose(held::lost(&path, Fate::Replaced)));
+            }
+            self.conn = conn;
             self.watch_wal()?;
         }
         self.suspect = false;
@@ -318,16 +348,10 @@ impl Db {
 /// A second failure of the same member. Only running out of space both times proves that nothing is there:
 /// a commit whose sync failed may have left its frames in the log, where a crash would find them.
 fn after_retry(failed: Option<&Error>, verdict: WriteError) -> WriteError {
-    match failed {
-        Some(error) if !error.is_full() => WriteError::CommitUnknown,
-        Some(_) | None => verdict,
-    }
-}
-
-fn answer_unknown(batch: Vec<Ran<'_>>, report: &mut Report) {
-    for ran in batch {
-        let verdict = ran.outcome.err().unwrap_or(WriteError::CommitUnknown);
-        report.answer(ran.member, Err(verdict));
+    match (failed, verdict) {
+        (_, lost @ WriteError::StoreLost(_)) => lost,
+        (Some(error), _) if !error.is_full() => WriteError::CommitUnknown,
+        (Some(_) | None, verdict) => verdict,
     }
 }
 

@@ -98,7 +98,7 @@ fn resolve(
         id: row.id,
         agent_id: agent_id.clone(),
         workspace_id: row.workspace_id,
-        work_item_id: None,
+        work_item_id: row.work_item_id,
         kind: row.kind,
         created_at: row.created_at,
         text: words_of(conn, no, row.text)?,
@@ -106,7 +106,7 @@ fn resolve(
         related_message_id: row
             .related_message_id
             .or_else(|| row.settles.first().cloned()),
-        related_task_id: None,
+        related_task_id: row.related_task_id,
         settles: row.settles,
         turn_index: row.turn_index,
         acknowledges: row.acknowledges,

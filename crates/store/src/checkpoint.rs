@@ -6,6 +6,7 @@
 
 use crate::db::Db;
 use crate::error::Error;
+use crate::held::{self, Fate, Held};
 use crate::open;
 use rusqlite::wal::CheckpointMode;
 use std::path::{Path, PathBuf};
@@ -53,8 +54,8 @@ impl Health {
 }
 
 impl Checkpointer {
-    /// Starts the thread.
-    pub(crate) fn start(path: PathBuf) -> std::io::Result<Self> {
+    /// Starts the thread for the files that are held.
+    pub(crate) fn start(path: PathBuf, held: Held) -> std::io::Result<Self> {
         let (requests, asked) = mpsc::channel::<()>();
         let (copied, done) = mpsc::channel::<()>();
         std::thread::Builder::new()
@@ -62,7 +63,7 @@ impl Checkpointer {
             .spawn(move || {
                 let mut health = Health::default();
                 while asked.recv().is_ok() {
-                    health.note(copy(&path));
+                    health.note(copy(&path, &held));
                     if copied.send(()).is_err() {
                         break;
                     }
@@ -105,9 +106,20 @@ fn finish(db: &Db) -> Result<(i32, i32), Error> {
         .wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)?)
 }
 
-/// The thread's part, on a connection that is not kept: it would hold on to a file that may be replaced.
-fn copy(path: &Path) -> Result<(i32, i32), Error> {
-    Ok(open::reopen(path)?.wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)?)
+/// The thread's part, on a connection that is not kept: it would hold on to a file that may be replaced. Only the
+/// files that are held are copied: the log must not be copied into a file that has taken the place of its own.
+fn copy(path: &Path, held: &Held) -> Result<(i32, i32), Error> {
+    let check = || {
+        held.first_lost()
+            .map_or(Ok(()), |lost| Err(Error::Lost(lost)))
+    };
+    check()?;
+    let conn = open::reopen(path)?;
+    check()?;
+    if held::has_moved(&conn)? {
+        return Err(held::lost(path, Fate::Replaced).into());
+    }
+    Ok(conn.wal_checkpoint_v2(Some("main"), CheckpointMode::PASSIVE)?)
 }
 
 #[cfg(test)]
@@ -120,7 +132,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("s.sqlite3");
         let mut db = Db::open(&path).expect("opens");
-        let mut checkpointer = Checkpointer::start(path).expect("starts");
+        let mut checkpointer = Checkpointer::start(path, db.held.clone()).expect("starts");
         let mut scribe = Scribe::new("a");
         let no = db
             .write(|tx| tx.create_agent(&scribe.record))

@@ -7,9 +7,14 @@
 use crate::batch::CommitFault;
 use crate::error::{Error, WriteError};
 use crate::exit::{self, LastExit, Occupant};
+use crate::held::{FileId, Held, StoreLost};
+use crate::home::Home;
 use crate::member::{Member, Single};
+use crate::note::{Before, NoteFile, Progress};
 use crate::open;
 use crate::reader::Reader;
+use crate::reserve;
+use crate::survey;
 use crate::tx::Tx;
 use holon_domain::feed::FeedNotice;
 use holon_domain::limits::STREAM_LAG;
@@ -43,6 +48,12 @@ pub struct Db {
     pub(crate) wal_frames: Arc<AtomicU64>,
     /// Whether the last write that needed space found none.
     pub(crate) full: watch::Sender<bool>,
+    /// The files of the store as they were opened; none in memory.
+    pub(crate) held: Held,
+    /// Set for good once the store is no longer there.
+    pub(crate) lost: watch::Sender<Option<StoreLost>>,
+    note: Option<NoteFile>,
+    findings: Vec<String>,
     epoch: String,
     occupant: Occupant,
     last_exit: LastExit,
@@ -73,8 +84,51 @@ impl Db {
     /// # Errors
     /// As for [`Db::open`].
     pub fn open_for(path: &Path, occupant: Occupant) -> Result<Self, Error> {
+        match Self::open_file(path, occupant.clone()) {
+            Err(error) if error.is_full() && reserve::release(path) => {
+                Self::open_file(path, occupant)
+            }
+            opened => opened,
+        }
+        .inspect(|_| reserve::keep(path))
+    }
+
+    /// Opens the store of a home as [`Db::open_for`] does. Its lock is part of what must stay in its place.
+    ///
+    /// # Errors
+    /// As for [`Db::open`].
+    pub fn open_home(home: &Home, occupant: Occupant) -> Result<Self, Error> {
+        let mut db = Self::open_for(&home.db_path(), occupant)?;
+        let path = home.lock_path();
+        let found = home.lock_file().metadata();
+        let found = found.map_err(|error| open::file_error(&path, &error))?;
+        db.held.add_first(path, FileId::of(&found));
+        Ok(db)
+    }
+
+    fn open_file(path: &Path, occupant: Occupant) -> Result<Self, Error> {
+        let before = Before::look(path);
+        if before.is_some_and(|before| before.has_foreign_log()) {
+            return Err(Error::ForeignLog {
+                path: path.to_owned(),
+                log: open::beside(path, "-wal"),
+            });
+        }
         let place = Place::File(path.to_owned());
-        Self::start(open::writable(path)?, place, occupant)
+        let opened = open::writable(path).and_then(|conn| Self::start(conn, place, occupant));
+        let mut db = opened.map_err(|error| {
+            if error.is_of_the_file_system() && reserve::is_exhausted(path) {
+                return Error::full(error.to_string());
+            }
+            error
+        })?;
+        db.held = Held::of_database(&db.conn, path)?;
+        let progress = Progress::of(&db.conn)?;
+        if let Some(before) = before {
+            db.findings = before.findings(path, progress);
+        }
+        db.note = NoteFile::begin(path, &db.held, progress);
+        Ok(db)
     }
 
     /// A fresh store in memory, with a fixed epoch.
@@ -104,6 +158,10 @@ impl Db {
             news: broadcast::channel(STREAM_LAG).0,
             wal_frames: Arc::new(AtomicU64::new(0)),
             full: watch::Sender::new(false),
+            held: Held::default(),
+            lost: watch::Sender::new(None),
+            note: None,
+            findings: Vec::new(),
             epoch,
             occupant,
             last_exit,
@@ -158,6 +216,69 @@ impl Db {
         self.full.subscribe()
     }
 
+    /// Set once the store is no longer where it was opened: nothing is acknowledged from then on.
+    #[must_use]
+    pub fn lost(&self) -> watch::Receiver<Option<StoreLost>> {
+        self.lost.subscribe()
+    }
+
+    /// What is missing of what the last process had committed, in words for the operator. Nothing after a clean exit.
+    #[must_use]
+    pub fn findings(&self) -> &[String] {
+        &self.findings
+    }
+
+    /// Homes under `agents_dir` of agents that the store does not know, in words for the operator.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn strays(&self, agents_dir: &Path) -> Result<Vec<String>, Error> {
+        survey::strays(&self.conn, agents_dir)
+    }
+
+    /// Makes sure that the files of the store are those that were opened.
+    ///
+    /// # Errors
+    /// `Lost`, from the first time on that one is not.
+    pub(crate) fn check_held(&self) -> Result<(), Error> {
+        if let Some(lost) = self.lost.borrow().clone() {
+            return Err(lost.into());
+        }
+        match self.held.first_lost() {
+            None => Ok(()),
+            Some(lost) => Err(self.lose(lost)),
+        }
+    }
+
+    /// Notes for good that the store is lost. A log that is gone is copied into its file first, if that is in its
+    /// place: it holds what was acknowledged, and ends with this process.
+    pub(crate) fn lose(&self, lost: StoreLost) -> Error {
+        tracing::error!(%lost, "the store is lost: nothing more is acknowledged, and this process ends");
+        if let Place::File(path) = &self.place
+            && self.held.lacks_only(&open::beside(path, "-wal"))
+        {
+            let mode = rusqlite::wal::CheckpointMode::FULL;
+            match self.conn.wal_checkpoint_v2(Some("main"), mode) {
+                Ok(_) => tracing::warn!("what was acknowledged is in the file all the same"),
+                Err(error) => tracing::error!(%error, "what was only in the log is lost with it"),
+            }
+        }
+        self.lost.send_replace(Some(lost.clone()));
+        lost.into()
+    }
+
+    /// Now and then: notes how far the store has come, and keeps some space for the next start.
+    pub(crate) fn tend(&mut self) {
+        let (Place::File(path), Some(note)) = (&self.place, &mut self.note) else {
+            return;
+        };
+        match Progress::of(&self.conn) {
+            Ok(progress) => note.advance(progress),
+            Err(error) => tracing::debug!(%error, "the note of the store is not up to date"),
+        }
+        reserve::keep(path);
+    }
+
     /// How the processes before this one ended.
     #[must_use]
     pub const fn last_exit(&self) -> &LastExit {
@@ -203,7 +324,11 @@ impl Db {
     /// # Errors
     /// When the note cannot be written; the store is closed all the same and counts as not closed properly.
     pub fn close(mut self) -> Result<(), Error> {
+        self.check_held()?;
         self.mend()?;
+        if let Some(note) = self.note.take() {
+            note.remove();
+        }
         exit::leave(&self.conn, &self.occupant)?;
         if let Place::File(_) = self.place {
             // A reader may still hold the log; what is left in it is applied at the next open.
@@ -212,6 +337,6 @@ impl Db {
                     .wal_checkpoint_v2(Some("main"), rusqlite::wal::CheckpointMode::TRUNCATE),
             );
         }
-        self.conn.close().map_err(|(_, error)| error.into())
+        open::close_in_order(self.conn)
     }
 }

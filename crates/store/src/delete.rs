@@ -44,6 +44,26 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT task_no FROM tasks WHERE agent_no = ?1 ORDER BY task_no LIMIT ?2)",
     ),
     (
+        "work_items",
+        "DELETE FROM work_items WHERE item_no IN \
+         (SELECT item_no FROM work_items WHERE agent_no = ?1 ORDER BY changed LIMIT ?2)",
+    ),
+    (
+        "waits",
+        "DELETE FROM waits WHERE wait_no IN \
+         (SELECT wait_no FROM waits WHERE agent_no = ?1 ORDER BY wait_no LIMIT ?2)",
+    ),
+    (
+        "timers",
+        "DELETE FROM timers WHERE timer_no IN \
+         (SELECT timer_no FROM timers WHERE agent_no = ?1 ORDER BY timer_no LIMIT ?2)",
+    ),
+    (
+        "hints",
+        "DELETE FROM hints WHERE agent_no = ?1 AND key IN \
+         (SELECT key FROM hints WHERE agent_no = ?1 ORDER BY key LIMIT ?2)",
+    ),
+    (
         "messages",
         "DELETE FROM messages WHERE message_no IN \
          (SELECT message_no FROM messages WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",

@@ -2,6 +2,7 @@
 //!
 //! No SQLite type leaves the crate: `Error` carries the result code and the words, nothing else.
 
+use crate::held::StoreLost;
 use holon_domain::AgentId;
 use std::path::PathBuf;
 
@@ -53,6 +54,19 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The log beside the file is that of another file.
+    #[error(
+        "{log} is the write-ahead log of another file than {path}: the file its process held was moved, and the log was left behind. Opened together they would be mixed, so both were left untouched. If {path} is a backup to go on with, move the log aside; otherwise put the file the log belongs to back"
+    )]
+    ForeignLog {
+        /// The file that stands in the place.
+        path: PathBuf,
+        /// The log that is not its own.
+        log: PathBuf,
+    },
+    /// The store is no longer where this process opened it.
+    #[error(transparent)]
+    Lost(#[from] StoreLost),
     /// The linked SQLite has known defects in write-ahead logging.
     #[error(
         "SQLite {found} is too old; this build needs {needed} or newer. Build with the bundled SQLite"
@@ -150,6 +164,14 @@ impl Error {
         Self::Contradiction { what: what.into() }
     }
 
+    /// Space ran out where no database was asked.
+    pub(crate) fn full(message: String) -> Self {
+        Self::Sqlite {
+            code: rusqlite::ffi::SQLITE_FULL,
+            message,
+        }
+    }
+
     /// A broken constraint means that what was written does not fit the rows; any other error stays what it is.
     pub(crate) fn into_contradiction(self, written: &dyn std::fmt::Debug) -> Self {
         if self.primary() == Some(rusqlite::ffi::SQLITE_CONSTRAINT) {
@@ -171,6 +193,8 @@ impl Error {
             | Self::Damaged { .. }
             | Self::NewerSchema { .. }
             | Self::File { .. }
+            | Self::ForeignLog { .. }
+            | Self::Lost(_)
             | Self::OldSqlite { .. }
             | Self::AgentExists { .. }
             | Self::NoRandomness { .. }
@@ -186,6 +210,14 @@ impl Error {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.primary() == Some(rusqlite::ffi::SQLITE_FULL)
+    }
+
+    /// Whether the database could not be reached or made larger, for which a full disk may be the reason.
+    pub(crate) fn is_of_the_file_system(&self) -> bool {
+        let code = self.primary();
+        code == Some(rusqlite::ffi::SQLITE_IOERR)
+            || code == Some(rusqlite::ffi::SQLITE_CANTOPEN)
+            || matches!(self, Self::File { .. })
     }
 
     /// Whether the file is not a sound database.
@@ -205,6 +237,8 @@ impl Error {
             Self::Damaged { .. }
             | Self::NewerSchema { .. }
             | Self::File { .. }
+            | Self::ForeignLog { .. }
+            | Self::Lost(_)
             | Self::OldSqlite { .. }
             | Self::AgentExists { .. }
             | Self::Contradiction { .. }
@@ -276,6 +310,9 @@ pub enum WriteError {
         /// What it said.
         message: String,
     },
+    /// The store is no longer there. The write may stand in a file that this process still holds.
+    #[error(transparent)]
+    StoreLost(StoreLost),
     /// The store is closed; nothing was written.
     #[error("the store is closed; start the host again")]
     Closed,
@@ -287,10 +324,10 @@ pub enum WriteError {
 impl WriteError {
     /// The answer for a member that failed with `error` and of which nothing was written.
     pub(crate) fn of(error: Error) -> Self {
-        if error.is_full() {
-            Self::DiskFull
-        } else {
-            Self::Store(error)
+        match error {
+            Error::Lost(lost) => Self::StoreLost(lost),
+            error if error.is_full() => Self::DiskFull,
+            error => Self::Store(error),
         }
     }
 }

@@ -137,6 +137,7 @@ fn read_row(row: &Row<'_>) -> Result<Vec<EventRecord>, Error> {
             event_seq,
             at,
             event: Event::decode(&kind, version, data.get()),
+            labels: None,
         });
     Ok(events.collect())
 }

@@ -46,6 +46,12 @@ impl LastExit {
         self.clean
     }
 
+    /// Whether the last host and every run since ended in order.
+    #[must_use]
+    pub fn was_clean_for_all(&self) -> bool {
+        self.clean && self.runs.values().all(|clean| *clean)
+    }
+
     /// Whether the last process that took up this agent's work ended in order.
     #[must_use]
     pub fn was_clean_for(&self, agent_id: &AgentId) -> bool {

@@ -1,7 +1,8 @@
 //! The home directory: its layout, its permissions, and the lock that makes this process its one owner.
 //!
 //! Invariant: while a `Home` lives, no other process has one for the same directory, and nobody but this user
-//! can look inside. The lock file is never deleted: the lock is on the file, not on its existence.
+//! can look inside. The lock file is never deleted: the lock is on the file, not on its existence. Where somebody else
+//! deletes it, the lock on the directory of the store still keeps a second owner out.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{Read as _, Write as _};
@@ -89,6 +90,8 @@ pub struct Home {
     root: PathBuf,
     /// Holds the lock for as long as it is open.
     lock: File,
+    /// Holds a lock on the directory of the store; none where the file system has no locks on directories.
+    _guard: Option<File>,
 }
 
 impl Home {
@@ -103,10 +106,12 @@ impl Home {
         for part in ["state", "run", "agents"] {
             make_private(&path.join(part))?;
         }
+        let guard = guard(path)?;
         let lock = lock(path)?;
         let home = Self {
             root: path.to_owned(),
             lock,
+            _guard: guard,
         };
         home.check_store()?;
         Ok(home)
@@ -119,6 +124,16 @@ impl Home {
         if let Err(error) = said {
             tracing::debug!(%error, "the lock file does not say that the home is let go");
         }
+    }
+
+    /// The file whose lock makes this process the owner.
+    #[must_use]
+    pub fn lock_path(&self) -> PathBuf {
+        lock_path(&self.root)
+    }
+
+    pub(crate) const fn lock_file(&self) -> &File {
+        &self.lock
     }
 
     /// The directory itself.
@@ -218,8 +233,35 @@ fn check(path: &Path) -> Result<(), HomeError> {
     Ok(())
 }
 
+fn lock_path(home: &Path) -> PathBuf {
+    home.join("run").join("holon.lock")
+}
+
+/// Locks the directory of the store, before the lock file is made: that stays as the owner has it, also where it is
+/// missing.
+fn guard(home: &Path) -> Result<Option<File>, HomeError> {
+    let path = home.join("state");
+    let directory = File::open(&path).map_err(|source| io_error(&path, source))?;
+    match rustix::fs::flock(
+        &directory,
+        rustix::fs::FlockOperation::NonBlockingLockExclusive,
+    ) {
+        Ok(()) => Ok(Some(directory)),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let owner = File::open(lock_path(home)).ok();
+            let (pid, leaving) = owner.map_or((None, false), |mut file| owner_named_in(&mut file));
+            let path = home.to_owned();
+            Err(HomeError::Owned { path, pid, leaving })
+        }
+        Err(error) => {
+            tracing::debug!(%error, "the directory of the store cannot be locked as well");
+            Ok(None)
+        }
+    }
+}
+
 fn lock(home: &Path) -> Result<File, HomeError> {
-    let path = home.join("run").join("holon.lock");
+    let path = lock_path(home);
     let mut options = OpenOptions::new();
     options
         .read(true)
@@ -240,9 +282,13 @@ fn lock(home: &Path) -> Result<File, HomeError> {
         Err(error) => return Err(io_error(&path, error.into())),
     }
     let pid = format!("{}\n", std::process::id());
-    file.set_len(0)
-        .and_then(|()| file.write_all(pid.as_bytes()))
-        .map_err(|source| io_error(&path, source))?;
+    let named = file
+        .set_len(0)
+        .and_then(|()| file.write_all(pid.as_bytes()));
+    if let Err(error) = named {
+        // The name is for people; the lock is held without it, also on a full disk.
+        tracing::debug!(%error, "the lock file does not name its owner");
+    }
     Ok(file)
 }
 

@@ -3,17 +3,42 @@
 //! Invariant: what was accepted is given out, in order; after closing nothing is accepted, and what waits still is.
 
 use crate::error::WriteError;
+use crate::held::StoreLost;
 use holon_domain::limits::WRITER_QUEUE;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// How an inbox was closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Closing {
     /// By asking for it: the exit is clean.
     Asked,
     /// By dropping the last handle, or because the consumer is gone: nothing is noted.
     Abandoned,
+    /// By the consumer, because the store is no longer there.
+    Lost(StoreLost),
+}
+
+impl Closing {
+    /// What is said to those who come too late.
+    pub(crate) fn refusal(&self) -> WriteError {
+        match self {
+            Self::Asked | Self::Abandoned => WriteError::Closed,
+            Self::Lost(lost) => WriteError::StoreLost(lost.clone()),
+        }
+    }
+}
+
+/// What a wait came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next<T> {
+    /// This is next.
+    Item(T),
+    /// Nothing came in time.
+    Nothing,
+    /// The inbox is closed, and nothing is left in it.
+    Closed(Closing),
 }
 
 struct State<T> {
@@ -46,8 +71,8 @@ impl<T> Inbox<T> {
     /// Accepts an item, or says why not.
     pub(crate) fn push(&self, item: T) -> Result<(), WriteError> {
         let mut state = self.lock();
-        if state.closing.is_some() {
-            return Err(WriteError::Closed);
+        if let Some(closing) = &state.closing {
+            return Err(closing.refusal());
         }
         if state.waiting.len() >= WRITER_QUEUE {
             return Err(WriteError::Overloaded);
@@ -67,27 +92,25 @@ impl<T> Inbox<T> {
         self.lock().waiting.pop_front()
     }
 
-    /// The next item, waiting for it; how the inbox was closed once it is and nothing is left.
-    pub(crate) fn wait(&self) -> Result<T, Closing> {
-        let mut state = self.lock();
-        loop {
-            if let Some(item) = state.waiting.pop_front() {
-                return Ok(item);
-            }
-            if let Some(closing) = state.closing {
-                return Err(closing);
-            }
-            state = self
-                .arrived
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+    /// The next item, waiting for it at most so long; how the inbox was closed once it is and nothing is left.
+    pub(crate) fn wait(&self, patience: Duration) -> Next<T> {
+        let is_idle = |state: &mut State<T>| state.waiting.is_empty() && state.closing.is_none();
+        let waited = self
+            .arrived
+            .wait_timeout_while(self.lock(), patience, is_idle);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match (state.waiting.pop_front(), &state.closing) {
+            (Some(item), _) => Next::Item(item),
+            (None, Some(closing)) => Next::Closed(closing.clone()),
+            (None, None) => Next::Nothing,
         }
     }
 
-    /// Accepts nothing more. The first way of closing counts.
-    pub(crate) fn close(&self, closing: Closing) {
-        self.lock().closing.get_or_insert(closing);
+    /// Accepts nothing more. The first way of closing counts, and is answered.
+    pub(crate) fn close(&self, closing: Closing) -> Closing {
+        let counts = self.lock().closing.get_or_insert(closing).clone();
         self.arrived.notify_one();
+        counts
     }
 }
 
@@ -107,13 +130,19 @@ mod tests {
     }
 
     #[test]
+    fn an_inbox_without_anything_lets_its_consumer_go() {
+        let inbox: Inbox<u8> = Inbox::new();
+        assert_eq!(inbox.wait(Duration::ZERO), Next::Nothing);
+    }
+
+    #[test]
     fn a_closed_inbox_gives_out_what_waits_and_then_says_how_it_was_closed() {
         let inbox = Inbox::new();
         assert_eq!(inbox.push(1), Ok(()));
         inbox.close(Closing::Asked);
         inbox.close(Closing::Abandoned);
         assert_eq!(inbox.push(2), Err(WriteError::Closed));
-        assert_eq!(inbox.wait(), Ok(1));
-        assert_eq!(inbox.wait(), Err(Closing::Asked));
+        assert_eq!(inbox.wait(Duration::ZERO), Next::Item(1));
+        assert_eq!(inbox.wait(Duration::ZERO), Next::Closed(Closing::Asked));
     }
 }

@@ -7,7 +7,10 @@ use crate::error::Error;
 use crate::member::panic_message;
 use crate::row::AgentNo;
 use crate::tx::{Hook, Tx};
-use crate::{agents, aside, attempts, effects, generations, log, queue, tasks};
+use crate::{
+    agents, aside, attempts, effects, generations, hints, log, queue, tasks, timers, waits,
+    work_items,
+};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::effect::EffectId;
@@ -88,32 +91,41 @@ impl Ledger for Tx<'_> {
     fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error> {
         let conn = self.conn();
         let queue = queue::view(conn, no, &agents::tally(conn, no)?, needs)?;
+        let queued_prompts = if needs.queued_prompts {
+            Part::Loaded(queue::prompts(conn, no)?)
+        } else {
+            Part::Missing
+        };
         let round = match needs.round {
             Some(seq) => Part::Loaded((seq, log::entry(conn, no, seq)?)),
             None => Part::Missing,
         };
-        let active_tasks = if needs.active_tasks {
-            Part::Loaded(tasks::active(conn, no)?)
-        } else {
-            Part::Missing
-        };
+        let active_tasks = part(needs.active_tasks, || tasks::active(conn, no))?;
         let named = needs.tasks.iter();
         let tasks = named.map(|id| Ok((id.clone(), tasks::one(conn, no, id)?)));
         let open = needs.effects.iter();
         let effects = open.map(|id| Ok((*id, effects::one(conn, no, *id)?)));
-        let attempts = if needs.attempts {
-            Part::Loaded(attempts::of_agent(conn, no)?)
-        } else {
-            Part::Missing
-        };
-        let generation = if needs.generation {
-            Part::Loaded(generations::newest(conn)?)
-        } else {
-            Part::Missing
-        };
+        let attempts = part(needs.attempts, || attempts::of_agent(conn, no))?;
+        let generation = part(needs.generation, || generations::newest(conn))?;
+        let items = needs.work_items.iter();
+        let items = items.map(|id| Ok((id.clone(), work_items::one(conn, no, id)?)));
+        let fired = needs.timers.iter();
+        let fired = fired.map(|id| Ok((id.clone(), timers::one(conn, no, id)?)));
+        let wakes = needs.next_items;
         Ok(Loaded {
+            work_items: items.collect::<Result<_, Error>>()?,
+            timers: fired.collect::<Result<_, Error>>()?,
+            next_items: match wakes {
+                Some(wakes) => Part::Loaded(work_items::next(conn, no, wakes)?),
+                None => Part::Missing,
+            },
+            due_rechecks: part(needs.due_rechecks, || work_items::due_rechecks(conn, no))?,
+            active_waits: part(needs.active_waits, || waits::active(conn, no))?,
+            hints: part(needs.hints, || hints::pending(conn, no))?,
+            parked_timers: part(needs.parked_timers, || timers::parked(conn, no))?,
             generation,
             queue,
+            queued_prompts,
             attempts,
             round,
             active_tasks,
@@ -180,5 +192,14 @@ impl Ledger for Tx<'_> {
 
     fn after_commit(&mut self, hook: Hook) {
         Tx::after_commit(self, hook);
+    }
+}
+
+/// Loads a part that was asked for.
+fn part<T>(asked: bool, load: impl FnOnce() -> Result<T, Error>) -> Result<Part<T>, Error> {
+    if asked {
+        load().map(Part::Loaded)
+    } else {
+        Ok(Part::Missing)
     }
 }

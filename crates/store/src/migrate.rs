@@ -15,6 +15,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_attempts.sql"),
     include_str!("migrations/0006_interjections.sql"),
     include_str!("migrations/0007_pauses.sql"),
+    include_str!("migrations/0008_work.sql"),
 ];
 
 /// The newest version this build knows.
@@ -88,6 +89,24 @@ mod tests {
             assert_eq!(version(&old).unwrap(), newest(), "from {applied}");
             assert_eq!(schema(&old), schema(&new), "from {applied}");
         }
+    }
+
+    #[test]
+    fn an_agent_of_a_store_before_work_items_has_none_and_can_be_given_some() {
+        let conn = Connection::open_in_memory().unwrap();
+        run(&conn, &MIGRATIONS[..7]).unwrap();
+        let before = crate::samples::agent("a");
+        let no = crate::agents::insert(&conn, &before).unwrap();
+        run(&conn, MIGRATIONS).unwrap();
+        let (found, agent) = crate::agents::by_id(&conn, &crate::samples::id("a"))
+            .unwrap()
+            .unwrap();
+        assert_eq!((found, &agent), (no, &before));
+        assert_eq!(agent.work, holon_domain::agent::WorkState::default());
+        let item = crate::samples::work_item(&crate::samples::id("a"), "x");
+        crate::work_items::write(&conn, no, &item).unwrap();
+        let next = crate::work_items::next(&conn, no, 0).unwrap();
+        assert_eq!(next, [item]);
     }
 
     #[test]

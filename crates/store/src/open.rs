@@ -22,7 +22,7 @@ const HEADER_BYTES: usize = 100;
 /// How long a statement waits for the checkpoint thread to let go.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(10);
 /// Every hot statement stays prepared.
-const STATEMENTS: usize = 96;
+const STATEMENTS: usize = 128;
 /// The identity of a database in memory; fixed, so that a simulation is the same for the same seed.
 const MEMORY_EPOCH: &str = "in-memory";
 
@@ -110,6 +110,8 @@ fn configure(conn: &Connection) -> Result<(), Error> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     // Without this, SQLite plans a query on a partial index again for every value it is given.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // A connection that is dropped writes nothing more: its file may not be the store any longer.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF;
          PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;
@@ -186,7 +188,7 @@ fn create(path: &Path) -> Result<(), Error> {
         [],
     )?;
     log_ahead(&conn, &draft)?;
-    conn.close().map_err(|(_, error)| Error::from(error))?;
+    close_in_order(conn)?;
     File::open(&draft)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;
@@ -201,6 +203,12 @@ fn create(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Closes a connection whose file is in its place. The last one to the file empties the log.
+pub(crate) fn close_in_order(conn: Connection) -> Result<(), Error> {
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    conn.close().map_err(|(_, error)| error.into())
+}
+
 fn remove_if_there(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(path, &error)),
@@ -211,13 +219,7 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
 /// The identity of an open store. One that has lost it gets a new one: cursors that clients kept cannot be trusted any
 /// more, and a new epoch has them read afresh.
 pub(crate) fn epoch(conn: &Connection) -> Result<String, Error> {
-    let found = crate::row::first(
-        conn,
-        "SELECT value FROM meta WHERE key = 'epoch'",
-        [],
-        |row| Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned)),
-    )?;
-    if let Some(epoch) = found.flatten() {
+    if let Some(epoch) = stored_epoch(conn)? {
         return Ok(epoch);
     }
     let epoch = random_epoch()?;
@@ -230,6 +232,17 @@ pub(crate) fn epoch(conn: &Connection) -> Result<String, Error> {
         "the store had lost its identity (`epoch` in `meta`) and has a new one"
     );
     Ok(epoch)
+}
+
+/// The identity of an open store as it stands there.
+pub(crate) fn stored_epoch(conn: &Connection) -> Result<Option<String>, Error> {
+    let found = crate::row::first(
+        conn,
+        "SELECT value FROM meta WHERE key = 'epoch'",
+        [],
+        |row| Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned)),
+    )?;
+    Ok(found.flatten())
 }
 
 fn random_epoch() -> Result<String, Error> {
@@ -347,7 +360,15 @@ fn as_damage(path: &Path, error: Error) -> Error {
     }
 }
 
-fn file_error(path: &Path, error: &std::io::Error) -> Error {
+/// Why a file cannot be used. One there is no space for is told like a database that finds none.
+pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> Error {
+    use std::io::ErrorKind;
+    if matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    ) {
+        return Error::full(format!("{}: {error}", path.display()));
+    }
     Error::File {
         path: path.to_owned(),
         reason: error.to_string(),

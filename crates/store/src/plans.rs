@@ -2,8 +2,9 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, delete, effects, events, generations, interjections,
-    log, mark, model_limits, queue, retention, tasks, transcript,
+    agents, aside, attempts, blobs, briefs, delete, effects, events, generations, hints,
+    interjections, log, mark, model_limits, queue, retention, tasks, timers, transcript, waits,
+    work_items,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use, if it
@@ -22,6 +23,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (attempts::CLEAR, None),
     (attempts::OF_AGENT, None),
     (queue::HEAD, Some("messages_queue")),
+    (queue::QUEUED, Some("messages_queue")),
     (queue::ONE, None),
     (interjections::REMOVE, None),
     (interjections::LISTED, None),
@@ -64,6 +66,24 @@ const HOT: &[(&str, Option<&str>)] = &[
     (tasks::FORGET, Some("tasks_ended")),
     (tasks::ACTIVE, Some("tasks_ended")),
     (tasks::NEWEST, Some("tasks_begun")),
+    (work_items::ONE, Some("work_items_of_agent")),
+    (work_items::NEXT, Some("work_items_next")),
+    (work_items::RECHECKS, Some("work_items_rechecks")),
+    (work_items::EXISTS, Some("work_items_of_agent")),
+    (work_items::OLDEST_RUNNABLE, Some("work_items_class")),
+    (work_items::LIST, Some("work_items_changed")),
+    (work_items::LIST_CLASS, Some("work_items_class")),
+    (waits::ONE, Some("waits_of_agent")),
+    (waits::ACTIVE, Some("waits_active")),
+    (waits::NEWEST, Some("waits_begun")),
+    (waits::FORGET, Some("waits_begun")),
+    (timers::ONE, Some("timers_of_agent")),
+    (timers::ACTIVE, Some("timers_active")),
+    (timers::PARKED_PAGE, Some("timers_parked")),
+    (timers::NEWEST, Some("timers_begun")),
+    (timers::FORGET, Some("timers_begun")),
+    (hints::PENDING, None),
+    (hints::CLEAR, None),
     (retention::PREFIX, None),
     (retention::REMOVE, None),
     (retention::MOVE_BOUNDARY, None),

@@ -7,14 +7,19 @@ use crate::error::Error;
 use crate::interjections;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::decision::BriefSeq;
+use holon_domain::message::{MessageKind, MessageLabels};
 use holon_domain::needs::{Needs, Part};
-use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView, QueuedPrompt};
+use holon_domain::{MessageId, Timestamp, limits};
 use rusqlite::{Connection, Row, params};
+use serde::Deserialize;
 
 const INSERT: &str = "INSERT INTO messages (agent_no, seq, status, priority, interject, max_rounds, envelope) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 pub(crate) const HEAD: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
      WHERE agent_no = ?1 AND status = 0 ORDER BY priority, seq LIMIT 1";
+pub(crate) const QUEUED: &str = "SELECT seq, envelope FROM messages \
+     WHERE agent_no = ?1 AND status = 0 ORDER BY priority, seq LIMIT ?2";
 pub(crate) const ONE: &str =
     "SELECT seq, status, max_rounds, envelope FROM messages WHERE agent_no = ?1 AND seq = ?2";
 /// Only an operator may interject by priority, and nothing else stands in the first band, so the count ends at its bound
@@ -54,6 +59,17 @@ pub(crate) fn read_entry(row: &Row<'_>) -> Result<QueueEntry, Error> {
         status: read_status(row, 1, seq)?,
         max_rounds: row.get(2)?,
         envelope: json(row, 3, "messages", seq)?,
+    })
+}
+
+/// The labels of one message.
+pub(crate) fn labels(
+    conn: &Connection,
+    no: AgentNo,
+    seq: MessageSeq,
+) -> Result<Option<MessageLabels>, Error> {
+    first(conn, ONE, params![no.0, seq], |row| {
+        json(row, 3, "messages", seq)
     })
 }
 
@@ -163,6 +179,39 @@ pub(crate) fn view(
         view.operators = Part::Loaded(found.len() as u64);
     }
     Ok(view)
+}
+
+/// What of a queued message tells whether it is a prompt that waits.
+#[derive(Deserialize)]
+struct StoredPrompt {
+    id: MessageId,
+    kind: MessageKind,
+    created_at: Timestamp,
+}
+
+/// The operators' prompts near the head of the queue, in the order they are taken. Bodies are skipped.
+pub(crate) fn prompts(conn: &Connection, no: AgentNo) -> Result<Vec<QueuedPrompt>, Error> {
+    let mut statement = conn.prepare_cached(QUEUED)?;
+    let mut rows = statement.query(params![no.0, limit(limits::QUEUED_PROMPTS_SEEN)])?;
+    let (mut prompts, mut seen_bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let seq: MessageSeq = row.get(0)?;
+        let stored: StoredPrompt = json(row, 1, "messages", seq)?;
+        if stored.kind == MessageKind::OperatorPrompt {
+            prompts.push(QueuedPrompt {
+                seq,
+                id: stored.id,
+                created_at: stored.created_at,
+            });
+        }
+        seen_bytes += row.get_ref(1)?.as_str().map_or(0, str::len);
+        if prompts.len() >= limits::QUEUED_PROMPTS
+            || seen_bytes >= limits::QUEUED_PROMPTS_SEEN_BYTES
+        {
+            break;
+        }
+    }
+    Ok(prompts)
 }
 
 /// One message.

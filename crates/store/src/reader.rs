@@ -14,7 +14,7 @@ use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::limits;
 use holon_domain::log::LogEntry;
-use holon_domain::message::MessageEnvelope;
+use holon_domain::message::{MessageEnvelope, MessageLabels};
 use holon_domain::needs::Needs;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
@@ -130,6 +130,22 @@ impl<'a> Reader<'a> {
     /// When the database fails or the row cannot be read.
     pub fn message(&self, no: AgentNo, seq: MessageSeq) -> Result<Option<QueueEntry>, Error> {
         queue::message(self.conn, no, seq)
+    }
+
+    /// Where one message came from and what it belongs to, without its body. None when the message is gone or its row
+    /// cannot be read: whoever shows an event about it shows the rest.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn message_labels(
+        &self,
+        no: AgentNo,
+        seq: MessageSeq,
+    ) -> Result<Option<MessageLabels>, Error> {
+        match queue::labels(self.conn, no, seq) {
+            Err(error) if error.is_one_agents() => Ok(None),
+            found => found,
+        }
     }
 
     /// What a request takes in beside the log: queued messages that may enter a running turn, then those that are held,

@@ -18,9 +18,17 @@ use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::task::{
     CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskStatus, WaitPolicy,
 };
-use holon_domain::timer::{Due, DueTime};
+use holon_domain::timer::{Due, DueTime, MissedSlots, TimerRecord, TimerSchedule, TimerStatus};
+use holon_domain::trigger::{DeliveryMode, WakeHint};
+use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeSource};
+use holon_domain::work_item::{
+    IdleTurns, PlanStatus, WorkItemProvenance, WorkItemRecord, WorkItemState,
+};
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, BriefId, CallId, MessageId, TaskId, Timestamp, WorkspaceId};
+use holon_domain::{
+    AgentId, BriefId, CallId, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId,
+    WorkspaceId,
+};
 
 /// A moment, `millis` after some start.
 pub(crate) fn at(millis: i64) -> Timestamp {
@@ -75,6 +83,7 @@ pub(crate) fn envelope(
         authority_class: AuthorityClass::OperatorInstruction,
         priority,
         cause: Some(Cause::Operator),
+        resumes: None,
         trigger_kind: TriggerKind::OperatorInput,
         work_item_id: None,
         task_id: None,
@@ -141,6 +150,98 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
     }
 }
 
+/// A work item that may run.
+pub(crate) fn work_item(agent: &AgentId, name: &str) -> WorkItemRecord {
+    WorkItemRecord {
+        id: WorkItemId::from_stored(format!("work_{name}")),
+        agent_id: agent.clone(),
+        workspace_id: WorkspaceId::from_stored("agent_home"),
+        objective: format!("do {name}"),
+        state: WorkItemState::Open,
+        plan_status: PlanStatus::Draft,
+        plan: None,
+        todo_list: Vec::new(),
+        blocked_by: None,
+        recheck: None,
+        wait: None,
+        idle_turns: IdleTurns::default(),
+        result_summary: None,
+        provenance: WorkItemProvenance {
+            authority: AuthorityClass::OperatorInstruction,
+            turn_index: None,
+            message_id: None,
+        },
+        revision: 1,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+/// A wait of the agent itself for an operator.
+pub(crate) fn wait(agent: &AgentId, name: &str, status: WaitStatus) -> WaitRecord {
+    WaitRecord {
+        id: WaitId::from_stored(format!("wait_{name}")),
+        agent_id: agent.clone(),
+        work_item_id: None,
+        kind: WaitKind::Operator,
+        status,
+        waiting_for: "an answer".to_owned(),
+        wake_sources: vec![WakeSource::OperatorInput],
+        source: None,
+        external_ref: None,
+        due_at: None,
+        due: None,
+        authority: AuthorityClass::OperatorInstruction,
+        trigger_count: 0,
+        last_triggered_at: None,
+        ended_by: None,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+/// A timer that fires once. Without a due entry its slot came while the agent was stopped.
+pub(crate) fn timer(
+    agent: &AgentId,
+    name: &str,
+    status: TimerStatus,
+    due: Option<u64>,
+) -> TimerRecord {
+    TimerRecord {
+        id: TimerId::from_stored(format!("timer_{name}")),
+        agent_id: agent.clone(),
+        created_at: at(0),
+        schedule: TimerSchedule::Once { at: at(60_000) },
+        missed: MissedSlots::Once,
+        status,
+        summary: None,
+        authority: AuthorityClass::OperatorInstruction,
+        next_fire_at: (status == TimerStatus::Active).then(|| at(60_000)),
+        due,
+        last_fired_at: None,
+        fire_count: 0,
+        missed_count: 0,
+    }
+}
+
+/// A wake hint that stands for so many deliveries of one source.
+pub(crate) fn hint(key: &str, count: u64) -> WakeHint {
+    WakeHint {
+        key: key.to_owned(),
+        external_trigger_id: None,
+        delivery_mode: DeliveryMode::WakeHint,
+        source: Some(key.to_owned()),
+        reason: None,
+        content_type: None,
+        body: None,
+        correlation_id: None,
+        causation_id: None,
+        wait_ids: Vec::new(),
+        count,
+        last_at: at(0),
+    }
+}
+
 /// Writes decisions of one agent, taking positions from its counters as `core` does.
 #[derive(Debug, Clone)]
 pub(crate) struct Scribe {
@@ -180,6 +281,8 @@ impl Scribe {
         let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
             turn_index: seq,
             attempt: 1,
+            run_id: None,
+            message_seq: None,
         });
         self.fact(Fact::EventRecorded {
             seq,
@@ -233,8 +336,10 @@ impl Scribe {
             related_message_id: None,
             settles: Vec::new(),
             turn_index: 1,
+            work_item_id: None,
             acknowledges: Vec::new(),
             action_required: None,
+            related_task_id: None,
         };
         self.fact(Fact::BriefWritten { seq, row })
     }
@@ -242,6 +347,15 @@ impl Scribe {
     /// A task as it stands from now on.
     pub(crate) fn task(&mut self, name: &str, status: TaskStatus) -> &mut Self {
         let record = task(&self.record.identity.agent_id, name, status);
+        self.fact(Fact::TaskWritten(Box::new(record)))
+    }
+
+    /// The task of a child agent as it stands from now on.
+    pub(crate) fn child_task(&mut self, name: &str, status: TaskStatus) -> &mut Self {
+        let record = TaskRecord {
+            kind: TaskKind::ChildAgentTask,
+            ..task(&self.record.identity.agent_id, name, status)
+        };
         self.fact(Fact::TaskWritten(Box::new(record)))
     }
 

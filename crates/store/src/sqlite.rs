@@ -4,17 +4,20 @@ use crate::db::Db;
 use crate::delete::Removal;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
+use crate::held::StoreLost;
 use crate::readers::Readers;
 use crate::store::{Job, Store};
 use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
+use crate::work_rows::{self, WorkLook};
 use crate::writer::Writer;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
+use holon_domain::intent::WorkQuery;
 use holon_domain::log::LogEntry;
 use holon_domain::task::TaskRecord;
-use holon_domain::{AgentId, TaskId, Timestamp};
+use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use tokio::sync::broadcast;
 
 /// SQLite with one writer thread and a pool of read-only connections. Clones share both.
@@ -112,6 +115,22 @@ impl Store for SqliteStore {
         self.readers.read(read).await
     }
 
+    async fn work(&self, agent_id: &AgentId, query: &WorkQuery) -> Result<Option<WorkLook>, Error> {
+        let (id, query) = (agent_id.clone(), query.clone());
+        let read = move |reader: &crate::Reader<'_>| work_rows::look(reader, &id, &query);
+        self.readers.read(read).await
+    }
+
+    async fn items_without_row(
+        &self,
+        agent_id: &AgentId,
+        items: Vec<WorkItemId>,
+    ) -> Result<Vec<WorkItemId>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| work_rows::without_row(reader, &id, items);
+        self.readers.read(read).await
+    }
+
     async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
         let id = agent_id.clone();
         let read = move |reader: &crate::Reader<'_>| turn_rows::left_behind(reader, &id);
@@ -155,6 +174,10 @@ impl Store for SqliteStore {
 
     fn commits(&self) -> u64 {
         self.writer.commits()
+    }
+
+    fn lost(&self) -> Option<StoreLost> {
+        self.writer.lost()
     }
 
     async fn close(&self) -> Result<(), Error> {

@@ -7,16 +7,19 @@ use crate::db::Db;
 use crate::delete::Removal;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
+use crate::held::StoreLost;
 use crate::ledger::Ledger;
 use crate::reader::Reader;
 use crate::turn_rows::{self, LeftBehind, TaskLook, TurnRows};
+use crate::work_rows::{self, WorkLook};
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
+use holon_domain::intent::WorkQuery;
 use holon_domain::log::LogEntry;
 use holon_domain::task::TaskRecord;
-use holon_domain::{AgentId, TaskId, Timestamp};
+use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
@@ -78,6 +81,16 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// An agent's tasks that are not over, in the order they began.
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
 
+    /// What a query about an agent's work finds; none when there is no such agent.
+    async fn work(&self, agent_id: &AgentId, query: &WorkQuery) -> Result<Option<WorkLook>, Error>;
+
+    /// Of these items, the ones that an agent does not have and that no call in hand is about to make.
+    async fn items_without_row(
+        &self,
+        agent_id: &AgentId,
+        items: Vec<WorkItemId>,
+    ) -> Result<Vec<WorkItemId>, Error>;
+
     /// What a process that is gone left of an agent, also of one that was put aside.
     async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error>;
 
@@ -106,6 +119,9 @@ pub trait Store: std::fmt::Debug + Send + Sync {
 
     /// How many commits changed something since the store was opened.
     fn commits(&self) -> u64;
+
+    /// Which file of the store is no longer there, once one is not: nothing is acknowledged from then on.
+    fn lost(&self) -> Option<StoreLost>;
 
     /// Accepts nothing more, writes what waits, notes a clean exit and closes. A second call does nothing.
     async fn close(&self) -> Result<(), Error>;
@@ -216,6 +232,18 @@ impl Store for Inline {
         self.read(|reader| turn_rows::active_tasks(reader, agent_id))
     }
 
+    async fn work(&self, agent_id: &AgentId, query: &WorkQuery) -> Result<Option<WorkLook>, Error> {
+        self.read(|reader| work_rows::look(reader, agent_id, query))
+    }
+
+    async fn items_without_row(
+        &self,
+        agent_id: &AgentId,
+        items: Vec<WorkItemId>,
+    ) -> Result<Vec<WorkItemId>, Error> {
+        self.read(|reader| work_rows::without_row(reader, agent_id, items))
+    }
+
     async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
         self.read(|reader| turn_rows::left_behind(reader, agent_id))
     }
@@ -250,6 +278,10 @@ impl Store for Inline {
 
     fn commits(&self) -> u64 {
         self.db().commits()
+    }
+
+    fn lost(&self) -> Option<StoreLost> {
+        self.db().lost.borrow().clone()
     }
 
     async fn close(&self) -> Result<(), Error> {

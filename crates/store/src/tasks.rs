@@ -83,6 +83,15 @@ fn check_move(task: &TaskRecord, from: TaskStatus) -> Result<(), Error> {
     if !from.is_terminal() && stage(task.status) >= stage(from) {
         return Ok(());
     }
+    // An interrupted child is not over: it can still be stopped, or come to an end of its own.
+    let was_over = TaskRecord {
+        status: from,
+        ..task.clone()
+    }
+    .is_over();
+    if from == TaskStatus::Interrupted && !was_over && task.status.is_terminal() {
+        return Ok(());
+    }
     Err(Error::contradiction(format!(
         "task {} becomes {:?}, but it is {from:?}",
         task.id, task.status

@@ -108,6 +108,7 @@ fn project(
         kind: TranscriptKind::IncomingMessage,
         round: None,
         related_message_id: None,
+        related_task_id: None,
         stop_reason: None,
         input_tokens: None,
         output_tokens: None,
@@ -165,6 +166,7 @@ fn fill_message(
         reason: "the log refers to it, but it is not there".to_owned(),
     })?;
     entry.related_message_id = Some(message.envelope.id.clone());
+    entry.related_task_id = message.envelope.task_id.clone();
     entry.data = json!({ "message": message.envelope });
     Ok(())
 }
@@ -195,10 +197,14 @@ fn fill_round(
     entry.data = json!({
         "blocks": blocks,
         "token_usage": usage,
-        "requested_model": tries.model_ref,
+        "requested_model": tries.requested_model(),
         "active_model": tries.model_ref,
+        "fallback_active": tries.fallback_active(),
         "provider_attempt_timeline": tries.timeline(usage),
     });
+    if let Some(cache) = usage.cache_usage() {
+        set(&mut entry.data, "provider_cache_usage", json!(cache));
+    }
     if let Some(frame) = frame {
         set(
             &mut entry.data,
@@ -242,12 +248,14 @@ fn fill_failure(failed: LogEntry, entry: &mut TranscriptEntry) {
         usage,
         timeline,
         reason: _,
+        task_id,
     } = failed
     else {
         return;
     };
     entry.kind = TranscriptKind::RuntimeFailure;
     entry.related_message_id = Some(message_id);
+    entry.related_task_id = task_id;
     entry.input_tokens = usage.map(|usage| usage.input_tokens);
     entry.output_tokens = usage.map(|usage| usage.output_tokens);
     entry.data = json!({

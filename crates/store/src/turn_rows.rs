@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::reader::{HistoryItem, Reader};
 use crate::row::AgentNo;
-use crate::{agents, log};
+use crate::{agents, log, work_rows};
 use holon_domain::agent::AgentRecord;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
@@ -15,6 +15,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{OpenTurn, Phase};
+use holon_domain::work_item::{ShownWork, WorkItemRecord};
 use holon_domain::{AgentId, TaskId, limits};
 use std::collections::HashMap;
 
@@ -25,6 +26,8 @@ pub struct FrameTexts {
     pub stable: String,
     /// The part that is the same for every turn of the agent.
     pub agent_scoped: String,
+    /// What the first request showed of the agent's work. `None` when it showed none.
+    pub work: Option<String>,
 }
 
 /// Everything a model request of an open turn is built from, as one transaction saw it.
@@ -42,6 +45,10 @@ pub struct TurnRows {
     pub history: Vec<HistoryItem>,
     /// `None` in the first round of a turn, and when the texts are not kept any more.
     pub frame: Option<FrameTexts>,
+    /// The work of the agent, for the first request of a turn. `None` when the frame is kept.
+    pub work: Option<ShownWork>,
+    /// The work item the turn is about, as it is now.
+    pub item: Option<WorkItemRecord>,
     /// The tasks an agent is told of (see [`Reader::tasks_to_tell`]), newest first.
     pub tasks: Vec<TaskRecord>,
     /// Messages that wait to enter the turn.
@@ -136,7 +143,17 @@ pub(crate) fn turn(
         Some(frame) => frame_texts(reader, frame)?,
         None => None,
     };
+    let work = match &frame {
+        Some(_) => None,
+        None => Some(work_rows::shown(reader, no, &agent)?),
+    };
+    let item = match &turn.work_item_id {
+        Some(id) => reader.work_item(no, id)?,
+        None => None,
+    };
     Ok(Some(TurnRows {
+        work,
+        item,
         history: reader.history(no, turn.first_entry, limits::RECENT_MESSAGES)?,
         tasks: reader.tasks_to_tell(no)?,
         queued: joining(reader, no, &agent, &turn)?,
@@ -172,6 +189,7 @@ fn frame_texts(reader: &Reader<'_>, frame: &FrameRecord) -> Result<Option<FrameT
         .map(|(stable, agent_scoped)| FrameTexts {
             stable,
             agent_scoped,
+            work: frame.work.clone(),
         }))
 }
 

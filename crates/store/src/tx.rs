@@ -10,8 +10,8 @@ use crate::mark::Mark;
 use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{
-    aside, attempts, blobs, briefs, delete, effects, events, generations, interjections, log,
-    model_limits, queue, retention, tasks,
+    aside, attempts, blobs, briefs, delete, effects, events, generations, hints, interjections,
+    log, model_limits, queue, retention, tasks, timers, waits, work_items,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -172,6 +172,11 @@ impl<'a> Tx<'a> {
             Fact::GenerationTaken { generation } => generations::take(conn, *generation),
             Fact::SettingsWritten(settings) => agents::write_settings(conn, no, settings),
             Fact::TaskWritten(task) => tasks::write(conn, no, task),
+            Fact::WorkItemWritten(item) => work_items::write(conn, no, item),
+            Fact::WaitWritten(wait) => waits::write(conn, no, wait),
+            Fact::TimerWritten(timer) => timers::write(conn, no, timer),
+            Fact::HintWritten(hint) => hints::write(conn, no, hint),
+            Fact::HintsCleared => hints::clear(conn, no),
             Fact::LimitLearned { model_ref, limits } => {
                 model_limits::learn(conn, model_ref, *limits)
             }
@@ -282,6 +287,11 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::GenerationTaken { .. }
             | Fact::SettingsWritten(_)
             | Fact::TaskWritten(_)
+            | Fact::WorkItemWritten(_)
+            | Fact::WaitWritten(_)
+            | Fact::TimerWritten(_)
+            | Fact::HintWritten(_)
+            | Fact::HintsCleared
             | Fact::LimitLearned { .. }
             | Fact::BlobKept { .. } => continue,
         };

@@ -6,7 +6,8 @@
 use crate::checkpoint::Checkpointer;
 use crate::db::{Db, Place};
 use crate::error::{Error, WriteError};
-use crate::inbox::{Closing, Inbox};
+use crate::held::StoreLost;
+use crate::inbox::{Closing, Inbox, Next};
 use crate::member::Member;
 use crate::space::SpaceLog;
 use crate::tx::Tx;
@@ -15,7 +16,10 @@ use holon_domain::limits::{BATCH_BYTES, BATCH_INPUTS, BATCH_MS};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::{broadcast, oneshot, watch};
+
+/// How long the writer goes at most without making sure that the store is still there.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// When a batch is full.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +53,7 @@ struct Shared {
     inbox: Arc<Inbox<Job>>,
     news: broadcast::Sender<FeedNotice>,
     commits: Arc<AtomicU64>,
+    lost: watch::Receiver<Option<StoreLost>>,
     closed: Mutex<Option<oneshot::Receiver<Result<(), Error>>>>,
 }
 
@@ -83,6 +88,7 @@ impl Writer {
             inbox: Arc::clone(&inbox),
             news: db.news.clone(),
             commits: Arc::clone(&db.commits),
+            lost: db.lost(),
             closed: Mutex::new(Some(closed)),
         };
         let thread = std::thread::Builder::new()
@@ -137,6 +143,12 @@ impl Writer {
         self.shared.commits.load(Ordering::Relaxed)
     }
 
+    /// Which file of the store is lost, once one is.
+    #[must_use]
+    pub fn lost(&self) -> Option<StoreLost> {
+        self.shared.lost.borrow().clone()
+    }
+
     /// Accepts nothing more, writes what waits, notes a clean exit and closes the file. A second call does nothing.
     ///
     /// # Errors
@@ -168,16 +180,16 @@ impl Drop for LastWord<'_> {
                 "the writer thread died: nothing more is written; start the host again"
             );
         }
-        self.inbox.close(Closing::Abandoned);
+        let refusal = self.inbox.close(Closing::Abandoned).refusal();
         while let Some(mut job) = self.inbox.poll() {
-            job.member.answer(Err(WriteError::Closed));
+            job.member.answer(Err(refusal.clone()));
         }
     }
 }
 
 fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
     let mut checkpointer = match &db.place {
-        Place::File(path) => Checkpointer::start(path.clone())
+        Place::File(path) => Checkpointer::start(path.clone(), db.held.clone())
             .inspect_err(
                 |error| tracing::warn!(%error, "no checkpoint thread; the log is emptied at close"),
             )
@@ -185,11 +197,19 @@ fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
         Place::Memory => None,
     };
     let mut space = SpaceLog::new(db.full.clone());
+    let mut tended = Instant::now();
     loop {
-        let first = match inbox.wait() {
-            Ok(job) => job,
-            Err(Closing::Asked) => return db.close(),
-            Err(Closing::Abandoned) => return Ok(()),
+        if let Err(error) = look_after(&mut db, &mut tended) {
+            if let Error::Lost(lost) = &error {
+                inbox.close(Closing::Lost(lost.clone()));
+            }
+            return Err(error);
+        }
+        let first = match inbox.wait(LOOK_EVERY) {
+            Next::Item(job) => job,
+            Next::Nothing => continue,
+            Next::Closed(Closing::Asked) => return db.close(),
+            Next::Closed(Closing::Abandoned | Closing::Lost(_)) => return Ok(()),
         };
         let before = db.commits.load(Ordering::Relaxed);
         match run_batch(&mut db, inbox, first, pace) {
@@ -202,6 +222,20 @@ fn serve(mut db: Db, inbox: &Inbox<Job>, pace: Pace) -> Result<(), Error> {
             checkpointer.tend(&db);
         }
     }
+}
+
+/// Between two batches: ends with the store when it is lost, and looks after it now and then. A batch has made sure
+/// by itself that the store is there.
+fn look_after(db: &mut Db, tended: &mut Instant) -> Result<(), Error> {
+    if let Some(lost) = db.lost.borrow().clone() {
+        return Err(lost.into());
+    }
+    if tended.elapsed() >= LOOK_EVERY {
+        *tended = Instant::now();
+        db.check_held()?;
+        db.tend();
+    }
+    Ok(())
 }
 
 /// One batch: what waits, up to the bounds, and never waiting for more. Answers how many found no space.

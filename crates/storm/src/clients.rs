@@ -8,7 +8,6 @@ use crate::world::World;
 use holon_api::{ControlAction, CreateAgentRequest, PromptRequest, RunRequest};
 use holon_client::{Client, Error};
 use holon_domain::AgentId;
-use holon_domain::run::RunStatus;
 use holon_sim::rng::Rng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -204,18 +203,19 @@ impl Worker {
         let answer = self.client.run(&request).await;
         self.note("run", job, "", answer.as_ref().err());
         self.crew.book.write(|book| match answer {
-            Ok(ran) if ran.final_status == RunStatus::Completed => {
+            Ok(ran) if ran.final_status == "completed" => {
                 book.runs_completed.push(CompletedRun {
                     job,
-                    text: ran.final_text,
+                    text: ran.final_text.clone(),
                 });
             }
             Ok(ran) => book.runs_failed.push(FailedRun {
                 job,
-                status: format!("{:?}", ran.final_status),
+                status: ran.final_status.clone(),
                 kind: ran
                     .failure_artifact
-                    .map_or_else(String::new, |failure| failure.kind),
+                    .as_ref()
+                    .map_or_else(String::new, |failure| failure.kind.clone()),
             }),
             Err(error) => note(&mut book.unexpected, "run", &error),
         });

@@ -24,6 +24,8 @@ pub(crate) enum Job {
     Commands { pauses_ms: Vec<u64> },
     /// One `ExecCommandBatch`.
     Batch { pauses_ms: Vec<u64> },
+    /// One `ExecCommand` that removes everything in its agent's home between its two marks.
+    Clean { way: Cleaning, pause_ms: u64 },
     /// One `ApplyPatch` that adds so many files and changes one.
     Patch { added: u64 },
     /// One `Enqueue`, whose text is a turn of its own later.
@@ -36,6 +38,15 @@ pub(crate) enum Job {
         tty: bool,
         then: Then,
     },
+}
+
+/// How a command empties its agent's home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cleaning {
+    /// `rm -rf` of the home itself.
+    Remove,
+    /// `git clean -fdx` in it.
+    GitClean,
 }
 
 /// What an agent does about a task it has started.
@@ -100,6 +111,11 @@ pub(crate) fn first_calls(
                 input: json!({ "items": items.collect::<Vec<_>>() }),
             }]
         }
+        Job::Clean { way, pause_ms } => {
+            let middle = format!("{{ {} || :; {}; }}", clean(*way), sleep(*pause_ms));
+            let command = shell(&fresh(), marks, &middle);
+            vec![exec(json!({ "cmd": command, "yield_time_ms": 60_000 }))]
+        }
         Job::Patch { added } => vec![NewCall {
             tool: "ApplyPatch",
             input: json!({ "patch": patch(&fresh(), *added) }),
@@ -162,6 +178,15 @@ fn shell(token: &str, marks: &Path, middle: &str) -> String {
 
 fn sleep(pause_ms: u64) -> String {
     format!("sleep {}.{:03}", pause_ms / 1_000, pause_ms % 1_000)
+}
+
+/// Empties the home of the agent that runs it. Where it fails, because another command of the agent writes there, the
+/// command goes on.
+const fn clean(way: Cleaning) -> &'static str {
+    match way {
+        Cleaning::Remove => "rm -rf \"$HOLON_AGENT_HOME\"",
+        Cleaning::GitClean => "( cd \"$HOLON_AGENT_HOME\" && git init -q . && git clean -q -fdx )",
+    }
 }
 
 /// Leaves a mark for every word of the input, until it ends. A turn that was given up writes nothing to it, so it does

@@ -3,7 +3,7 @@
 //! Each choice draws from a generator of its own, made from the seed, the kind of choice and its number. So the job
 //! with number 17 is the same in every run of a seed, however the threads of two runs interleave.
 
-use crate::job::{Job, Then};
+use crate::job::{Cleaning, Job, Then};
 use holon_sim::rng::Rng;
 use std::time::Duration;
 
@@ -106,8 +106,16 @@ impl Plan {
         let count = 1 + rng.below(3);
         match rng.below(100) {
             0..20 => Job::Say,
-            20..45 => Job::Commands {
+            20..40 => Job::Commands {
                 pauses_ms: (0..count).map(|_| rng.below(250)).collect(),
+            },
+            40..45 => Job::Clean {
+                way: if rng.percent(50) {
+                    Cleaning::Remove
+                } else {
+                    Cleaning::GitClean
+                },
+                pause_ms: rng.below(250),
             },
             45..57 => Job::Batch {
                 pauses_ms: (0..=count).map(|_| rng.below(120)).collect(),
@@ -166,6 +174,10 @@ mod tests {
         assert!(has(|job| matches!(job, Job::Batch { .. })));
         assert!(has(|job| matches!(job, Job::Patch { .. })));
         assert!(has(|job| matches!(job, Job::Later)));
+        for way in [Cleaning::Remove, Cleaning::GitClean] {
+            let is_so = |job: &Job| matches!(job, Job::Clean { way: other, .. } if *other == way);
+            assert!(jobs.iter().any(is_so), "{way:?}");
+        }
         for then in [Then::Rest, Then::Read, Then::Stop, Then::Write] {
             let is_so = |job: &Job| matches!(job, Job::Task { then: other, .. } if *other == then);
             assert!(jobs.iter().any(is_so), "{then:?}");

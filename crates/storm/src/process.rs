@@ -1,7 +1,7 @@
 //! The processes of one storm, looked up in the system's own tables: what may be killed, and what is left at the end.
 //!
 //! Nothing is signalled by its number alone. A shim is a process that was started as one and holds the lock in a
-//! command's directory below the storm's own home; the host holds that lock for a moment when it gives a command up. A
+//! command's directory below the state of the storm's own home; the host holds that lock for a moment when it gives a command up. A
 //! shim is signalled through a handle that was taken before the lock was looked at again.
 
 use rustix::fs::{Mode, OFlags};
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The directories of all commands of all agents of this home whose shims live.
 pub(crate) fn supervised(home: &Path) -> Vec<PathBuf> {
-    let agents = entries(&home.join("agents"));
-    let commands = agents.flat_map(|agent| entries(&agent.join(".holon/state/tasks")));
+    let agents = entries(&home.join("state/tasks"));
+    let commands = agents.flat_map(|agent| entries(&agent));
     let mut live: Vec<PathBuf> = commands.filter(|dir| lock_holder(dir).is_some()).collect();
     live.sort();
     live

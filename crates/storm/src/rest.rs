@@ -6,7 +6,6 @@ use crate::world::World;
 use holon_api::{ControlAction, PageOrder};
 use holon_client::{Client, EventsQuery};
 use holon_domain::AgentId;
-use holon_domain::agent::AgentStatus;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -58,11 +57,11 @@ async fn unsettled(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
         let status = client.status(Some(agent)).await?;
         let busy = status.agent.pending > 0
             || status.agent.current_run_id.is_some()
-            || status.agent.status == AgentStatus::Booting
+            || status.agent.status == "booting"
             || !status.active_tasks.is_empty();
         if busy {
             let (pending, tasks) = (status.agent.pending, status.active_tasks.len());
-            let why = status.scheduling_posture.reason;
+            let why = &status.scheduling_posture.reason;
             left.push(format!("{agent}: {pending} queued, {tasks} tasks, {why}"));
         }
     }
@@ -80,7 +79,7 @@ pub(crate) async fn gather(client: &Client, agents: &[AgentId]) -> Fallible<Vec<
         let briefs = client.briefs(Some(agent), Some(BRIEFS)).await?;
         told.push(Told {
             events: events(client, agent).await?,
-            briefs: briefs.iter().map(|brief| brief.id.to_string()).collect(),
+            briefs: briefs.iter().map(|brief| brief.id.clone()).collect(),
             agent: agent.to_string(),
         });
     }

@@ -5,7 +5,7 @@
 
 mod ports;
 
-use crate::ports::{CountingEntropy, InstantPorts, ManualClock};
+use crate::ports::{CountingEntropy, InstantPorts, ManualClock, MemoryPlans};
 use futures_util::future::try_join_all;
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
@@ -70,6 +70,7 @@ impl TestEngine {
             model: Arc::new(ObligingModel),
             command: Arc::new(InstantPorts),
             file: Arc::new(InstantPorts),
+            plan: Arc::new(MemoryPlans::default()),
             home: Arc::new(TrustedHomes),
             clock: Arc::clone(&clock) as Arc<_>,
             entropy: Arc::new(CountingEntropy::default()),

@@ -15,6 +15,7 @@ mod home;
 mod instant;
 mod model;
 mod pending;
+mod plan;
 
 pub use clock::ManualClock;
 pub use commands::{CommandLog, FakeCommand, FakeCommandHost, FakeCommands};
@@ -24,5 +25,7 @@ pub use home::ScriptedHomes;
 pub use instant::InstantPorts;
 pub use model::{
     FixedModel, SMALL_POLICY, ScriptedModel, WIDE_POLICY, calls, failure, reply, says,
+    says_and_calls,
 };
 pub use pending::{CallQueue, PendingCall};
+pub use plan::MemoryPlans;

@@ -114,7 +114,7 @@ fn make_nullable(schema: &mut Value) {
     }
 }
 
-fn accepts_null(schema: &Value) -> bool {
+pub(crate) fn accepts_null(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::String(name)) => name == "null",
         Some(Value::Array(names)) => names.iter().any(|name| name == "null"),

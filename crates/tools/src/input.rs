@@ -1,9 +1,11 @@
 //! From the arguments as a model wrote them to typed arguments, or to an error the model can act on.
 //!
 //! Forgives what servers and strict emission do to well-meant arguments: an object packed into a string, nothing at
-//! all where there are no arguments, `null` where one is absent. Forgives nothing else; rules about values stand with
-//! each tool.
+//! all where there are no arguments, `null` where one is absent. A `null` stays one only where the tool's own schema
+//! takes it for a value, so that it can mean something else than an absent argument. Forgives nothing else; rules
+//! about values stand with each tool.
 
+use crate::emission::accepts_null;
 use holon_domain::limits::EVENT_PREVIEW_BYTES;
 use holon_domain::text;
 use holon_domain::tool::{ToolError, ToolErrorKind, ToolSpec};
@@ -74,22 +76,32 @@ pub(crate) fn invalid(tool: &str, field: Option<&str>, parse_error: &str) -> Too
     Subject::call(tool).invalid(field, parse_error)
 }
 
-/// The arguments as members of an object, absent ones left out.
+/// The arguments as members of an object, as they were written.
 pub(crate) fn members(
     subject: Subject<'_>,
     input: &Value,
 ) -> Result<Map<String, Value>, ToolError> {
-    let mut members = match input {
-        Value::Object(members) => members.clone(),
-        Value::Null => Map::new(),
-        Value::String(packed) if packed.trim().is_empty() => Map::new(),
-        Value::String(packed) => unpack(subject, packed)?,
+    match input {
+        Value::Object(members) => Ok(members.clone()),
+        Value::Null => Ok(Map::new()),
+        Value::String(packed) if packed.trim().is_empty() => Ok(Map::new()),
+        Value::String(packed) => unpack(subject, packed),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-            return Err(not_an_object(subject, "the arguments are not an object"));
+            Err(not_an_object(subject, "the arguments are not an object"))
         }
-    };
-    members.retain(|_, value| !value.is_null());
-    Ok(members)
+    }
+}
+
+/// Whether the schema takes `null` for a value of this argument.
+fn takes_null(schema: &Value, name: &str) -> bool {
+    let property = schema.get("properties").and_then(|all| all.get(name));
+    property.is_some_and(accepts_null)
+}
+
+/// Whether the arguments hold this one as `null`, where that differs from its absence.
+pub(crate) fn is_null(subject: Subject<'_>, input: &Value, name: &str) -> Result<bool, ToolError> {
+    let members = members(subject, input)?;
+    Ok(members.get(name).is_some_and(Value::is_null))
 }
 
 fn unpack(subject: Subject<'_>, packed: &str) -> Result<Map<String, Value>, ToolError> {
@@ -123,7 +135,8 @@ pub(crate) fn typed<T: DeserializeOwned>(
     schema: &Value,
     input: &Value,
 ) -> Result<T, ToolError> {
-    let members = members(subject, input)?;
+    let mut members = members(subject, input)?;
+    members.retain(|name, value| !value.is_null() || takes_null(schema, name));
     // Checked against the published schema first, so the error names the argument and not a Rust type.
     if let Some(unknown) = members
         .keys()
@@ -214,4 +227,46 @@ fn properties(schema: &Value) -> impl Iterator<Item = &str> {
 fn required(schema: &Value) -> impl Iterator<Item = &str> {
     let list = schema.get("required").and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::{Deserialize, Deserializer};
+
+    /// Arguments of which one may be cleared: absent, cleared or set.
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Args {
+        #[serde(default, deserialize_with = "given")]
+        blocked_by: Option<Option<String>>,
+        #[serde(default)]
+        note: Option<String>,
+    }
+
+    fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D::Error> {
+        Option::deserialize(from).map(Some)
+    }
+
+    fn read(input: &Value) -> Args {
+        let schema = json!({"properties": {
+            "blocked_by": {"type": ["string", "null"]},
+            "note": {"type": "string"},
+        }});
+        typed(Subject::call("UpdateWorkItem"), &schema, input).expect("understood")
+    }
+
+    #[test]
+    fn null_is_apart_from_absent_where_the_schema_takes_it_for_a_value() {
+        assert_eq!(read(&json!({})).blocked_by, None);
+        assert_eq!(read(&json!({"blocked_by": null})).blocked_by, Some(None));
+        let set = read(&json!({"blocked_by": "review"})).blocked_by;
+        assert_eq!(set, Some(Some("review".to_owned())));
+    }
+
+    #[test]
+    fn null_elsewhere_is_an_absent_argument() {
+        let args = read(&json!({"note": null, "unheard_of": null}));
+        assert_eq!((args.note, args.blocked_by), (None, None));
+    }
 }

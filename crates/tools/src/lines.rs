@@ -13,6 +13,31 @@ pub(crate) fn section(text: &mut String, name: &str, content: &str) {
     }
 }
 
+/// What stands before the complaints where both streams are one text.
+const COMPLAINTS: &str = "stderr:\n";
+
+/// Both streams as one text, the complaints under their name.
+pub(crate) fn joined(output: &str, complaints: &str) -> String {
+    let mut text = output.to_owned();
+    if complaints.is_empty() {
+        return text;
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text + COMPLAINTS + complaints
+}
+
+/// The output alone out of a text of both streams. Where the complaints do not stand at its end, all of it is output.
+pub(crate) fn without_complaints<'a>(text: &'a str, complaints: &str) -> &'a str {
+    if complaints.is_empty() {
+        return text;
+    }
+    let output = text.strip_suffix(complaints);
+    let output = output.and_then(|rest| rest.strip_suffix(COMPLAINTS));
+    output.unwrap_or(text)
+}
+
 /// Adds one line.
 pub(crate) fn line(text: &mut String, line: &str) {
     write!(text, "\n{line}").ok();
@@ -32,6 +57,23 @@ pub(crate) fn span(millis: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_streams_are_one_text_and_come_apart_again() {
+        for (output, complaints, text) in [
+            ("", "", ""),
+            ("out\n", "", "out\n"),
+            ("", "bad\n", "stderr:\nbad\n"),
+            ("out\n", "bad\n", "out\nstderr:\nbad\n"),
+            ("out", "bad", "out\nstderr:\nbad"),
+        ] {
+            assert_eq!(joined(output, complaints), text);
+            let alone = without_complaints(text, complaints);
+            assert_eq!(alone.trim_end_matches('\n'), output.trim_end_matches('\n'));
+        }
+        // As earlier builds stored it.
+        assert_eq!(without_complaints("out\n", "bad\n"), "out\n");
+    }
 
     #[test]
     fn a_span_is_told_in_the_unit_that_fits_it() {

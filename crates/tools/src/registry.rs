@@ -6,8 +6,10 @@
 
 use crate::input::shown;
 use crate::tool::{
-    agent_get, apply_patch, enqueue, exec_command, exec_command_batch, sleep, task_input,
-    task_list, task_output, task_status, task_stop,
+    agent_get, apply_patch, cancel_timer, cancel_wait, complete_work_item, create_timer,
+    create_work_item, enqueue, exec_command, exec_command_batch, get_work_item, list_timers,
+    list_work_items, pick_work_item, sleep, task_input, task_list, task_output, task_status,
+    task_stop, update_work_item, wait_for,
 };
 use holon_domain::agent::ProfilePreset;
 use holon_domain::intent::Intent;
@@ -21,18 +23,29 @@ type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
-        let entries: [(ToolSpec, Interpret); 11] = [
+        let entries: [(ToolSpec, Interpret); 22] = [
             (agent_get::spec(), agent_get::interpret),
             (apply_patch::spec(), apply_patch::interpret),
+            (cancel_timer::spec(), cancel_timer::interpret),
+            (cancel_wait::spec(), cancel_wait::interpret),
+            (complete_work_item::spec(), complete_work_item::interpret),
+            (create_timer::spec(), create_timer::interpret),
+            (create_work_item::spec(), create_work_item::interpret),
             (enqueue::spec(), enqueue::interpret),
             (exec_command::spec(), exec_command::interpret),
             (exec_command_batch::spec(), exec_command_batch::interpret),
+            (get_work_item::spec(), get_work_item::interpret),
+            (list_timers::spec(), list_timers::interpret),
+            (list_work_items::spec(), list_work_items::interpret),
+            (pick_work_item::spec(), pick_work_item::interpret),
             (sleep::spec(), sleep::interpret),
             (task_input::spec(), task_input::interpret),
             (task_list::spec(), task_list::interpret),
             (task_output::spec(), task_output::interpret),
             (task_status::spec(), task_status::interpret),
             (task_stop::spec(), task_stop::interpret),
+            (update_work_item::spec(), update_work_item::interpret),
+            (wait_for::spec(), wait_for::interpret),
         ];
         entries.into_iter().unzip()
     })
@@ -159,15 +172,26 @@ mod tests {
             [
                 "AgentGet",
                 "ApplyPatch",
+                "CancelTimer",
+                "CancelWait",
+                "CompleteWorkItem",
+                "CreateTimer",
+                "CreateWorkItem",
                 "Enqueue",
                 "ExecCommand",
                 "ExecCommandBatch",
+                "GetWorkItem",
+                "ListTimers",
+                "ListWorkItems",
+                "PickWorkItem",
                 "Sleep",
                 "TaskInput",
                 "TaskList",
                 "TaskOutput",
                 "TaskStatus",
-                "TaskStop"
+                "TaskStop",
+                "UpdateWorkItem",
+                "WaitFor"
             ]
         );
     }

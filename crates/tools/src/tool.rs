@@ -1,15 +1,26 @@
 //! The tools, one file each: typed arguments, the spec derived from them, and what a call asks for.
 //!
 //! A tool's file owns its schema, its semantic rules and, where the shell performs it, its result envelope and the text
-//! a model reads of it. What several tools share stands in `command` and `task`.
+//! a model reads of it. What several tools share stands in `command`, `page`, `task`, `time` and
+//! `work_item`.
 //! Which agent has which tool stands in `registry`.
 
 pub(crate) mod agent_get;
 pub mod apply_patch;
+pub(crate) mod cancel_timer;
+pub(crate) mod cancel_wait;
 pub(crate) mod command;
+pub(crate) mod complete_work_item;
+pub(crate) mod create_timer;
+pub mod create_work_item;
 pub(crate) mod enqueue;
 pub mod exec_command;
 pub mod exec_command_batch;
+pub mod get_work_item;
+pub mod list_timers;
+pub mod list_work_items;
+pub(crate) mod page;
+pub(crate) mod pick_work_item;
 pub(crate) mod sleep;
 pub mod task;
 pub mod task_input;
@@ -17,3 +28,7 @@ pub(crate) mod task_list;
 pub mod task_output;
 pub(crate) mod task_status;
 pub(crate) mod task_stop;
+pub(crate) mod time;
+pub(crate) mod update_work_item;
+pub(crate) mod wait_for;
+pub(crate) mod work_item;

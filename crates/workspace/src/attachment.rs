@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct Attachment {
     record: PathBuf,
+    /// Where an earlier build kept the record; only read, and removed.
+    former: Option<PathBuf>,
 }
 
 /// A directory at the moment an agent was attached to it.
@@ -50,7 +52,19 @@ impl Attachment {
     /// The attachment whose record stands in the file `record`. Its directory is made when it is needed.
     #[must_use]
     pub const fn at(record: PathBuf) -> Self {
-        Self { record }
+        Self {
+            record,
+            former: None,
+        }
+    }
+
+    /// The same attachment, whose record is read from `former` while there is none in its own place.
+    #[must_use]
+    pub fn formerly_at(self, former: PathBuf) -> Self {
+        Self {
+            former: Some(former),
+            ..self
+        }
     }
 
     /// Opens `root`, if it is still the directory the agent was attached to: `seen`, if the path was named since the
@@ -92,18 +106,19 @@ impl Attachment {
             Ok(now) if now == attached => Ok(()),
             Ok(now) => self.save(&now),
             // Nothing to be attached to: the next use looks again.
-            Err(_) => match fs::remove_file(&self.record) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(at("remove", &self.record)(error))
-                }
-                Ok(()) | Err(_) => Ok(()),
-            },
+            Err(_) => self.places().try_for_each(remove),
         }
+    }
+
+    /// Where the record may stand, the place that counts first.
+    fn places(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.record).chain(&self.former)
     }
 
     /// A record that cannot be read is none: it protects from mistakes and not from malice.
     fn load(&self) -> Option<AttachedRoot> {
-        serde_json::from_slice(&fs::read(&self.record).ok()?).ok()
+        let text = self.places().find_map(|place| fs::read(place).ok())?;
+        serde_json::from_slice(&text).ok()
     }
 
     fn save(&self, attached: &AttachedRoot) -> Result<(), Error> {
@@ -129,5 +144,12 @@ impl Attachment {
             fs::rename(&fresh, &self.record)
         };
         written().map_err(at("write", &self.record))
+    }
+}
+
+fn remove(record: &PathBuf) -> Result<(), Error> {
+    match fs::remove_file(record) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("remove", record)(error)),
+        Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -24,6 +24,12 @@ pub fn choose(
     cwd: Option<&Path>,
     agent_home: &Path,
 ) -> Result<WorkspaceEntry, Error> {
+    let named = workspace_root.or(cwd);
+    if named.is_some_and(|named| is_unmade_home(named, agent_home))
+        && (workspace_root.is_none() || cwd.is_none())
+    {
+        return Ok(WorkspaceEntry::agent_home(&text("agent home", agent_home)?));
+    }
     let (root, cwd) = match (workspace_root, cwd) {
         (None, None) => return Ok(WorkspaceEntry::agent_home(&text("agent home", agent_home)?)),
         (None, Some(cwd)) => {
@@ -37,6 +43,19 @@ pub fn choose(
         (Some(root), Some(cwd)) => inside(&canonical_dir("workspace root", root)?, cwd)?,
     };
     entry(&root, &cwd, agent_home)
+}
+
+/// Whether a path names the agent's home, which is made when something is put into it.
+fn is_unmade_home(named: &Path, agent_home: &Path) -> bool {
+    let names_home = || {
+        let parents = named.parent().zip(agent_home.parent());
+        let is_same = |(one, other): (&Path, &Path)| {
+            let canonical = one.canonicalize().ok().zip(other.canonicalize().ok());
+            canonical.is_some_and(|(one, other)| one == other)
+        };
+        named.file_name() == agent_home.file_name() && parents.is_some_and(is_same)
+    };
+    named.is_absolute() && names_home() && !agent_home.exists()
 }
 
 fn inside(root: &Path, cwd: &Path) -> Result<(PathBuf, PathBuf), Error> {

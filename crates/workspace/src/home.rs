@@ -1,33 +1,25 @@
-//! Agent homes: made whole or not at all, removed without following a link.
+//! Agent homes: made when something is to be put into them, whole or not at all, and removed without following a link.
 //!
-//! A home is built under a temporary name, written to disk and renamed into place, so whoever sees it sees all
-//! of it. Both operations may be interrupted at any point and run again; for one agent they run one at a time,
-//! since each clears away what earlier attempts left.
+//! An agent that has done nothing has no home on disk. A home is built under a temporary name, written to disk and
+//! renamed into place, so no reader sees half of it; each other folder is made by the first writer that needs it.
+//! Both operations may be interrupted at any point and run again. For one agent they run one at a time: a gate sees to
+//! that, so a home that was wanted before its agent was removed is not made after it.
 
 use crate::error::{Error, at};
 use crate::scratch::{self, Purpose};
 use holon_domain::AgentId;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
+use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{Hash as _, Hasher as _};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Directories of a home, parents before children.
-const DIRECTORIES: [&str; 11] = [
-    "memory",
-    "notes",
-    "work",
-    "skills",
-    "task-output",
-    "tool-artifacts",
-    ".holon",
-    ".holon/state",
-    ".holon/ledger",
-    ".holon/indexes",
-    ".holon/cache",
-];
+/// Directories a home begins with, parents before children.
+const DIRECTORIES: [&str; 1] = ["memory"];
 
 /// Files of a home and what they start with.
 const FILES: [(&str, &str); 3] = [
@@ -39,36 +31,69 @@ const FILES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Makes the agent's home under `agents_dir` and returns its path. An existing home is left as it is.
+/// How many homes can be made or moved away at once.
+const GATES: usize = 64;
+static GATE: [Mutex<()>; GATES] = [const { Mutex::new(()) }; GATES];
+
+/// The gate of a home. Two homes may share one.
+fn gate(home: &Path) -> MutexGuard<'static, ()> {
+    let mut hasher = DefaultHasher::new();
+    home.hash(&mut hasher);
+    let number = usize::try_from(hasher.finish() % GATES as u64).unwrap_or_default();
+    let gate = GATE.get(number).unwrap_or(&GATE[0]);
+    gate.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks whether a home is there or can be made.
+///
+/// # Errors
+/// When something that is no directory is in the way, or the filesystem will not say.
+pub fn check_home(home: &Path) -> Result<(), Error> {
+    exists(home).map(drop)
+}
+
+/// Makes the agent's home where there is none, unless it is not wanted any more when its turn comes. An existing home is
+/// left as it is.
 ///
 /// # Errors
 /// When something that is no directory is in the way, or the filesystem refuses.
-pub fn prepare_home(agents_dir: &Path, agent_id: &AgentId) -> Result<PathBuf, Error> {
-    let home = agents_dir.join(agent_id.as_str());
+pub fn make_home(home: &Path, is_wanted: impl FnOnce() -> bool) -> Result<(), Error> {
+    if exists(home)? {
+        return Ok(());
+    }
+    let _alone = gate(home);
+    if exists(home)? || !is_wanted() {
+        return Ok(());
+    }
+    let (agents_dir, name) = parts(home)?;
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(agents_dir)
         .map_err(at("create", agents_dir))?;
-    scratch::sweep(agents_dir, agent_id)?;
-    if exists(&home)? {
-        // It may have been renamed into place by an attempt that was cut off before this.
-        sync(agents_dir)?;
-        return Ok(home);
-    }
-    let new = scratch::path(agents_dir, agent_id, Purpose::New)?;
+    scratch::sweep(agents_dir, name)?;
+    let new = scratch::path(agents_dir, name, Purpose::New)?;
     build(&new)?;
-    match put_in_place(&new, &home) {
+    match put_in_place(&new, home) {
         Ok(()) => {}
-        // Somebody else was faster, and theirs is whole too.
+        // Another process was faster, and its home is whole too.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             scratch::remove_tree(&new)?;
-            exists(&home)?;
+            exists(home)?;
         }
-        Err(error) => return Err(at("create", &home)(error)),
+        Err(error) => return Err(at("create", home)(error)),
     }
-    sync(agents_dir)?;
-    Ok(home)
+    sync(agents_dir)
+}
+
+/// Where a home stands, and its name there.
+fn parts(home: &Path) -> Result<(&Path, &str), Error> {
+    let name = home.file_name().and_then(|name| name.to_str());
+    let parts = home.parent().zip(name);
+    parts.ok_or_else(|| Error::NotUtf8 {
+        what: "agent home",
+        path: home.to_owned(),
+    })
 }
 
 /// Removes the agent's home. Harmless when there is none.
@@ -77,13 +102,20 @@ pub fn prepare_home(agents_dir: &Path, agent_id: &AgentId) -> Result<PathBuf, Er
 /// When the filesystem refuses; what is left then has a temporary name, and the next attempt goes on with it.
 pub fn remove_home(agents_dir: &Path, agent_id: &AgentId) -> Result<(), Error> {
     let home = agents_dir.join(agent_id.as_str());
-    let gone = scratch::path(agents_dir, agent_id, Purpose::Gone)?;
-    match fs::rename(&home, &gone) {
-        Ok(()) => sync(agents_dir)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(at("remove", &home)(error)),
+    move_away(
+        &home,
+        &scratch::path(agents_dir, agent_id.as_str(), Purpose::Gone)?,
+    )?;
+    scratch::sweep(agents_dir, agent_id.as_str())
+}
+
+fn move_away(home: &Path, gone: &Path) -> Result<(), Error> {
+    let _alone = gate(home);
+    match fs::rename(home, gone) {
+        Ok(()) => sync(home.parent().unwrap_or(home)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(at("remove", home)(error)),
     }
-    scratch::sweep(agents_dir, agent_id)
 }
 
 fn exists(home: &Path) -> Result<bool, Error> {

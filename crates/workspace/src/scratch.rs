@@ -4,7 +4,6 @@
 //! with a dot, so such a name is never a home; the random part has no dot, so it is never another agent's.
 
 use crate::error::{Error, at};
-use holon_domain::AgentId;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -32,17 +31,13 @@ impl Purpose {
 }
 
 /// A fresh temporary path for this agent.
-pub(crate) fn path(
-    agents_dir: &Path,
-    agent_id: &AgentId,
-    purpose: Purpose,
-) -> Result<PathBuf, Error> {
+pub(crate) fn path(agents_dir: &Path, agent_id: &str, purpose: Purpose) -> Result<PathBuf, Error> {
     let random = getrandom::u64().map_err(Error::Random)?;
     Ok(agents_dir.join(format!(".{agent_id}.{random:016x}{}", purpose.suffix())))
 }
 
 /// Removes what interrupted attempts for this agent left behind.
-pub(crate) fn sweep(agents_dir: &Path, agent_id: &AgentId) -> Result<(), Error> {
+pub(crate) fn sweep(agents_dir: &Path, agent_id: &str) -> Result<(), Error> {
     let entries = match fs::read_dir(agents_dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -61,10 +56,10 @@ pub(crate) fn sweep(agents_dir: &Path, agent_id: &AgentId) -> Result<(), Error> 
     Ok(())
 }
 
-fn belongs_to(name: &str, agent_id: &AgentId) -> bool {
+fn belongs_to(name: &str, agent_id: &str) -> bool {
     let random = name
         .strip_prefix('.')
-        .and_then(|rest| rest.strip_prefix(agent_id.as_str()))
+        .and_then(|rest| rest.strip_prefix(agent_id))
         .and_then(|rest| rest.strip_prefix('.'))
         .and_then(|rest| {
             rest.strip_suffix(Purpose::New.suffix())
@@ -122,16 +117,15 @@ mod tests {
 
     #[test]
     fn temporary_names_belong_to_exactly_one_agent() {
-        let id = |text: &str| AgentId::parse(text).unwrap();
         let name = |text: &str| {
-            let path = path(Path::new("/a"), &id(text), Purpose::New).unwrap();
+            let path = path(Path::new("/a"), text, Purpose::New).unwrap();
             path.file_name().unwrap().to_str().unwrap().to_owned()
         };
-        assert!(belongs_to(&name("a"), &id("a")));
-        assert!(belongs_to(".a.0123456789abcdef.gone", &id("a")));
-        assert!(!belongs_to(&name("a.b"), &id("a")));
-        assert!(!belongs_to(&name("a.0123456789abcdef"), &id("a")));
-        assert!(!belongs_to(&name("ab"), &id("a")));
+        assert!(belongs_to(&name("a"), "a"));
+        assert!(belongs_to(".a.0123456789abcdef.gone", "a"));
+        assert!(!belongs_to(&name("a.b"), "a"));
+        assert!(!belongs_to(&name("a.0123456789abcdef"), "a"));
+        assert!(!belongs_to(&name("ab"), "a"));
         for other in [
             "a",
             ".a.new",
@@ -139,7 +133,7 @@ mod tests {
             ".a.xyz.new",
             ".a.0123456789abcdeg.new",
         ] {
-            assert!(!belongs_to(other, &id("a")), "{other}");
+            assert!(!belongs_to(other, "a"), "{other}");
         }
     }
 }

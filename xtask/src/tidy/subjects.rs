@@ -13,7 +13,10 @@ const SINCE: &str = "xtask/src/tidy/subjects.rs";
 
 /// Refuses subjects that are too long or name no area.
 pub(crate) fn check(repo: &Repo) -> Vec<Finding> {
-    let Some(added) = git(repo, &["log", "--diff-filter=A", "--format=%H", "--", SINCE]) else {
+    let Some(added) = git(
+        repo,
+        &["log", "--diff-filter=A", "--format=%H", "--", SINCE],
+    ) else {
         return Vec::new();
     };
     let Some(first) = added.lines().last() else {

@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::output::Output;
 use crate::{path, render};
 use holon_api::SetModelRequest;
+use holon_client::view::Model;
 use holon_domain::provider::ReasoningEffort;
 use std::path::PathBuf;
 
@@ -25,7 +26,8 @@ pub(super) async fn run(
 async fn get(home: Option<PathBuf>, id: Option<String>, output: &Output) -> Result<Exit, Failure> {
     let host = Host::find(home, id, output)?;
     let summary = host.asked(host.client().status(host.agent()).await)?;
-    output.answer(&summary.model, render::model::state);
+    let model = summary.member::<Model>("model")?;
+    output.answer(&model, |model| render::model::state(model));
     Ok(Exit::Done)
 }
 
@@ -44,7 +46,7 @@ async fn set(
     let host = Host::find(home, id, output)?;
     let agent_id = host.agent_id().await?;
     let answer = host.asked(host.client().set_model(&agent_id, &request).await)?;
-    output.answer(&answer, render::model::chosen);
+    output.answer(&answer, |answer| render::model::chosen(answer));
     Ok(Exit::Done)
 }
 
@@ -56,6 +58,6 @@ async fn clear(
     let host = Host::find(home, id, output)?;
     let agent_id = host.agent_id().await?;
     let answer = host.asked(host.client().clear_model(&agent_id).await)?;
-    output.answer(&answer, render::model::chosen);
+    output.answer(&answer, |answer| render::model::chosen(answer));
     Ok(Exit::Done)
 }

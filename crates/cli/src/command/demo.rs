@@ -15,7 +15,9 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use checks::{Check, Seen};
 use holon_api::{CreateAgentRequest, PromptRequest};
-use holon_client::EventStream;
+use holon_client::view::Brief;
+use holon_client::{EventStream, Told};
+use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
 use holon_domain::{AgentId, MessageId};
 use hosted::Hosted;
@@ -191,7 +193,9 @@ async fn prove(
     message: &MessageId,
     seen: &Seen,
 ) -> Result<Vec<Check>, Failure> {
-    let briefs = host.client().briefs(Some(agent), None).await?;
+    let told = host.client().briefs(Some(agent), None).await?;
+    let known = |brief: &Told<Brief>| brief.known::<BriefRecord>();
+    let briefs: Vec<BriefRecord> = told.iter().map(known).collect::<Result<_, _>>()?;
     let ran = stage.commands_run()?;
     Ok(vec![
         checks::one_outcome(&briefs, message),

@@ -10,6 +10,8 @@ mod run;
 mod serve;
 mod text;
 mod view;
+mod waiting;
+mod work;
 
 use crate::args::{Args, Command};
 use crate::exit::{Exit, Failure};
@@ -28,6 +30,11 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Status(agent) => block_on(view::status(home, agent.agent, output)),
         Command::Tail(tail) => block_on(view::tail(home, tail, output)),
         Command::Transcript(transcript) => block_on(view::transcript(home, transcript, output)),
+        Command::Work { command } => block_on(work::run(home, command, output)),
+        Command::Wait { command } => block_on(waiting::wait(home, command, output)),
+        Command::Timer { command } => block_on(waiting::timer(home, command, output)),
+        Command::Wake(wake) => block_on(waiting::wake(home, wake, output)),
+        Command::Explain { agent } => block_on(waiting::explain(home, agent, output)),
         Command::Agent { command } => block_on(agent::run(home, command, output)),
         Command::Config { command } => block_on(config::run(home, command, output)),
         Command::Demo(demo) => block_on(demo::run(demo, output)),

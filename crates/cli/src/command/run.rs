@@ -7,10 +7,12 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::{host, path, render, settings};
 use holon_api::RunRequest;
+use holon_client::Told;
+use holon_client::view::Run;
 use holon_config::{Flags, Settings, Source};
 use holon_daemon::LogLevel;
 use holon_domain::AgentId;
-use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_domain::run::RunOnceResponse;
 use std::path::PathBuf;
 
 /// Asks and prints.
@@ -36,7 +38,7 @@ pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Resu
                 // Without a host the settings are this run's own.
                 let settings = settings::load(&flags)?;
                 let response = holon_daemon::run_local(&settings, request).await?;
-                Ok((response, AnsweredBy::ItsOwn))
+                Ok((told(&response)?, AnsweredBy::ItsOwn))
             }
             Err(other) => Err(Failure::from(other)),
         }
@@ -48,11 +50,19 @@ pub(super) fn run(home: Option<PathBuf>, args: RunArgs, output: &Output) -> Resu
         &settings,
         output,
     );
-    Ok(match response.final_status {
-        RunStatus::Completed => Exit::Done,
-        RunStatus::Waiting => Exit::Waiting,
-        RunStatus::Failed | RunStatus::MaxTurnsExceeded => Exit::Failed,
+    Ok(match response.final_status.as_str() {
+        "completed" => Exit::Done,
+        "waiting" => Exit::Waiting,
+        // Whatever else a host may say: what was asked is not known to be done.
+        _ => Exit::Failed,
     })
+}
+
+/// An answer of a host of this run's own, read as that of any other.
+fn told(response: &RunOnceResponse) -> Result<Told<Run>, Failure> {
+    serde_json::to_value(response)
+        .and_then(Told::new)
+        .map_err(|error| Failure::new(Exit::Failed, "protocol", error.to_string()))
 }
 
 fn request(args: RunArgs) -> Result<RunRequest, Failure> {
@@ -125,7 +135,7 @@ enum AnsweredBy {
 
 impl AnsweredBy {
     /// How tasks that outlive the run are ended.
-    fn to_end(self, agent: &AgentId, settings: &Settings) -> String {
+    fn to_end(self, agent: &str, settings: &Settings) -> String {
         let home = match settings.home.source {
             Source::Flag => format!(" --home {}", settings.home.value.display()),
             Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
@@ -140,7 +150,7 @@ impl AnsweredBy {
     }
 }
 
-fn show(response: &RunOnceResponse, to_end: &str, settings: &Settings, output: &Output) {
+fn show(response: &Told<Run>, to_end: &str, settings: &Settings, output: &Output) {
     output.answer(response, |response| response.final_text.clone());
     if output.format() == Format::Json {
         return;

@@ -4,6 +4,17 @@ use crate::exit::{Exit, Failure};
 use holon_domain::limits::MESSAGE_BODY_BYTES;
 use std::io::Read as _;
 
+/// The words of something else than a prompt; `-` reads them from standard input. Its bound is the host's to tell.
+pub(crate) fn given(what: &str, given: String) -> Result<String, Failure> {
+    let text = if given == "-" { read_stdin()? } else { given };
+    if text.trim().is_empty() {
+        return Err(Failure::usage(format!(
+            "the {what} is empty; say it in words"
+        )));
+    }
+    Ok(text)
+}
+
 /// The words to send; `-` reads them from standard input.
 pub(crate) fn words(given: String) -> Result<String, Failure> {
     let text = if given == "-" { read_stdin()? } else { given };

@@ -5,12 +5,12 @@ use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
 use crate::render;
-use holon_domain::BriefId;
-use holon_domain::event::Event;
 use std::path::PathBuf;
 
 /// Briefs fetched at once while following.
 const FOLLOW_PAGE: u64 = 50;
+/// The event that tells of a brief, whatever else a newer host says in it.
+const BRIEF_CREATED: &str = "brief_created";
 
 /// Where an agent stands.
 pub(super) async fn status(
@@ -20,7 +20,7 @@ pub(super) async fn status(
 ) -> Result<Exit, Failure> {
     let host = Host::find(home, agent, output)?;
     let summary = host.asked(host.client().status(host.agent()).await)?;
-    output.answer(&summary, render::summary);
+    output.answer(&summary, |summary| render::summary(summary));
     Ok(Exit::Done)
 }
 
@@ -62,7 +62,7 @@ async fn follow(host: &Host, limit: u64, output: &Output) -> Result<Exit, Failur
     let mut last = show_after(host, None, limit, output).await?;
     loop {
         let envelope = host.asked(stream.next().await)?;
-        if matches!(envelope.event(), Event::BriefCreated(_)) {
+        if envelope.kind == BRIEF_CREATED {
             last = show_after(host, last, FOLLOW_PAGE, output).await?;
         }
     }
@@ -71,17 +71,17 @@ async fn follow(host: &Host, limit: u64, output: &Output) -> Result<Exit, Failur
 /// Shows the newest briefs that came after the last one shown, and returns the new last one.
 async fn show_after(
     host: &Host,
-    last: Option<BriefId>,
+    last: Option<String>,
     limit: u64,
     output: &Output,
-) -> Result<Option<BriefId>, Failure> {
+) -> Result<Option<String>, Failure> {
     let briefs = host.asked(host.client().briefs(host.agent(), Some(limit)).await)?;
     let shown = briefs
         .iter()
         .position(|brief| Some(&brief.id) == last.as_ref())
         .map_or(0, |at| at + 1);
     for brief in briefs.iter().skip(shown) {
-        output.item(brief, render::brief);
+        output.item(brief, |brief| render::brief(brief));
     }
     Ok(briefs.last().map(|brief| brief.id.clone()).or(last))
 }

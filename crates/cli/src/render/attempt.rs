@@ -1,25 +1,24 @@
 //! Words about tries: that another model answered than the one asked for, and what would mend a failure.
 
+use holon_client::view::{Attempt, Timeline};
 use holon_config::{ProviderEntry, Providers};
-use holon_domain::attempt::{AttemptRecord, AttemptTimeline, Spelled};
-use holon_domain::model::ModelFailureKind;
 use holon_domain::provider::AuthSource;
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::net::IpAddr;
 
 /// Who answered, when it is not the model that was asked for, and why the others did not.
-pub(crate) fn fell_over(timeline: &AttemptTimeline) -> Option<String> {
+pub(crate) fn fell_over(timeline: &Timeline) -> Option<String> {
     let winner = timeline.winning_model_ref.as_deref()?;
     if winner == timeline.requested_model_ref {
         return None;
     }
     let mut failed: Vec<(&str, &str)> = Vec::new();
     for attempt in &timeline.attempts {
-        let Some(kind) = attempt.failure_kind.as_ref() else {
+        let Some(kind) = attempt.failure_kind.as_deref() else {
             continue;
         };
-        let (model, kind) = (attempt.model_ref.as_str(), kind.as_str());
+        let model = attempt.model_ref.as_str();
         if model == winner {
             continue;
         }
@@ -40,25 +39,22 @@ pub(crate) fn fell_over(timeline: &AttemptTimeline) -> Option<String> {
 /// The same for a round of a transcript.
 pub(super) fn fell_over_in(round: &Value) -> Option<String> {
     let timeline = round.get("provider_attempt_timeline")?;
-    fell_over(&AttemptTimeline::deserialize(timeline).ok()?)
+    fell_over(&Timeline::deserialize(timeline).ok()?)
 }
 
 /// What would mend the last failure, if that is known.
-pub(super) fn remedy(timeline: &AttemptTimeline, providers: &Providers) -> Option<String> {
+pub(super) fn remedy(timeline: &Timeline, providers: &Providers) -> Option<String> {
     let last = timeline.attempts.last()?;
-    let Spelled::Known(kind) = last.failure_kind.as_ref()? else {
-        return None;
-    };
-    if *kind == ModelFailureKind::Auth {
-        return renewal(providers.get(&last.provider)?);
+    match last.failure_kind.as_deref()? {
+        "auth" => renewal(providers.get(&last.provider)?),
+        "connection" => {
+            let server = refused_here(last)?;
+            Some(format!(
+                "start the server that should listen on {server}, or choose another model with --model"
+            ))
+        }
+        _ => None,
     }
-    if *kind == ModelFailureKind::Connection {
-        let server = refused_here(last)?;
-        return Some(format!(
-            "start the server that should listen on {server}, or choose another model with --model"
-        ));
-    }
-    None
 }
 
 /// How a credential is renewed.
@@ -69,7 +65,8 @@ fn renewal(entry: &ProviderEntry) -> Option<String> {
         AuthSource::Env => {
             let names: Vec<&str> = entry.auth.env.iter().map(|one| one.name.as_str()).collect();
             Some(format!(
-                "renew {}, or unset it and store the credential: holon config credentials set {id}",
+                "renew {} (a host that runs is to be restarted with it), or unset it and store the credential: holon \
+                 config credentials set {id}",
                 names.join(" or ")
             ))
         }
@@ -87,7 +84,7 @@ fn renewal(entry: &ProviderEntry) -> Option<String> {
 }
 
 /// Where on this machine nobody took a connection, if that is how a try failed.
-fn refused_here(attempt: &AttemptRecord) -> Option<String> {
+fn refused_here(attempt: &Attempt) -> Option<String> {
     let facts = attempt.transport_diagnostics.as_ref()?;
     facts.reqwest.filter(|facts| facts.is_connect)?;
     let (_, rest) = facts.url.as_deref()?.split_once("://")?;
@@ -106,7 +103,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn timeline(attempts: &Value, winner: Option<&str>) -> AttemptTimeline {
+    fn timeline(attempts: &Value, winner: Option<&str>) -> Timeline {
         let value = json!({
             "attempts": attempts,
             "requested_model_ref": "a/1",

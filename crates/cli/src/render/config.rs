@@ -180,6 +180,7 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     let Diagnosis {
         report,
         waiting_failure_kinds,
+        store_findings,
         probes,
     } = diagnosis;
     let mut lines = Vec::new();
@@ -206,6 +207,11 @@ pub(crate) fn doctor(diagnosis: &Diagnosis) -> String {
     lines.extend(retry(&report.retry_policy));
     lines.push(format!("waits for   {}", waiting_failure_kinds.join(", ")));
     lines.extend(ready(&report.providers));
+    lines.extend(
+        store_findings
+            .iter()
+            .map(|found| format!("store       {found}")),
+    );
     // The report looks at files only; what was learned is in the store, which a running host owns.
     lines.push(
         "figures     of the table and the settings; limits learned from providers are in: holon status"
@@ -230,17 +236,33 @@ pub(crate) fn diagnosed(one: &ProviderReport, probes: &[Probed]) -> String {
     lines.join("\n")
 }
 
-fn retry(policy: &RetryPolicy) -> [String; 2] {
+fn retry(policy: &RetryPolicy) -> [String; 3] {
+    let most = policy.max_backoff_ms;
+    let second = |growth: u64| seconds(most.min(policy.base_backoff_ms.saturating_mul(growth)));
     [
         format!(
-            "retries     {} per model, after {} ms and twice that, at most {} ms: {}",
+            "retries     {} per model, after about {} s and {} s ({} s while somebody waits), or when the provider says, \
+             but within {} s: {}",
             policy.max_retries_per_provider,
-            policy.base_backoff_ms,
-            policy.max_backoff_ms,
+            seconds(policy.base_backoff_ms),
+            second(policy.backoff_growth),
+            second(policy.attended_backoff_growth),
+            seconds(most),
             policy.retryable_failure_kinds.join(", ")
         ),
         format!("no retry    {}", policy.fail_fast_failure_kinds.join(", ")),
+        format!(
+            "suspended   a turn that nobody waits for, when no model answered; all are asked again after {} s, then \
+             after pauses that double up to {} s, for runtime.provider_patience_secs",
+            seconds(policy.base_backoff_ms),
+            seconds(policy.max_suspension_pause_ms),
+        ),
     ]
+}
+
+/// Milliseconds in whole seconds, never none.
+const fn seconds(millis: u64) -> u64 {
+    millis.div_ceil(1_000)
 }
 
 /// Every provider: those that can be asked one a line, those the settings know by name, the others by number.

@@ -1,26 +1,22 @@
 //! Words about models: which one an agent asks, and why that one.
 
-use super::spelled;
-use holon_api::AgentModelResponse;
-use holon_domain::provider::ModelPolicy;
-use holon_domain::summary::{AgentModelState, ModelSource};
+use holon_client::view::{Chosen, Figures, Model};
 
 /// What is said of an agent that has no model to ask.
 const NONE: &str = "none; run: holon init";
 
 /// Which model is asked and why, one fact a line.
-pub(crate) fn state(model: &AgentModelState) -> String {
+pub(crate) fn state(model: &Model) -> String {
     lines(model).join("\n")
 }
 
 /// The lines of [`state`], for a larger block.
-pub(super) fn lines(model: &AgentModelState) -> Vec<String> {
+pub(super) fn lines(model: &Model) -> Vec<String> {
     let mut lines = vec![format!("model      {}", asked(model))];
-    if let Some(effort) = model.override_reasoning_effort {
+    if let Some(effort) = &model.override_reasoning_effort {
         lines.push(format!("effort     {effort}"));
     }
-    if let (ModelSource::AgentOverride, Some(default)) =
-        (model.source, &model.runtime_default_model)
+    if let ("agent_override", Some(default)) = (model.source.as_str(), &model.runtime_default_model)
     {
         lines.push(format!("default    {default}"));
     }
@@ -38,31 +34,27 @@ pub(super) fn lines(model: &AgentModelState) -> Vec<String> {
     lines
 }
 
-fn asked(model: &AgentModelState) -> String {
+fn asked(model: &Model) -> String {
     match &model.effective_model {
-        Some(asked) => format!("{asked} ({})", spelled(&model.source)),
+        Some(asked) => format!("{asked} ({})", model.source),
         None => NONE.to_owned(),
     }
 }
 
 /// The figures a model is asked by.
-pub(crate) fn figures(policy: &ModelPolicy) -> String {
+pub(crate) fn figures(policy: &Figures) -> String {
+    let share = u64::from(policy.context_window_tokens)
+        * u64::from(policy.effective_context_window_percent)
+        / 100;
     format!(
-        "window {} tokens, prompt up to {}, answer up to {} ({})",
-        policy.context_window_tokens,
-        policy.prompt_budget_tokens(),
-        policy.max_output_tokens,
-        policy.source
+        "window {} tokens, prompt up to {share}, answer up to {} ({})",
+        policy.context_window_tokens, policy.max_output_tokens, policy.source
     )
 }
 
 /// What a change of model means.
-pub(crate) fn chosen(answer: &AgentModelResponse) -> String {
-    let AgentModelResponse {
-        ok: _,
-        agent_id,
-        model,
-    } = answer;
+pub(crate) fn chosen(answer: &Chosen) -> String {
+    let Chosen { agent_id, model } = answer;
     let asked = asked(model);
     format!("agent {agent_id} asks from its next turn on: {asked}")
 }

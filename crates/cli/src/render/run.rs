@@ -1,27 +1,23 @@
 //! Words about a run: how it stands, what became of its tasks, what it cost.
 
-use super::{LINE_BYTES, attempt, spelled, words_at};
+use super::{LINE_BYTES, attempt, words_at};
+use holon_client::view::Run;
 use holon_config::Providers;
 use holon_domain::AgentId;
-use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::task::TaskStatus;
 use holon_domain::text;
 use serde_json::Value;
 
 /// What is to be said of a run that is not simply done, which tasks were stopped with it or outlive it, and what to
 /// do next. `to_end` says how tasks that go on are ended.
-pub(crate) fn status(
-    response: &RunOnceResponse,
-    providers: &Providers,
-    to_end: &str,
-) -> Option<String> {
-    let (happened, next) = match response.final_status {
-        RunStatus::Completed => {
+pub(crate) fn status(response: &Run, providers: &Providers, to_end: &str) -> Option<String> {
+    let (happened, next) = match response.final_status.as_str() {
+        "completed" => {
             let tasks = tasks(response, "the run", to_end);
             return (!tasks.is_empty()).then(|| tasks.join("\n"));
         }
-        RunStatus::Waiting => waiting(response),
-        RunStatus::Failed => {
+        "waiting" => waiting(response),
+        "failed" => {
             let kind = response
                 .failure_artifact
                 .as_ref()
@@ -30,11 +26,15 @@ pub(crate) fn status(
                 .unwrap_or_else(|| "see every try with --json".to_owned());
             (format!("run failed: {kind}"), next)
         }
-        RunStatus::MaxTurnsExceeded => {
+        "max_turns_exceeded" => {
             let rounds = text::counted(response.model_rounds, "model round");
             let happened = format!("run was cut off after {rounds}");
             (happened, "allow more with --max-turns N".to_owned())
         }
+        other => (
+            format!("run ended in a way this program does not know: {other}"),
+            "see all of it with --json, or use the program of the host's version".to_owned(),
+        ),
     };
     let mut lines = vec![happened];
     lines.extend(tasks(response, "it", to_end));
@@ -43,7 +43,7 @@ pub(crate) fn status(
 }
 
 /// One line for each task that was stopped because its run was over, and one for each that outlives it.
-fn tasks(response: &RunOnceResponse, run: &str, to_end: &str) -> Vec<String> {
+fn tasks(response: &Run, run: &str, to_end: &str) -> Vec<String> {
     let line = |entry: &Value| {
         let status = entry.pointer("/task/status").cloned().unwrap_or_default();
         let named = format!(
@@ -64,22 +64,22 @@ fn tasks(response: &RunOnceResponse, run: &str, to_end: &str) -> Vec<String> {
 }
 
 /// What a run waits for, and what to do next.
-fn waiting(response: &RunOnceResponse) -> (String, String) {
-    let reason = response
-        .waiting_reason
-        .as_ref()
-        .map_or_else(|| "something".to_owned(), spelled);
+fn waiting(response: &Run) -> (String, String) {
+    let reason = response.waiting_reason.as_deref().unwrap_or("something");
     let id = &response.agent_id;
-    let next = if id.as_str().starts_with(AgentId::TEMPORARY_PREFIX) {
+    let next = if id.starts_with(AgentId::TEMPORARY_PREFIX) {
         "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
     } else {
-        format!("it goes on while a host runs (holon serve); see: holon status --agent {id}")
+        format!(
+            "it goes on while a host runs (holon serve); see how it stands: holon status --agent {id}; wait for the \
+             answer: holon tail --follow --agent {id}"
+        )
     };
     (format!("run is waiting: {reason}"), next)
 }
 
 /// What a run cost.
-pub(crate) fn usage(response: &RunOnceResponse) -> String {
+pub(crate) fn usage(response: &Run) -> String {
     format!(
         "{}, {}, {} tokens read, {} written",
         text::counted(response.model_rounds, "model round"),

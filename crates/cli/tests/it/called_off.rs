@@ -146,8 +146,11 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// Where the journals of the agent with this home stand.
 fn journals(home: &Path) -> PathBuf {
-    home.join(".holon/state/patches")
+    let host = home.ancestors().nth(2).expect("the host's home");
+    let name = home.file_name().expect("a name");
+    host.join("state/tasks").join(name).join("patches")
 }
 
 /// Plays a scene in one world after another until the host was killed in the middle of the patch there.
@@ -210,7 +213,9 @@ fn hung_up_and_killed(world: &World, at: Sight) -> bool {
     let in_time = scene.kill_in_patch(host, gate, at);
 
     let _host = world.serve(&[]);
-    until("the agent is gone", || !home.exists());
+    until("the agent is gone", || {
+        !home.exists() && !journals(&home).exists()
+    });
     let Traces { files, staged } = Traces::of(&scene.root);
     assert_eq!(staged, 0, "{at:?}");
     assert!(files == 0 || files == FILES, "{files} files: {at:?}");

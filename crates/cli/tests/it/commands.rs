@@ -1,5 +1,6 @@
 //! Commands and tasks of agents: run, followed, written to, stopped, and found again by the next host.
 
+mod cleaning;
 mod environment;
 mod family;
 mod faults;

@@ -10,6 +10,7 @@
 )]
 
 mod agents;
+mod cleaners;
 mod drive;
 mod files;
 mod host;
@@ -20,6 +21,7 @@ mod told;
 use crate::processes::Swept;
 use crate::support::world;
 use agents::Agents;
+use cleaners::Cleaners;
 use drive::{Drive, Scenario};
 use files::Files;
 use host::{Crash, Host};
@@ -154,6 +156,12 @@ parts!(
 );
 
 parts!(killed_at_any_point_of_two_patches, super::Files, 10);
+
+parts!(
+    killed_at_any_point_of_commands_that_empty_their_home,
+    super::Cleaners,
+    10
+);
 
 #[test]
 fn killed_again_while_it_settles_a_patch_its_files_are_all_there_or_none() {

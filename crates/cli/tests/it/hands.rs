@@ -5,11 +5,11 @@
 
 use holon_api::{EventEnvelope, PageOrder, PromptRequest, RunRequest};
 use holon_client::{Client, EventsQuery};
-use holon_domain::AgentId;
 use holon_domain::event::Event;
 use holon_domain::summary::AgentSummary;
 use holon_domain::task::TaskStatus;
 use holon_domain::transcript::TranscriptEntry;
+use holon_domain::{AgentId, MessageId};
 use holon_testkit::World;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -140,7 +140,8 @@ impl<'a> Hands<'a> {
     /// How the agent stands.
     pub(crate) fn status(&self) -> AgentSummary {
         let status = self.client.status(Some(&self.agent));
-        self.runtime.block_on(status).expect("a host that answers")
+        let told = self.runtime.block_on(status).expect("a host that answers");
+        told.known().expect("words of this build")
     }
 
     /// Waits until the agent stands so, and tells how.
@@ -173,7 +174,11 @@ impl<'a> Hands<'a> {
     /// What is on record, oldest first.
     pub(crate) fn transcript(&self) -> Vec<TranscriptEntry> {
         let transcript = self.client.transcript(Some(&self.agent), Some(500));
-        self.runtime.block_on(transcript).expect("a transcript")
+        let told = self.runtime.block_on(transcript).expect("a transcript");
+        let known = told.iter().map(|entry| entry.known());
+        known
+            .collect::<Result<_, _>>()
+            .expect("words of this build")
     }
 
     /// What was put on record of the agent since the beginning.
@@ -232,14 +237,16 @@ impl<'a> Hands<'a> {
         let ran = ran.expect("an end of the turn").expect("an answer");
         let entries = self.transcript().into_iter();
         let of_turn = entries
-            .skip_while(|entry| entry.related_message_id.as_ref() != Some(&ran.message_id))
+            .skip_while(|entry| {
+                entry.related_message_id.as_ref() != Some(&MessageId::from_stored(&ran.message_id))
+            })
             .flat_map(|entry| {
                 entry.data["results"]
                     .as_array()
                     .cloned()
                     .unwrap_or_default()
             });
-        (ran.final_text, of_turn.take(calls.len()).collect())
+        (ran.final_text.clone(), of_turn.take(calls.len()).collect())
     }
 }
 

@@ -100,7 +100,8 @@ fn status_and_transcript_say_what_was_done_for_people_and_for_programs() {
 fn a_stopped_agent_refuses_words_until_it_is_started() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    let made = world.run(&["agent", "create", "scout", "--workspace-root", "."]);
+    world.write("project/file", "");
+    let made = world.run(&["agent", "create", "scout", "--workspace-root", "project"]);
     assert_eq!(made.answer(), "agent scout is there\n");
     assert_eq!(
         world.run(&["agent", "create", "scout"]).code,

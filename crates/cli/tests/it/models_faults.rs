@@ -164,6 +164,11 @@ fn try_one(world: &World, provider: &Provider, case: &Case) {
             let ends = ["retrying", "retrying", "fail_fast_aborted"];
             ends.map(|end| format!("{model} {kind} {end}")).to_vec()
         }
+        // An answer that cannot be read is asked for once more, because the caller waits and there is no other model.
+        FailedFast(kind @ "invalid_response") => {
+            let ends = ["retrying", "fail_fast_aborted"];
+            ends.map(|end| format!("{model} {kind} {end}")).to_vec()
+        }
         FailedFast(kind) => vec![format!("{model} {kind} fail_fast_aborted")],
         Done { rounds, .. } => vec![format!("{model} succeeded"); rounds],
     };

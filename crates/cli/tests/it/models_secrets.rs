@@ -1,28 +1,33 @@
 //! Keys go to the provider they are for and nowhere else: not to disk, not to the screen, not into logs, not to the
 //! commands of agents, whatever goes wrong and however much is logged.
 
-use crate::models::{Entry, configure, together};
+use crate::models::{Entry, configure, key_in, together};
 use crate::support::world;
 use holon_testkit::World;
 use holon_testkit::provider::{Fault, Protocol, Provider, Recorded, Round, Script};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The key that must not be found.
 const CANARY: &str = "sk-canary-0b5e1d77aa42";
 
 /// Files under a directory that contain the key.
 fn leaks(dir: &Path) -> Vec<String> {
+    files_with(dir, CANARY)
+}
+
+/// Files under a directory that contain these words, the log of a database that runs among them.
+fn files_with(dir: &Path, words: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(leaks(&path));
+            found.extend(files_with(&path, words));
         } else if path.is_file() {
             let content = std::fs::read(&path).unwrap();
-            let mut windows = content.windows(CANARY.len());
-            if windows.any(|window| window == CANARY.as_bytes()) {
+            let mut windows = content.windows(words.len());
+            if windows.any(|window| window == words.as_bytes()) {
                 found.push(path.display().to_string());
             }
         }
@@ -149,6 +154,85 @@ fn a_key_is_found_nowhere_but_where_it_is_kept_and_in_the_header_it_is_sent_in()
     cases.push((Kept::Login, Protocol::Codex));
     together(&cases, |(kept, protocol)| {
         key_stays_secret(*kept, *protocol)
+    });
+}
+
+/// Its first half and its second.
+const HALVES: [&str; 2] = ["sk-canary-0", "b5e1d77aa42"];
+
+/// A server that sends the key back: shared by two texts, in arguments, whole, escaped and in errors, together with
+/// what stands in this file, which is the host's control token.
+fn sends_back(token: PathBuf) -> Script {
+    let [first, second] = HALVES;
+    let escaped = CANARY.replace('-', "\\u002d");
+    let script = Script::choose(move |request: &Recorded| match request.index {
+        0 => Round::text(format!("Your key: {first}"))
+            .say(format!("{second}, isn't it?"))
+            .call("ExecCommand", json!({ "cmd": format!("echo {CANARY}") }))
+            .raw_call("ExecCommand", &format!("{{\"cmd\": \"echo {escaped}\"}}"))
+            .raw_call("ExecCommand", &format!("echo {escaped}")),
+        1 => {
+            let token = std::fs::read_to_string(&token).unwrap();
+            Round::text(format!("{CANARY} {token}")).reasoning(CANARY)
+        }
+        _ => Round::fault(Fault::Status {
+            code: 400,
+            headers: vec![("x-echo".to_owned(), CANARY.to_owned())],
+            body: format!(
+                "{{\"error\": {{\"message\": \"bad key {escaped}\", \"code\": \"{CANARY}\"}}}}"
+            ),
+        }),
+    });
+    script.key(CANARY)
+}
+
+#[test]
+fn a_key_that_a_provider_sends_back_is_stored_and_shown_nowhere() {
+    together(&Protocol::ALL, |protocol| {
+        let world = world();
+        let token = world.home().join("run/control.token");
+        let provider = Provider::start(sends_back(token.clone()));
+        let mut entry = Entry::new("fake", *protocol, provider.base_url());
+        entry.auth = key_in("CANARY_KEY");
+        configure(&world, "model.default = \"fake/model\"\n", &[entry]);
+        let served = world.serve_with(&[], &[("RUST_LOG", "debug"), ("CANARY_KEY", CANARY)]);
+        let token_text = std::fs::read_to_string(&token).unwrap();
+        let secrets = [HALVES[0], HALVES[1], token_text.trim()];
+        let mut said = String::new();
+        for (code, words) in [(0, "[secret] [secret]"), (1, "bad key [secret]")] {
+            let ran = world.run(&["run", "look", "--agent", "main", "--json"]);
+            assert_eq!(ran.code, Some(code), "{protocol:?}: {ran:?}");
+            assert!(format!("{ran:?}").contains(words), "{protocol:?}: {ran:?}");
+            said.push_str(&format!("{ran:?}"));
+        }
+        for look in [
+            "status",
+            "transcript",
+            "tail",
+            "status --json",
+            "transcript --json",
+            "tail --json",
+        ] {
+            let args: Vec<&str> = look.split(' ').collect();
+            said.push_str(&format!("{:?}", world.run(&args)));
+        }
+        assert!(said.contains("Your key: [secret]"), "{protocol:?}: {said}");
+        assert!(said.contains("echo [secret]"), "{protocol:?}: {said}");
+        for secret in secrets {
+            assert!(!said.contains(secret), "{protocol:?}: {said}");
+            let holding = files_with(&world.home(), secret);
+            let allowed = (secret == token_text.trim()).then(|| token.display().to_string());
+            assert_eq!(holding, Vec::from_iter(allowed), "{protocol:?}");
+        }
+        let (_, log) = served.terminate();
+        for secret in secrets {
+            assert!(!log.contains(secret), "{protocol:?}: {log}");
+            assert!(files_with(&world.home(), secret).len() <= 1, "{protocol:?}");
+        }
+        for request in provider.finish() {
+            let body = String::from_utf8_lossy(&request.raw);
+            assert!(!body.contains(HALVES[1]), "{protocol:?}: {body}");
+        }
     });
 }
 

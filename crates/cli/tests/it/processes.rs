@@ -43,16 +43,15 @@ pub(crate) fn below(dir: &Path) -> Vec<Process> {
 
 /// Every shim of this world: whoever holds the lock of a command's directory.
 pub(crate) fn shims(world: &World) -> Vec<Process> {
-    let agents = world.home().join("agents");
-    let homes = entries(&agents);
-    let dirs = homes.flat_map(|home| entries(&home.join(".holon/state/tasks")));
+    let agents = entries(&world.home().join("state/tasks"));
+    let dirs = agents.flat_map(|agent| entries(&agent));
     dirs.filter_map(|dir| holder(&dir)).map(process).collect()
 }
 
 /// The shim of one command.
 pub(crate) fn shim(world: &World, agent: &str, task: &str) -> Option<i32> {
-    let home = world.home().join("agents").join(agent);
-    holder(&home.join(".holon/state/tasks").join(task))
+    let tasks = world.home().join("state/tasks");
+    holder(&tasks.join(agent).join(task))
 }
 
 /// Children of a process that have ended and were not waited for.

@@ -68,6 +68,82 @@ fn a_workspace_that_is_not_there_is_refused() {
 }
 
 #[test]
+fn a_workspace_that_reaches_the_hosts_own_directories_is_refused_in_every_way() {
+    let world = world();
+    let model = hello(&world);
+    world.write("project/file", "x");
+    std::os::unix::fs::symlink("../holon/run", world.path().join("project/run")).unwrap();
+    // Its first start makes the home.
+    assert_eq!(world.run(&["run", "hi", "--model", &model]).code, Some(0));
+    let run = |rest: &[&str]| {
+        let mut args = vec!["run", "hi", "--model", &model];
+        args.extend_from_slice(rest);
+        record(&world, &args, &world.run(&args))
+    };
+    let mut said = vec![
+        run(&["--workspace-root", "holon/state"]),
+        run(&["--workspace-root", "."]),
+        run(&["--cwd", "holon"]),
+        run(&["--workspace-root", "project/run"]),
+        run(&["--agent", "scout", "--create-agent", "--cwd", "holon/run"]),
+        run(&["--agent", "scout", "--create-agent", "--cwd", "project"]),
+        run(&["--agent", "scout", "--cwd", "holon/state"]),
+    ];
+    let served = world.serve(&[]);
+    said.push(records(
+        &world,
+        &[
+            &["agent", "create", "other", "--workspace-root", "."],
+            &["--json", "agent", "create", "other", "--cwd", "holon/state"],
+            &["agent", "create", "other", "--workspace-root", "project"],
+        ],
+    ));
+    assert_eq!(served.terminate().0, Some(0));
+    assert_said!(said.join("\n"));
+}
+
+#[test]
+fn an_agent_that_works_there_already_goes_on_and_its_status_and_the_log_warn_of_it() {
+    let world = world();
+    world.write("project/file", "x");
+    let model = doer(&world, "echo at work");
+    let served = world.serve(&["--model", &model]);
+    let create = ["agent", "create", "old", "--workspace-root"];
+    let made = world.run(&[&create[..], &["project"]].concat());
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert_eq!(served.terminate().0, Some(0));
+    // As an earlier build would have let it be made.
+    let (root, project) = (world.path(), world.path().join("project"));
+    let moves = format!(
+        "UPDATE agents SET settings = replace(settings, '\"{}\"', '\"{}\"') WHERE agent_id = 'old'",
+        project.display(),
+        root.display()
+    );
+    let db = world.home().join("state/holon.sqlite3");
+    assert_eq!(holon_testkit::damage::sql(&db, &moves), 1);
+
+    let served = world.serve(&["--model", &model]);
+    let status = world.run(&["status", "--agent", "old"]);
+    let warning = format!("warning    the workspace {} reaches", root.display());
+    assert!(status.answer().contains(&warning), "{status:?}");
+    let fine = world.run(&["status"]);
+    assert!(!fine.answer().contains("warning"), "{fine:?}");
+    let ran = world.run(&["run", "hi", "--agent", "old", "--workspace-root", "."]);
+    assert!(ran.answer().contains("at work"), "{ran:?}");
+    let ran = world.run(&["run", "hi", "--agent", "old", "--cwd", "project"]);
+    assert!(ran.answer().contains("at work"), "{ran:?}");
+    let status = world.run(&["status", "--agent", "old"]);
+    assert!(!status.answer().contains("warning"), "{status:?}");
+    let (code, log) = served.terminate();
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        log.matches("where the host keeps what proves").count(),
+        1,
+        "{log}"
+    );
+}
+
+#[test]
 fn a_name_that_is_no_agent_id_is_refused() {
     let world = world();
     let long = "x".repeat(65);

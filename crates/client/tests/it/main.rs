@@ -4,4 +4,5 @@
 
 mod calls;
 mod canned;
+mod newer;
 mod streams;

@@ -37,6 +37,7 @@ impl Kept {
                 tail_bytes: tail,
                 tail_at: Some(head + line),
                 error: None,
+                missing: false,
             },
             errors: None,
         })
@@ -240,5 +241,61 @@ async fn of_a_stream_that_was_not_asked_for_only_the_size_is_told() {
     assert_eq!(
         (printed.output.head.as_str(), printed.output.next_offset),
         ("", 6)
+    );
+}
+
+/// A command's two files, of which some are there.
+fn two_files(dir: &tempfile::TempDir, output: Option<&str>, errors: Option<&str>) -> Source {
+    let path = |name: &str, content: Option<&str>| {
+        let path = dir.path().join(name);
+        if let Some(content) = content {
+            std::fs::write(&path, content).unwrap();
+        }
+        path
+    };
+    let (output, errors) = (path("out", output), path("err", errors));
+    Source::Kept(kept_output(&output, Some(&errors)))
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_is_told_as_missing_beside_the_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = two_files(&dir, None, Some("bad\n"));
+    let printed = source.printed(&query(), 100).await.unwrap();
+    assert!(printed.output.lacks.missing, "{printed:?}");
+    let stderr = printed.stderr.unwrap();
+    assert_eq!(
+        (stderr.head.as_str(), stderr.lacks.missing),
+        ("bad\n", false)
+    );
+
+    let dir = tempfile::tempdir().unwrap();
+    let source = two_files(&dir, Some("good\n"), None);
+    let printed = source.printed(&query(), 100).await.unwrap();
+    assert_eq!(printed.output.head, "good\n");
+    assert!(printed.stderr.unwrap().lacks.missing);
+}
+
+#[tokio::test]
+async fn where_only_missing_files_are_asked_for_that_is_the_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    for (errors, query) in [(None, query()), (Some("bad\n"), after(0))] {
+        let missing = two_files(&dir, None, errors).printed(&query, 100).await;
+        assert!(
+            matches!(missing, Err(Error::OutputMissing { .. })),
+            "{missing:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_removed_after_it_was_found_is_told_as_missing() {
+    let kept = Kept::new(b"0123456789");
+    let source = kept.source();
+    std::fs::remove_file(kept.path()).unwrap();
+    let missing = source.printed(&query(), 100).await;
+    assert!(
+        matches!(missing, Err(Error::OutputMissing { .. })),
+        "{missing:?}"
     );
 }

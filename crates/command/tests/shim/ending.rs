@@ -1,7 +1,7 @@
 //! Stopping commands.
 
 use crate::runner::tests;
-use crate::world::{World, ended_report, host, is_alive, run, soon};
+use crate::world::{World, ended_report, is_alive, run, soon};
 use holon_domain::command::{CommandEnd, CommandFailure};
 use holon_domain::task::TaskReport;
 use std::io::Read as _;
@@ -16,7 +16,7 @@ tests! {
 }
 
 async fn a_stop_ends_everything_a_command_started() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let pipe = world.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
     // Its reader sees the end only when every process that holds it has died.
@@ -41,15 +41,15 @@ async fn a_stop_ends_everything_a_command_started() {
 }
 
 async fn a_stop_reaches_a_command_of_another_host() {
-    let (world, first) = (World::new(), host());
+    let (world, first) = World::with_host();
     world.begin(&first, "one", "exec sleep 3600").await;
-    let second = host();
+    let second = world.host();
     let (stopped, watched) = tokio::join!(world.stop(&second, "one"), world.watch(&first, "one"));
     assert_eq!(ended_report(stopped), watched);
 }
 
 async fn a_command_may_take_its_leave() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd = "trap 'echo bye; exit 9' TERM; echo up; while :; do read x; done";
     world.begin(&host, "one", cmd).await;
     world.until_said(&host, "one", (0, "up")).await;
@@ -61,7 +61,7 @@ async fn a_command_may_take_its_leave() {
 }
 
 async fn a_command_that_is_over_stays_as_it_ended() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     crate::world::ends(&host, world.order("one", "exit 8")).await;
     let output = ended_report(world.stop(&host, "one").await);
     assert_eq!(output.end, CommandEnd::Exited { status: 8 });
@@ -77,7 +77,7 @@ fn never_started(report: &TaskReport) {
 
 async fn a_command_that_was_stopped_before_it_began_never_begins() {
     let world = World::new();
-    for host in [host(), host()] {
+    for host in [world.host(), world.host()] {
         never_started(&world.stop(&host, "one").await);
         let run = run(&host, world.order("one", "echo ran >> ran")).await;
         assert_eq!(run, Err(CommandFailure::Cancelled));
@@ -87,7 +87,7 @@ async fn a_command_that_was_stopped_before_it_began_never_begins() {
 }
 
 async fn a_command_that_was_begun_and_never_ran_never_will_after_a_stop() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     std::fs::create_dir_all(world.state_dir("one")).unwrap();
     never_started(&soon(host.watch(&world.key("one"))).await);
     never_started(&world.stop(&host, "one").await);

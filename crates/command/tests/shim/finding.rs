@@ -1,7 +1,7 @@
 //! The host goes away and comes back.
 
 use crate::runner::tests;
-use crate::world::{World, ends, goes_on, host, is_alive, run, wall_clock};
+use crate::world::{World, ends, goes_on, is_alive, run, wall_clock};
 use holon_domain::command::{CommandEnd, CommandFailure};
 use holon_domain::task::TaskReport;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -19,10 +19,10 @@ tests! {
 
 async fn a_command_goes_on_without_its_host_and_is_found_by_the_next() {
     let world = World::new();
-    let first = host();
+    let first = world.host();
     let before = world.begin(&first, "one", "read x; echo $x; exit 6").await;
     drop(first);
-    let second = host();
+    let second = world.host();
     assert!(second.was_begun(&world.key("one")).await);
     assert!(is_alive(&second, &world.key("one")).await);
     let again = goes_on(&second, world.late("one", "echo never >&2")).await;
@@ -36,7 +36,7 @@ async fn a_command_goes_on_without_its_host_and_is_found_by_the_next() {
 
 async fn a_wait_goes_on_where_it_stood() {
     let world = World::new();
-    let first = host();
+    let first = world.host();
     let before = world.begin(&first, "one", "read x").await;
     // One millisecond counted from its beginning is over, however often one asks.
     let mut order = world.late("one", "read x");
@@ -44,14 +44,14 @@ async fn a_wait_goes_on_where_it_stood() {
     while wall_clock() <= before.started_at.plus_millis(1) {
         tokio::task::yield_now().await;
     }
-    let running = goes_on(&host(), order).await;
+    let running = goes_on(&world.host(), order).await;
     assert_eq!(running.started_at, before.started_at);
     world.stop(&first, "one").await;
 }
 
 async fn the_end_of_a_command_is_told_to_a_host_that_was_away() {
     let world = World::new();
-    let first = host();
+    let first = world.host();
     world
         .begin(&first, "one", "read x; echo late; exit 2")
         .await;
@@ -60,7 +60,7 @@ async fn the_end_of_a_command_is_told_to_a_host_that_was_away() {
         tokio::task::yield_now().await;
     }
     drop(first);
-    let second = host();
+    let second = world.host();
     assert_eq!(
         world.watch(&second, "one").await.end,
         CommandEnd::Exited { status: 2 }
@@ -71,12 +71,12 @@ async fn the_end_of_a_command_is_told_to_a_host_that_was_away() {
 
 async fn input_is_given_once_over_a_restart() {
     let world = World::new();
-    let first = host();
+    let first = world.host();
     world.begin(&first, "one", "cat").await;
     world.input(&first, "one", (1, "a\n")).await;
     world.input(&first, "one", (1, "a\n")).await;
     drop(first);
-    let second = host();
+    let second = world.host();
     world.input(&second, "one", (1, "a\n")).await;
     let mut last = crate::world::input("one", 4, "b\n");
     last.close_input = true;
@@ -92,7 +92,7 @@ async fn input_is_given_once_over_a_restart() {
 }
 
 async fn a_command_that_was_not_begun_before_the_crash_is_begun_after_it() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     // As a host leaves it that dies just before the shim is there.
     std::fs::create_dir_all(world.state_dir("one")).unwrap();
     assert!(host.was_begun(&world.key("one")).await);
@@ -101,16 +101,18 @@ async fn a_command_that_was_not_begun_before_the_crash_is_begun_after_it() {
 }
 
 async fn a_command_whose_shim_was_killed_is_lost_with_its_last_words() {
-    let (world, first) = (World::new(), host());
+    let (world, first) = World::with_host();
     let cmd = "echo $PPID; echo bad >&2; read x";
     world.begin(&first, "one", cmd).await;
     world.until_said(&first, "one", (0, "\n")).await;
+    // The shim reads the two pipes one after the other, and is killed only once it has read both.
+    world.until_complained(&first, "one", "bad\n").await;
     let said = std::fs::read_to_string(world.output_file("one")).unwrap();
     let pid = Pid::from_raw(said.trim().parse().unwrap()).unwrap();
     // We started it and have not reaped it, so the number is its own.
     let shim = pidfd_open(pid, PidfdFlags::empty()).unwrap();
     pidfd_send_signal(&shim, Signal::KILL).unwrap();
-    let second = host();
+    let second = world.host();
     for host in [&first, &second] {
         match crate::world::soon(host.watch(&world.key("one"))).await {
             TaskReport::Lost { stdout, stderr, .. } => {
@@ -130,7 +132,7 @@ async fn a_command_whose_shim_was_killed_is_lost_with_its_last_words() {
 }
 
 async fn a_directory_that_says_nothing_is_a_lost_command() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     std::fs::create_dir_all(world.state_dir("one")).unwrap();
     std::fs::write(
         world.state_dir("one").join("spec.lock"),
@@ -150,7 +152,7 @@ async fn a_directory_that_says_nothing_is_a_lost_command() {
 }
 
 async fn a_command_whose_directory_was_removed_is_lost_and_not_run_again() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     ends(&host, world.order("one", "echo ran")).await;
     std::fs::remove_dir_all(world.state_dir("one")).unwrap();
     match host.watch(&world.key("one")).await {

@@ -1,7 +1,7 @@
 //! What stays of a command once its outcome is on record, and what becomes of those nobody follows.
 
 use crate::runner::tests;
-use crate::world::{World, after, ends, everything, host, is_alive};
+use crate::world::{World, after, ends, everything, is_alive};
 use holon_domain::command::KeptOutput;
 
 tests! {
@@ -14,7 +14,7 @@ tests! {
 }
 
 fn tasks(world: &World) -> Vec<String> {
-    let entries = std::fs::read_dir(world.path().join(".holon/state/tasks")).unwrap();
+    let entries = std::fs::read_dir(world.tasks()).unwrap();
     let mut names: Vec<String> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -23,7 +23,7 @@ fn tasks(world: &World) -> Vec<String> {
 }
 
 async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     // With one that has to be put aside first.
     std::fs::create_dir_all(world.state_dir("one")).unwrap();
     ends(&host, world.order("one", "echo out; echo err >&2")).await;
@@ -37,7 +37,7 @@ async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
 }
 
 async fn output_that_somebody_was_told_of_stays() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     ends(&host, world.order("one", "echo out; echo err >&2")).await;
     host.forget(&world.key("one"), KeptOutput::Kept).await;
     assert_eq!(tasks(&world), Vec::<String>::new());
@@ -47,7 +47,7 @@ async fn output_that_somebody_was_told_of_stays() {
 }
 
 async fn offsets_of_a_flood_mean_the_same_when_its_directory_is_gone() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd = "head -c 70000000 /dev/zero | tr '\\0' x; echo; echo end; echo err >&2";
     ends(&host, world.order("one", cmd)).await;
     let looks = [
@@ -75,7 +75,7 @@ async fn offsets_of_a_flood_mean_the_same_when_its_directory_is_gone() {
 }
 
 async fn forgetting_what_never_was_is_harmless() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     for output in [KeptOutput::Kept, KeptOutput::Dropped] {
         host.forget(&world.key("one"), output).await;
     }
@@ -84,16 +84,16 @@ async fn forgetting_what_never_was_is_harmless() {
 }
 
 async fn a_command_that_runs_is_not_forgotten_but_ended() {
-    let (world, first) = (World::new(), host());
+    let (world, first) = World::with_host();
     world.begin(&first, "one", "exec sleep 3600").await;
-    let second = host();
+    let second = world.host();
     second.forget(&world.key("one"), KeptOutput::Dropped).await;
     assert!(!is_alive(&first, &world.key("one")).await);
     assert_eq!(tasks(&world), Vec::<String>::new());
 }
 
 async fn a_sweep_ends_what_nobody_follows_and_spares_the_rest() {
-    let (world, first) = (World::new(), host());
+    let (world, first) = World::with_host();
     let home = world.path().to_str().unwrap();
     for name in ["known", "held", "lost"] {
         world.begin(&first, name, "echo up; read x; exit 1").await;
@@ -105,7 +105,7 @@ async fn a_sweep_ends_what_nobody_follows_and_spares_the_rest() {
     std::fs::create_dir_all(world.state_dir("never")).unwrap();
     std::fs::create_dir_all(world.state_dir("put.unused")).unwrap();
     drop(first);
-    let second = host();
+    let second = world.host();
     crate::world::goes_on(&second, world.late("held", "read x")).await;
     second.sweep(home, &[world.key("known").name]).await;
     assert_eq!(tasks(&world), ["task_held", "task_known"]);

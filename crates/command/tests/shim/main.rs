@@ -1,6 +1,7 @@
 //! Commands under live shims. This program is also the shim.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod cleaning;
 mod ending;
 mod finding;
 mod forgetting;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         reading::TESTS,
         forgetting::TESTS,
         unruly::TESTS,
+        cleaning::TESTS,
     ];
     runner::run(&tests.concat())
 }

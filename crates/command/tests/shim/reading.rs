@@ -1,7 +1,7 @@
 //! Talking to commands that run.
 
 use crate::runner::tests;
-use crate::world::{World, after, everything, goes_on, host};
+use crate::world::{World, after, everything, goes_on};
 use holon_domain::command::CommandEnd;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus, WaitPolicy};
@@ -20,7 +20,7 @@ tests! {
 }
 
 async fn a_program_on_a_terminal_is_talked_to() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd = "stty size; echo $TERM; stty -echo; read x; echo got $x; tty -s && exit 5";
     let mut order = world.late("one", cmd);
     order.command.tty = true;
@@ -42,7 +42,7 @@ async fn a_program_on_a_terminal_is_talked_to() {
 }
 
 async fn a_character_that_is_half_written_is_waited_for() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd = "printf 'a\\303'; read x; printf '\\251z'; read x";
     world.begin(&host, "one", cmd).await;
     let offset = world.until_said(&host, "one", (0, "a")).await;
@@ -55,7 +55,7 @@ async fn a_character_that_is_half_written_is_waited_for() {
 }
 
 async fn streams_are_followed_each_by_itself() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd = "echo out; echo err >&2; echo up; read x; echo more >&2; echo done; read x";
     world.begin(&host, "one", cmd).await;
     world.until_said(&host, "one", (0, "up\n")).await;
@@ -77,7 +77,7 @@ async fn streams_are_followed_each_by_itself() {
 }
 
 async fn the_end_of_a_flood_is_read_while_it_runs() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd = "head -c 70000000 /dev/zero | tr '\\0' x; echo; echo end; echo up >&2; read x";
     world.begin(&host, "one", cmd).await;
     let total = 70_000_005;
@@ -109,7 +109,7 @@ async fn the_end_of_a_flood_is_read_while_it_runs() {
 }
 
 async fn a_command_without_an_input_takes_none() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let mut order = world.late("one", "exec sleep 3600");
     order.command.accepts_input = false;
     goes_on(&host, order).await;
@@ -125,7 +125,7 @@ async fn input_that_comes_too_late_is_told_what_became_of_the_command() {
     const CLOSED: &str = "its input is closed for good; if it needs more, start the command again";
     const ENDED: &str =
         "the command has ended: TaskStatus tells how, and TaskOutput reads what it printed";
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     world.begin(&host, "one", "cat; exec sleep 3600").await;
     let last = TaskInput {
         close_input: true,
@@ -179,7 +179,7 @@ fn task() -> TaskRecord {
 }
 
 async fn what_was_left_out_is_told_once_however_often_it_was_cut() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd = "head -c 1000000 /dev/zero | tr '\\0' x; head -c 1000 /dev/zero | tr '\\0' e >&2; exec sleep 3600";
     world.begin(&host, "one", cmd).await;
     let until = async {
@@ -209,6 +209,8 @@ async fn what_was_left_out_is_told_once_however_often_it_was_cut() {
         let shown = &kept["result"]["task"];
         assert_eq!(shown["output_truncated"], true);
         let text = shown["output_preview"].as_str().unwrap();
+        let (text, complaints) = text.split_once("\nstderr:\n").unwrap();
+        assert_eq!(complaints, shown["stderr_preview"]);
         let letters = text
             .lines()
             .filter(|line| line.starts_with('x'))
@@ -227,7 +229,7 @@ async fn what_was_left_out_is_told_once_however_often_it_was_cut() {
 }
 
 async fn input_that_was_taken_is_told_also_when_its_end_was_not() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let mut order = world.late("one", "stty raw -echo; echo up; exec sleep 3600");
     order.command.tty = true;
     goes_on(&host, order).await;

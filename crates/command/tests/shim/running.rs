@@ -1,7 +1,7 @@
 //! From an order to its outcome.
 
 use crate::runner::tests;
-use crate::world::{HIDDEN, NEVER_MS, World, ends, goes_on, host, is_alive, run, soon};
+use crate::world::{HIDDEN, NEVER_MS, World, ends, goes_on, is_alive, run, soon};
 use holon_domain::command::{CommandEnd, CommandFailure, CommandRun, WhenLate};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,6 @@ tests! {
     a_command_that_is_late_goes_on,
     a_command_of_a_batch_that_is_late_is_stopped,
     a_command_that_cannot_be_started_says_so_every_time,
-    a_command_without_a_home_is_not_started,
     a_call_that_is_given_up_leaves_its_command,
     a_call_that_was_given_up_before_begins_nothing,
     much_output_is_bounded_here_and_whole_in_its_file,
@@ -23,7 +22,7 @@ tests! {
 }
 
 async fn a_command_that_ends_in_time_is_told_whole() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let order = world.order("one", "echo out; echo err >&2; exit 3");
     let output = ends(&host, order).await;
     assert_eq!(output.end, CommandEnd::Exited { status: 3 });
@@ -37,7 +36,7 @@ async fn a_command_that_ends_in_time_is_told_whole() {
 }
 
 async fn a_command_learns_whom_it_runs_for_and_not_what_is_kept_from_it() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd =
         format!("echo $HOLON_RUNTIME $HOLON_AGENT_ID $HOLON_AGENT_HOME $PWD $TERM [${HIDDEN}]");
     let output = ends(&host, world.order("one", &cmd)).await;
@@ -57,7 +56,7 @@ async fn a_command_learns_whom_it_runs_for_and_not_what_is_kept_from_it() {
 }
 
 async fn a_login_shell_is_run_where_one_is_asked_for() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let shell = world.path().join("shell");
     std::fs::write(&shell, "#!/bin/sh\necho \"$*\" $HOLON_AGENT_ID $PWD\n").unwrap();
     std::fs::set_permissions(&shell, Permissions::from_mode(0o700)).unwrap();
@@ -75,7 +74,7 @@ async fn a_login_shell_is_run_where_one_is_asked_for() {
 }
 
 async fn a_command_starts_inside_the_execution_root_only() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     std::fs::create_dir(world.path().join("sub")).unwrap();
     let mut order = world.order("one", "pwd");
     order.command.workdir = Some("sub".to_owned());
@@ -89,7 +88,7 @@ async fn a_command_starts_inside_the_execution_root_only() {
 }
 
 async fn a_command_that_is_late_goes_on() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let running = world.begin(&host, "one", "read x; exit $x").await;
     let home = world.path().canonicalize().unwrap();
     assert_eq!(running.workdir, home.to_str().unwrap());
@@ -106,7 +105,7 @@ async fn a_command_that_is_late_goes_on() {
 }
 
 async fn a_command_of_a_batch_that_is_late_is_stopped() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let mut order = world.order("one", "echo begun; exec sleep 3600");
     order.key = order.key.item(2);
     order.command.yield_time_ms = 200;
@@ -119,7 +118,7 @@ async fn a_command_that_cannot_be_started_says_so_every_time() {
     let world = World::new();
     let mut order = world.order("one", "true");
     order.command.shell = Some("/nowhere/sh".to_owned());
-    for host in [host(), host()] {
+    for host in [world.host(), world.host()] {
         match run(&host, order.clone()).await {
             Err(CommandFailure::Spawn { reason }) => {
                 assert!(reason.contains("/nowhere/sh"), "{reason}");
@@ -129,20 +128,8 @@ async fn a_command_that_cannot_be_started_says_so_every_time() {
     }
 }
 
-async fn a_command_without_a_home_is_not_started() {
-    let (world, host) = (World::new(), host());
-    let mut order = world.order("one", "true");
-    order.key.agent_home = "/nowhere/agent".to_owned();
-    match run(&host, order).await {
-        Err(CommandFailure::Spawn { reason }) => {
-            assert!(reason.contains("/nowhere/agent"), "{reason}");
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
 async fn a_call_that_is_given_up_leaves_its_command() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let mut order = world.late("one", "echo begun; read x; exit 4");
     order.command.yield_time_ms = NEVER_MS;
     let cancel = CancellationToken::new();
@@ -162,7 +149,7 @@ async fn a_call_that_is_given_up_leaves_its_command() {
 }
 
 async fn a_call_that_was_given_up_before_begins_nothing() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cancel = CancellationToken::new();
     cancel.cancel();
     let run = host.run(world.order("one", "true"), cancel).await;
@@ -171,7 +158,7 @@ async fn a_call_that_was_given_up_before_begins_nothing() {
 }
 
 async fn much_output_is_bounded_here_and_whole_in_its_file() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let order = world.order(
         "one",
         "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo end",
@@ -190,7 +177,7 @@ async fn much_output_is_bounded_here_and_whole_in_its_file() {
 }
 
 async fn a_command_is_started_once_however_many_ask() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let order = || world.order("one", "echo ran >> ran; exit 5");
     let ask = || async {
         let output = ends(&host, order()).await;
@@ -199,7 +186,7 @@ async fn a_command_is_started_once_however_many_ask() {
     tokio::join!(ask(), ask(), ask(), ask());
     // And whoever asks later, also of another host.
     ask().await;
-    match run(&crate::world::host(), order()).await {
+    match run(&world.host(), order()).await {
         Ok(CommandRun::Ended(output)) => {
             assert_eq!(output.end, CommandEnd::Exited { status: 5 });
         }

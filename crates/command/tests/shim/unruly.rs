@@ -1,7 +1,7 @@
 //! Commands that turn on whoever supervises them.
 
 use crate::runner::tests;
-use crate::world::{NEVER_MS, World, ends, host, is_alive, soon};
+use crate::world::{NEVER_MS, World, ends, everything, goes_on, is_alive, soon};
 use holon_command::Commands;
 use holon_domain::command::{CommandEnd, CommandRun, KeptOutput, WhenLate};
 use holon_domain::task::TaskReport;
@@ -18,6 +18,9 @@ tests! {
     a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead,
     a_sweep_ends_a_command_whose_shim_does_not_answer,
     what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it,
+    a_command_whose_shim_does_not_answer_goes_on_with_its_call_and_over_a_restart,
+    a_command_whose_shim_answers_late_is_written_to_and_followed_to_its_end,
+    a_command_whose_shim_is_killed_in_its_silence_is_lost,
     a_test_that_ends_in_the_middle_leaves_no_command_behind,
 }
 
@@ -26,7 +29,7 @@ async fn a_command_of_a_batch_that_suspends_its_shim_is_stopped_in_time() {
         "kill -STOP $PPID; exec sleep 3600",
         "trap '' TERM; while :; do kill -STOP $PPID; done",
     ] {
-        let (world, host) = (World::new(), host());
+        let (world, host) = World::with_host();
         let mut order = world.order("one", cmd);
         order.command.yield_time_ms = 200;
         order.when_late = WhenLate::IsStopped;
@@ -39,7 +42,7 @@ async fn a_command_of_a_batch_that_suspends_its_shim_is_stopped_in_time() {
     reason = "the clock is paused, so that this waits for no time"
 )]
 async fn a_command_of_a_batch_that_its_shim_does_not_stop_is_stopped_by_the_host() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     // Its shim was told of no time.
     world.begin(&host, "one", "exec sleep 3600").await;
     let mut order = world.order("one", "");
@@ -59,7 +62,7 @@ async fn a_command_of_a_batch_that_its_shim_does_not_stop_is_stopped_by_the_host
 }
 
 async fn a_command_that_suspends_its_shim_is_followed_to_its_end() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     let cmd = "read x; kill -STOP $PPID; exit 3";
     world.begin(&host, "one", cmd).await;
     world.input(&host, "one", (0, "\n")).await;
@@ -95,10 +98,10 @@ async fn dead(witness: JoinHandle<()>) {
 }
 
 async fn a_stop_of_a_command_whose_shim_does_not_answer_leaves_nothing_of_it() {
-    let (world, first) = (World::new(), host());
+    let (world, first) = World::with_host();
     let witness = silent(&world, &first, "one").await;
     drop(first);
-    match world.stop(&host(), "one").await {
+    match world.stop(&world.host(), "one").await {
         TaskReport::Lost { reason, .. } => assert!(reason.contains("was killed"), "{reason}"),
         TaskReport::Ended(output) => panic!("{output:?}"),
     }
@@ -106,26 +109,26 @@ async fn a_stop_of_a_command_whose_shim_does_not_answer_leaves_nothing_of_it() {
 }
 
 async fn a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead() {
-    let (world, first) = (World::new(), host());
+    let (world, first) = World::with_host();
     let witness = silent(&world, &first, "one").await;
     drop(first);
     let key = world.key("one");
-    soon(host().forget(&key, KeptOutput::Dropped)).await;
+    soon(world.host().forget(&key, KeptOutput::Dropped)).await;
     assert!(!world.state_dir("one").exists());
     dead(witness).await;
 }
 
 async fn a_sweep_ends_a_command_whose_shim_does_not_answer() {
-    let (world, first) = (World::new(), host());
+    let (world, first) = World::with_host();
     let witness = silent(&world, &first, "one").await;
     drop(first);
-    soon(host().sweep(world.path().to_str().unwrap(), &[])).await;
+    soon(world.host().sweep(world.path().to_str().unwrap(), &[])).await;
     assert!(!world.state_dir("one").exists());
     dead(witness).await;
 }
 
 async fn what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it() {
-    let (world, first) = (World::new(), host());
+    let (world, first) = World::with_host();
     let pipe = world.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
     let witness = std::thread::spawn(move || {
@@ -138,15 +141,88 @@ async fn what_a_killed_shim_leaves_behind_is_ended_by_whoever_looks_for_it() {
     let told = crate::world::input("one", 0, "\n");
     drop(first.input(&world.key("one"), &told).await);
     drop(first);
-    let report = soon(host().watch(&world.key("one"))).await;
+    let report = soon(world.host().watch(&world.key("one"))).await;
     assert!(matches!(report, TaskReport::Lost { .. }), "{report:?}");
     dead(witness).await;
     // Nobody follows what is lost to its end twice.
-    assert!(!is_alive(&host(), &world.key("one")).await);
+    assert!(!is_alive(&world.host(), &world.key("one")).await);
+}
+
+/// What a command runs whose shim a test makes silent: it goes on, and ends when it is told to.
+const GOES_ON: &str = "echo early; echo bad >&2; read x; echo $x; exit 3";
+
+/// Begins a command and hides the socket of its shim: the shim holds its lock and cannot be asked, as when its disk
+/// takes nothing.
+async fn unanswering(world: &World, host: &Commands) {
+    world.begin(host, "one", GOES_ON).await;
+    world.until_said(host, "one", (0, "early\n")).await;
+    world.until_complained(host, "one", "bad\n").await;
+    let (socket, away) = world.sockets("one");
+    std::fs::rename(socket, away).unwrap();
+}
+
+async fn a_command_whose_shim_does_not_answer_goes_on_with_its_call_and_over_a_restart() {
+    let (world, first) = World::with_host();
+    unanswering(&world, &first).await;
+    for host in [first, world.host()] {
+        let running = goes_on(&host, world.late("one", "echo never")).await;
+        assert_eq!(
+            (running.stdout.head.as_str(), running.stderr.head.as_str()),
+            ("", "")
+        );
+        assert_eq!(
+            running.stdout.path.as_deref(),
+            world.output_file("one").to_str()
+        );
+        assert!(is_alive(&host, &world.key("one")).await);
+        let printed = world.printed(&host, "one", &everything()).await;
+        assert_eq!(
+            printed.output.head, "early\n",
+            "what stands in its files is read"
+        );
+        assert_eq!(printed.stderr.unwrap().head, "bad\n");
+        drop(host);
+    }
+}
+
+async fn a_command_whose_shim_answers_late_is_written_to_and_followed_to_its_end() {
+    let (world, first) = World::with_host();
+    unanswering(&world, &first).await;
+    drop(first);
+    let second = world.host();
+    let watched = world.watch(&second, "one");
+    let told = async {
+        // The watch has found it by now, or will.
+        assert!(is_alive(&second, &world.key("one")).await);
+        let (socket, away) = world.sockets("one");
+        std::fs::rename(away, socket).unwrap();
+        world.input(&second, "one", (0, "late\n")).await;
+    };
+    let (output, ()) = tokio::join!(watched, told);
+    assert_eq!(output.end, CommandEnd::Exited { status: 3 });
+    assert_eq!(output.stdout.head, "early\nlate\n");
+}
+
+async fn a_command_whose_shim_is_killed_in_its_silence_is_lost() {
+    let (world, first) = World::with_host();
+    unanswering(&world, &first).await;
+    drop(first);
+    let (second, key) = (world.host(), world.key("one"));
+    let watched = soon(second.watch(&key));
+    let killed = async {
+        assert!(is_alive(&second, &key).await);
+        world.kill_shim("one");
+    };
+    let (report, ()) = tokio::join!(watched, killed);
+    let TaskReport::Lost { stdout, .. } = report else {
+        panic!("{report:?}");
+    };
+    assert_eq!(stdout.head, "early\n");
+    assert!(!is_alive(&second, &key).await);
 }
 
 async fn a_test_that_ends_in_the_middle_leaves_no_command_behind() {
-    let (world, host) = (World::new(), host());
+    let (world, host) = World::with_host();
     world.begin(&host, "one", "exec sleep 3600").await;
     let witness = silent(&world, &host, "two").await;
     let lock = world.state_dir("one").join("spec.lock");

@@ -10,7 +10,12 @@ use holon_domain::task::TaskReport;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, TaskId, Timestamp};
 use holon_process::Image;
+use holon_workspace::Claims;
+use rustix::process::{
+    Flock, FlockType, PidfdFlags, Signal, fcntl_getlk, pidfd_open, pidfd_send_signal,
+};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
@@ -22,11 +27,12 @@ const FOREVER: Duration = Duration::from_secs(60);
 /// A variable that cargo sets for every test, in the part of one that commands must not see.
 pub(crate) const HIDDEN: &str = "CARGO_PKG_NAME";
 
-/// A host as it comes up.
-pub(crate) fn host() -> Commands {
+/// A host as it comes up, with this home.
+fn host(home: &Path) -> Commands {
     let image = Image::open().unwrap();
-    let hidden = vec![HIDDEN.to_owned()];
-    Commands::new(image, Some(OsStr::new("/bin/sh")), hidden, wall_clock)
+    let (shell, hidden) = (OsStr::new("/bin/sh"), vec![HIDDEN.to_owned()]);
+    let claims = Claims::of_host(home);
+    Commands::new(image, Some(shell), hidden, claims, wall_clock)
 }
 
 /// Shims stamp their commands by the machine's clock, so these tests read the same one.
@@ -50,20 +56,23 @@ pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     done.expect("it takes no more than a minute")
 }
 
-/// An agent's home. Every command that was begun there ends with it, however the test went.
+/// The home of a host and of one agent. Every command that was begun for it ends with it, however the test went.
 pub(crate) struct World {
-    home: tempfile::TempDir,
+    _dir: tempfile::TempDir,
+    /// The home of the host.
+    host: PathBuf,
+    home: PathBuf,
 }
 
 impl Drop for World {
     fn drop(&mut self) {
-        let home = self.home().to_owned();
+        let (dir, home) = (self.host.clone(), self.home().to_owned());
         // Away from the runtime of the test, which cannot be waited for here and whose clock may stand still.
         let swept = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build();
-            runtime.unwrap().block_on(host().sweep(&home, &[]));
+            runtime.unwrap().block_on(host(&dir).sweep(&home, &[]));
         });
         if swept.join().is_err() {
             assert!(std::thread::panicking(), "commands could not be ended");
@@ -73,16 +82,57 @@ impl Drop for World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        Self { home }
+        Self::below(&[])
     }
 
+    /// One whose host has its home so deep below a temporary directory.
+    pub(crate) fn below(parts: &[String]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut host = dir.path().to_owned();
+        host.extend(parts);
+        let home = host.join("agents/scout");
+        std::fs::create_dir_all(&home).unwrap();
+        Self {
+            _dir: dir,
+            host,
+            home,
+        }
+    }
+
+    /// A file that no command which empties its agent's home removes.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.host.join(name)
+    }
+
+    /// With a host that comes up in it.
+    pub(crate) fn with_host() -> (Self, Commands) {
+        let world = Self::new();
+        let host = world.host();
+        (world, host)
+    }
+
+    /// A host as it comes up.
+    pub(crate) fn host(&self) -> Commands {
+        host(&self.host)
+    }
+
+    /// The agent's home.
     pub(crate) fn path(&self) -> &Path {
-        self.home.path()
+        &self.home
     }
 
     fn home(&self) -> &str {
-        self.home.path().to_str().unwrap()
+        self.home.to_str().unwrap()
+    }
+
+    /// Where the directories of the agent's commands stand.
+    pub(crate) fn tasks(&self) -> PathBuf {
+        self.host.join("state/tasks/scout")
+    }
+
+    /// Where an earlier build kept them.
+    pub(crate) fn former_tasks(&self) -> PathBuf {
+        self.home.join(".holon/state/tasks")
     }
 
     pub(crate) fn key(&self, name: &str) -> CommandKey {
@@ -90,8 +140,7 @@ impl World {
     }
 
     pub(crate) fn state_dir(&self, name: &str) -> PathBuf {
-        let tasks = self.path().join(".holon/state/tasks");
-        tasks.join(self.key(name).name)
+        self.tasks().join(self.key(name).name)
     }
 
     pub(crate) fn output_file(&self, name: &str) -> PathBuf {
@@ -158,6 +207,37 @@ impl World {
     ) -> TaskPrinted {
         let key = self.key(name);
         soon(host.printed(&key, query, 64 << 10)).await.unwrap()
+    }
+
+    /// Reads a command's complaints until they are `text`.
+    pub(crate) async fn until_complained(&self, host: &Commands, name: &str, text: &str) {
+        let query = TaskOutput {
+            stderr_after_byte: Some(0),
+            ..everything()
+        };
+        let read = async {
+            while self.printed(host, name, &query).await.stderr.unwrap().head != text {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon(read).await;
+    }
+
+    /// The socket of a command's shim, and where a test puts it so that nobody reaches the shim.
+    pub(crate) fn sockets(&self, name: &str) -> (PathBuf, PathBuf) {
+        let dir = self.state_dir(name);
+        (dir.join("shim.sock"), dir.join("away"))
+    }
+
+    /// Kills the shim of a command, which is found by its lock.
+    pub(crate) fn kill_shim(&self, name: &str) {
+        let lock = File::open(self.state_dir(name).join("spec.lock")).unwrap();
+        let wanted = Flock::from(FlockType::ReadLock);
+        let holder = fcntl_getlk(&lock, &wanted)
+            .unwrap()
+            .and_then(|held| held.pid);
+        let shim = pidfd_open(holder.unwrap(), PidfdFlags::empty()).unwrap();
+        pidfd_send_signal(&shim, Signal::KILL).unwrap();
     }
 
     /// Follows a command's output until it holds `text`, and returns the offset behind what was read.

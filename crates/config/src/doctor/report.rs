@@ -43,10 +43,16 @@ pub struct RetryPolicy {
     /// Tries beside the first.
     pub max_retries_per_provider: u32,
     pub max_attempts_per_provider: u32,
-    /// First pause between tries; doubles with each.
+    /// First pause between tries.
     pub base_backoff_ms: u64,
+    /// Factor by which each further pause is longer.
+    pub backoff_growth: u64,
+    /// The same while somebody waits for the answer.
+    pub attended_backoff_growth: u64,
     /// Longest pause between tries.
     pub max_backoff_ms: u64,
+    /// Longest pause of a suspended turn before all models are asked again; the first is as long as the first above.
+    pub max_suspension_pause_ms: u64,
     /// Failure kinds that are retried.
     pub retryable_failure_kinds: Vec<String>,
     pub fail_fast_failure_kinds: Vec<String>,

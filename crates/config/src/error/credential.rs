@@ -6,16 +6,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     #[error("{provider} has no credential; {next}")]
-    Missing {
-        provider: String,
-        next: String,
-    },
+    Missing { provider: String, next: String },
     /// It is no longer good.
     #[error("the login {provider} uses has expired; {next}")]
-    Expired {
-        provider: String,
-        next: String,
-    },
+    Expired { provider: String, next: String },
     /// There is one that cannot be used.
     #[error("the credential of {provider} cannot be used: {problem}; {next}")]
     Unusable {
@@ -28,15 +22,10 @@ pub enum CredentialError {
         "{path} has mode {mode:04o}, so others may have read the secrets in it; run: chmod 600 {path}, and replace them if others use this machine",
         path = path.display()
     )]
-    Exposed {
-        path: PathBuf,
-        mode: u32,
-    },
+    Exposed { path: PathBuf, mode: u32 },
     /// It is a link, not ours, or not a plain file.
     #[error("{path} is not a plain file of this user; move it aside and store the credentials again", path = path.display())]
-    Foreign {
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// The stored credentials cannot be read. The file is left as it is.
     #[error(
         "{path} does not hold credentials ({problem}); it was left as it is: correct it, or move it aside and store the credentials again",

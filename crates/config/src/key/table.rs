@@ -51,6 +51,7 @@ const SECONDS: Kind = Kind::Number {
     min: 1,
     max: 86_400,
 };
+const ROUNDS: Kind = Kind::Number { min: 0, max: 500 };
 const PATIENCE_SECONDS: Kind = Kind::Number {
     min: 0,
     max: 2_592_000,
@@ -204,6 +205,24 @@ pub const KEYS: &[Key] = &[
         TOOL_TOKENS,
         "64000",
         "The most estimated tokens of one tool result a call may ask for.",
+    ),
+    with_default(
+        "runtime.work_item_stale_reminder_rounds",
+        ROUNDS,
+        "10",
+        "Model rounds without a change of a work item after which an agent in a long turn is reminded to update its item. 0 turns the reminder off.",
+    ),
+    with_default(
+        "runtime.work_item_stale_reminder_cooldown_rounds",
+        ROUNDS,
+        "10",
+        "Model rounds from one such reminder to the next.",
+    ),
+    with_default(
+        "runtime.work_item_stale_reminder_max_tokens",
+        TOOL_TOKENS,
+        "512",
+        "Estimated tokens such a reminder may take; a longer one is left out.",
     ),
     key(
         "providers.<id>.transport",

@@ -225,6 +225,8 @@ fn models_and_deadlines_are_read_from_every_layer() {
         runtime.provider_http_timeout_secs = 10
         runtime.provider_stream_idle_timeout_ms = 2_000
         runtime.provider_patience_secs = 60
+        runtime.work_item_stale_reminder_rounds = 0
+        runtime.work_item_stale_reminder_max_tokens = 99
         "#;
     let file = settled(&[], &Flags::default(), content);
     assert_eq!(chain(&file), ["a/b", "c/d"]);
@@ -234,6 +236,7 @@ fn models_and_deadlines_are_read_from_every_layer() {
     assert_eq!(file.http.timeout.value.as_secs(), 10);
     assert_eq!(file.http.stream_idle.value.as_millis(), 2_000);
     assert_eq!(file.provider_patience.value.as_secs(), 60);
+    assert_eq!(reminder(&file), (0, 10, 99));
     let variables = [
         ("HOLON_MODEL", "m/n"),
         ("HOLON_MODEL_FALLBACKS", "[\"x/y\", \"m/n\"]"),
@@ -242,6 +245,9 @@ fn models_and_deadlines_are_read_from_every_layer() {
         ("HOLON_PROVIDER_HTTP_TIMEOUT_SECS", "20"),
         ("HOLON_PROVIDER_STREAM_IDLE_TIMEOUT_MS", "3000"),
         ("HOLON_PROVIDER_PATIENCE_SECS", "0"),
+        ("HOLON_WORK_ITEM_STALE_REMINDER_ROUNDS", "5"),
+        ("HOLON_WORK_ITEM_STALE_REMINDER_COOLDOWN_ROUNDS", "7"),
+        ("HOLON_WORK_ITEM_STALE_REMINDER_MAX_TOKENS", "64"),
     ];
     let both = settled(&variables, &Flags::default(), content);
     assert_eq!(chain(&both), ["m/n", "x/y"], "each once");
@@ -250,6 +256,13 @@ fn models_and_deadlines_are_read_from_every_layer() {
     assert_eq!(both.http.timeout.value.as_secs(), 20);
     assert_eq!(both.http.stream_idle.value.as_millis(), 3_000);
     assert_eq!(both.provider_patience.value.as_secs(), 0);
+    assert_eq!(reminder(&both), (5, 7, 64));
+}
+
+fn reminder(settings: &Settings) -> (u32, u32, u32) {
+    let reminder = &settings.stale_reminder;
+    let (rounds, tokens) = (&reminder.rounds, &reminder.max_tokens);
+    (rounds.value, reminder.cooldown_rounds.value, tokens.value)
 }
 
 fn chain(settings: &Settings) -> Vec<String> {

@@ -10,7 +10,7 @@ use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::needs::Part;
-use holon_domain::queue::QueueEntry;
+use holon_domain::queue::{QueueEntry, QueuedPrompt};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::LogSeq;
 
@@ -33,6 +33,18 @@ impl Draft<'_> {
             Part::Missing => {
                 self.missing.borrow_mut().operators = true;
                 false
+            }
+        }
+    }
+
+    /// The operators' prompts that wait in the queue, as far as they are told of.
+    pub(crate) fn queued_prompts(&self) -> Vec<QueuedPrompt> {
+        match &self.queued_prompts {
+            Part::Loaded(prompts) => prompts.clone(),
+            Part::Missing if self.queue.pending == 0 => Vec::new(),
+            Part::Missing => {
+                self.missing.borrow_mut().queued_prompts = true;
+                Vec::new()
             }
         }
     }

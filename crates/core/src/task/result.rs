@@ -9,7 +9,7 @@ use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
 use holon_domain::event::{Event, TaskResultReceived};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::message::{
-    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+    AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority, Resumes,
 };
 use holon_domain::queue::QueueEntry;
 use holon_domain::sent::ChildEnd;
@@ -201,7 +201,9 @@ fn last_words(stdout: &CapturedStream, stderr: &CapturedStream) -> LastWords {
         .iter()
         .map(|(name, words)| format!("{name}{}", text::suffix(words, share)))
         .collect();
-    let captured = |stream: &CapturedStream| stream.total_bytes <= stream.last().len() as u64;
+    let captured = |stream: &CapturedStream| {
+        !stream.lacks.missing && stream.total_bytes <= stream.last().len() as u64
+    };
     LastWords {
         text: parts.join("\n"),
         is_all: both.iter().all(|(_, stream)| captured(stream))
@@ -231,21 +233,59 @@ impl<'a> LastOutput<'a> {
 }
 
 /// Queues the message that tells a task's end.
-pub(super) fn queue(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
-    tell(draft, task, output, admission::enqueue);
+pub(super) fn queue(
+    draft: &mut Draft<'_>,
+    task: &TaskRecord,
+    output: &LastOutput<'_>,
+    resumes: Option<Resumes>,
+) {
+    tell(draft, task, output, (admission::enqueue, resumes));
 }
 
 /// Holds the message that tells a task's end: the next turn hears of it, and none begins for it.
 pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
-    tell(draft, task, output, admission::hold);
+    tell(draft, task, output, (admission::hold, None));
+}
+
+/// Queues the message that tells the end of a task its agent stopped: it is on record, and opens no turn.
+pub(super) fn queue_status(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
+    let status = message(draft, task, output, MessageKind::TaskStatus);
+    let provenance = Provenance {
+        authority: authority(task),
+        cause: Cause::Runtime,
+        resumes: None,
+    };
+    admission::enqueue(draft, status, provenance);
 }
 
 /// How a message comes to its agent.
 type Admit = fn(&mut Draft<'_>, Ingress, Provenance) -> QueueEntry;
 
-fn tell(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>, admit: Admit) {
-    let ingress = Ingress {
-        kind: MessageKind::TaskResult,
+fn tell(
+    draft: &mut Draft<'_>,
+    task: &TaskRecord,
+    output: &LastOutput<'_>,
+    (admit, resumes): (Admit, Option<Resumes>),
+) {
+    let result = message(draft, task, output, MessageKind::TaskResult);
+    let provenance = Provenance::itself(authority(task)).resuming(resumes);
+    let entry = admit(draft, result, provenance);
+    draft.event(Event::TaskResultReceived(TaskResultReceived {
+        task_id: task.id.clone(),
+        status: task.status,
+        message_id: entry.envelope.id,
+        terminal_reentry: task.terminal_reentry,
+    }));
+}
+
+fn message(
+    draft: &Draft<'_>,
+    task: &TaskRecord,
+    output: &LastOutput<'_>,
+    kind: MessageKind,
+) -> Ingress {
+    Ingress {
+        kind,
         origin: Origin::Task {
             task_id: task.id.clone(),
         },
@@ -257,18 +297,14 @@ fn tell(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>, admit
         correlation_id: Some(task.id.to_string()),
         causation_id: task.parent_message_id.as_ref().map(ToString::to_string),
         max_rounds: None,
-    };
-    // What a turn began is worth no more than the turn was.
+    }
+}
+
+/// What a turn began is worth no more than the turn was.
+fn authority(task: &TaskRecord) -> AuthorityClass {
     let begun_on = task.recovery.as_ref().map(TaskRecoverySpec::trust);
     let authority = begun_on.map_or_else(AuthorityClass::weakest, AuthorityClass::from);
-    let authority = authority.weaker(AuthorityClass::RuntimeInstruction);
-    let entry = admit(draft, ingress, Provenance::itself(authority));
-    draft.event(Event::TaskResultReceived(TaskResultReceived {
-        task_id: task.id.clone(),
-        status: task.status,
-        message_id: entry.envelope.id,
-        terminal_reentry: task.terminal_reentry,
-    }));
+    authority.weaker(AuthorityClass::RuntimeInstruction)
 }
 
 /// Which task came to which end, and what it ran.
@@ -315,8 +351,10 @@ fn words(task: &TaskRecord, last: &LastOutput<'_>) -> String {
         return told;
     };
     let LastWords { text: said, is_all } = last_words(stdout, stderr);
+    let unread = unread(stdout, stderr);
     let bytes = task.end.as_ref().map_or(0, |end| end.output_bytes);
     match (said.is_empty(), is_all) {
+        (true, _) if !unread.is_empty() => {}
         (true, true) => told.push_str("\nIt printed nothing."),
         (true, false) => drop(write!(
             told,
@@ -328,5 +366,20 @@ fn words(task: &TaskRecord, last: &LastOutput<'_>) -> String {
             "\nLast output:\n{said}\nTaskOutput reads more of its {bytes} bytes."
         )),
     }
+    for words in unread {
+        write!(told, "\n{words}.").ok();
+    }
     told
+}
+
+/// What is said of files of which nothing could be read.
+fn unread(stdout: &CapturedStream, stderr: &CapturedStream) -> Vec<String> {
+    let both = [("output", stdout), ("stderr", stderr)];
+    both.into_iter()
+        .filter(|(_, stream)| stream.last().is_empty())
+        .filter_map(|(name, stream)| {
+            let words = stream.lacks.words()?;
+            Some(format!("The file of its {name} {words}"))
+        })
+        .collect()
 }

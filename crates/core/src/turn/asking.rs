@@ -1,4 +1,6 @@
 //! Asking a model: which one the turn asks, and the effect that asks it.
+//!
+//! A turn keeps the chain of models it began with. Only a suspended one takes up what the agent would ask by now.
 
 use super::tries::current_try;
 use crate::draft::Draft;
@@ -18,18 +20,47 @@ pub(super) fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     draft.agent.open_turn = Some(turn);
 }
 
-/// Asks the whole chain anew, from the model the agent would ask first now. The account of earlier tries is closed.
-pub(super) fn ask_from_first(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+/// Asks the turn's own chain anew, from the first model of the round in hand. The account of earlier tries is closed.
+pub(super) fn ask_chain_again(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    let mut chain: Vec<ModelRef> = Vec::new();
+    let asked = draft.attempts();
+    let asked = asked
+        .iter()
+        .filter_map(|attempt| ModelRef::parse(&attempt.model_ref).ok());
+    for model in asked.chain(turn.model.take()).chain(turn.fallbacks) {
+        if !chain.contains(&model) {
+            chain.push(model);
+        }
+    }
+    let first = (!chain.is_empty()).then(|| chain.remove(0));
+    turn.fallbacks = chain;
+    close_attempts(draft, &mut turn);
+    // The turn has had another model in between, so it may have lost the effort that was chosen for this one.
+    if first.is_some() && first == draft.agent.model_override {
+        turn.reasoning_effort = draft.agent.reasoning_effort;
+    }
+    turn.requested_model
+        .take_if(|model| Some(&*model) == first.as_ref());
+    turn.model = first;
+    ask(draft, turn);
+}
+
+fn close_attempts(draft: &mut Draft<'_>, turn: &mut OpenTurn) {
     if turn.failed_attempts > 0 {
         draft.clear_attempts();
     }
     (turn.failed_attempts, turn.tries) = (0, 0);
+}
+
+/// Asks the chain the agent has by now, from its first model. The account of earlier tries is closed.
+pub(super) fn ask_from_first(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    close_attempts(draft, &mut turn);
     let own = draft.agent.model_override.as_ref();
     let model = draft.host.models.first(own).cloned();
     turn.fallbacks = draft.host.models.after_first(own);
     turn.fallbacks.truncate(limits::FALLBACKS);
     turn.reasoning_effort = draft.agent.reasoning_effort;
-    turn_to(draft, &mut turn, model);
+    (turn.model, turn.requested_model) = (model, None);
     ask(draft, turn);
 }
 
@@ -41,6 +72,8 @@ pub(super) fn turn_to(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option<Mode
     let before = std::mem::replace(&mut turn.model, model);
     if turn.requested_model.is_none() {
         turn.requested_model = before;
+    } else if turn.requested_model == turn.model {
+        turn.requested_model = None;
     }
     turn.tries = tries_of(&draft.attempts(), &turn.model_ref());
 }

@@ -4,10 +4,13 @@
 use super::end;
 use super::ending::{Ending, Rest};
 use super::finish::{finish_call, in_hand};
+use super::request;
+use super::round::{is_owed_words, rounds_so_far};
 use super::settled::{self, Taken};
+use super::work_calls;
 use crate::draft::Draft;
 use crate::input::{Planned, Reply, RoundInHand, Stamp};
-use crate::task;
+use crate::{task, work};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -17,7 +20,7 @@ use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::sent::{SendId, Sent, Verdict};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::turn::{CallPlace, OpenTurn, Phase, TerminalReason};
+use holon_domain::turn::{CallPlace, OpenTurn, Phase, Speech, TerminalReason};
 use serde_json::json;
 
 /// Runs the calls of a round from number `from` on, until one needs the world or another agent, or none is left.
@@ -39,6 +42,9 @@ pub(super) fn run_calls(
                 reason,
                 duration_ms,
             }) if alone => {
+                if is_owed_words(&turn, round) {
+                    return refuse_silent_sleep(draft, turn, call);
+                }
                 let envelope = slept(call, reason.as_deref(), *duration_ms);
                 finish_call(draft, &turn, call, envelope, 0);
                 let rest = Rest {
@@ -47,14 +53,26 @@ pub(super) fn run_calls(
                 };
                 return end::end(draft, &turn, Ending::slept(round, rest));
             }
-            Ok(Intent::Sleep { .. }) => {
+            Ok(Intent::WaitFor(new)) if alone => {
+                match work_calls::waited(draft, &mut turn, call, new) {
+                    Ok((envelope, wait)) => {
+                        finish_call(draft, &turn, call, envelope, 0);
+                        return end::end(draft, &turn, Ending::waits(round, &wait));
+                    }
+                    Err(error) => Taken::Settled(ToolEnvelope::failure(&call.name, error)),
+                }
+            }
+            Ok(Intent::Sleep { .. } | Intent::WaitFor(_)) => {
                 Taken::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
             }
-            Ok(intent) => settled::take(draft, &mut turn, call, intent),
+            Ok(intent) => settled::take(draft, &mut turn, (call, round), intent),
         };
         match taken {
             Taken::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
-            Taken::Act => return start_call(draft, turn, place),
+            Taken::Act => {
+                request::record_commands(draft, &turn, call, planned);
+                return start_call(draft, turn, place);
+            }
             Taken::Message {
                 agent_id,
                 text,
@@ -62,6 +80,23 @@ pub(super) fn run_calls(
             } => return send_message(draft, turn, place, (agent_id, text, priority)),
         }
     }
+    work::promote(draft, &mut turn, round);
+    // Only a wait that was refused gets here on the last round: nothing is left to ask for another.
+    if turn.rounds >= turn.max_rounds {
+        let rounds = rounds_so_far(draft, &turn);
+        return end::end(draft, &turn, Ending::max_rounds(round, rounds));
+    }
+    next_round(draft, turn);
+}
+
+/// A turn that owes an operator words does not rest before it has said any. The model is told, once; then the turn fails.
+fn refuse_silent_sleep(draft: &mut Draft<'_>, mut turn: OpenTurn, call: &ToolCall) {
+    let refused = ToolEnvelope::failure(&call.name, sleep_without_answer());
+    finish_call(draft, &turn, call, refused, 0);
+    if turn.rounds >= turn.max_rounds || turn.speech == Speech::AskedAgain {
+        return end::end(draft, &turn, Ending::empty_answer(&turn));
+    }
+    turn.speech = Speech::AskedAgain;
     next_round(draft, turn);
 }
 
@@ -186,11 +221,27 @@ pub(crate) fn conclude_call(
     consequence: &Consequence,
     duration_ms: u64,
 ) -> Reply {
+    let mut turn = turn;
     let envelope = match consequence {
-        Consequence::Result(envelope) => envelope,
+        Consequence::Result(envelope) => {
+            turn.progress |= is_successful_patch(envelope);
+            envelope.clone()
+        }
         Consequence::Task { result, spec } => {
             task::promote(draft, &turn, spec.as_ref().clone());
-            result
+            turn.progress = true;
+            result.clone()
+        }
+        Consequence::PlanWritten(plan) => {
+            let place = turn.phase.call();
+            let round = place.and_then(|place| draft.round(place.round_entry));
+            let made = match (place, round) {
+                (Some(place), Some(round)) => {
+                    work_calls::created(draft, &mut turn, &round, place, plan)
+                }
+                (Some(_) | None, Some(_) | None) => None,
+            };
+            made.unwrap_or_else(|| ToolEnvelope::failure("CreateWorkItem", not_interpreted()))
         }
     };
     go_on(draft, turn, duration_ms, |_| envelope.clone())
@@ -237,6 +288,11 @@ pub(crate) fn take_up_call(draft: &mut Draft<'_>, turn: OpenTurn) {
     }
 }
 
+/// Whether a call changed files, which is progress of the work it belongs to.
+fn is_successful_patch(envelope: &ToolEnvelope) -> bool {
+    envelope.tool_name == "ApplyPatch" && envelope.error().is_none()
+}
+
 fn slept(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>) -> ToolEnvelope {
     let summary = match duration_ms {
         Some(ms) => format!("resting for {ms} ms or until something arrives"),
@@ -252,9 +308,18 @@ fn slept(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>) -> Too
 fn sleep_not_alone() -> ToolError {
     ToolError::new(
         ToolErrorKind::SleepNotAlone,
-        "Sleep was not taken: other calls of this round have results to read",
+        "not taken: other calls of this round have results to read",
     )
-    .hint("read the results, then call Sleep alone to end the turn")
+    .hint("read the results, then call Sleep or WaitFor alone to end the turn")
+    .retryable()
+}
+
+fn sleep_without_answer() -> ToolError {
+    ToolError::new(
+        ToolErrorKind::ToolExecutionFailed,
+        "Sleep was not taken: an operator waits for an answer, and your last message has no words",
+    )
+    .hint("answer the request, or say why you cannot; the same message may call Sleep")
     .retryable()
 }
 

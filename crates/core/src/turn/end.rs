@@ -5,12 +5,15 @@
 
 use super::ending::{Ending, Failure};
 use super::finish::{close_unfinished, failing, take_over};
+use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{detached, rest, task};
+use crate::{detached, rest, task, work};
 use holon_domain::agent::LastFailure;
-use holon_domain::brief::{BriefKind, BriefRow, BriefText};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
+use holon_domain::closure::WaitingReason;
 use holon_domain::decision::Fact;
 use holon_domain::event::{
     BriefCreated, ClosureDecided, CurrentRunAborted, Event, MessageProcessingAborted, RuntimeError,
@@ -23,6 +26,7 @@ use holon_domain::model::ModelFailureKind;
 use holon_domain::queue::{MessageSeq, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
+use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{BriefId, limits, text};
 
 /// Ends a turn.
@@ -36,10 +40,37 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     settle(draft, turn, &ending);
     close_message(draft, turn, &ending);
     record_terminal(draft, turn, &ending);
+    work::turn_ended(draft, turn, ending.reason);
+    let completed = ending.kind() == TerminalKind::Completed;
     if let Some(rest) = ending.rest {
         rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);
     }
+    if completed && !turn.owes.is_empty() {
+        acknowledge_work(draft, turn);
+    }
     record_closure(draft);
+    draft.note_end_of_turn();
+}
+
+/// Tells the operator whose message was answered that work goes on without a word of theirs.
+fn acknowledge_work(draft: &mut Draft<'_>, turn: &OpenTurn) {
+    let Some(closure) = assess(draft.standing()).closure else {
+        return;
+    };
+    let words = match (closure.work_signal, closure.waiting_reason) {
+        (Some(signal), _) if !draft.agent.is_one_run() => {
+            let item = draft.work_item(&signal.work_item_id);
+            let objective = item.map(|item| item.objective).unwrap_or_default();
+            let objective = text::preview(&objective, limits::EVENT_PREVIEW_BYTES);
+            format!("work goes on by itself: {objective}")
+        }
+        (_, Some(WaitingReason::AwaitingTaskResult)) => {
+            let waited_for = closure.evidence.join("; ");
+            format!("work goes on when a task has ended ({waited_for})")
+        }
+        (Some(_) | None, Some(_) | None) => return,
+    };
+    notice::write_progress(draft, turn, &words);
 }
 
 fn record_failure(
@@ -48,10 +79,8 @@ fn record_failure(
     failure: &Failure,
     reason: TerminalReason,
 ) {
-    let usage = failure
-        .timeline
-        .as_ref()
-        .and_then(|timeline| timeline.aggregated_token_usage);
+    // Counts what was answered before, too: a turn that fails in its last round has paid for all of them.
+    let usage = (turn.usage != TokenUsage::default()).then_some(turn.usage);
     let artifact = failure.artifact.clone();
     draft.event(Event::RuntimeError(RuntimeError {
         message_id: turn.message_id.clone(),
@@ -60,6 +89,9 @@ fn record_failure(
         failure_kind: artifact.kind.clone(),
         token_usage: usage,
         provider_attempt_timeline: failure.timeline.clone(),
+        run_id: Some(turn.run_id.clone()),
+        turn_index: Some(turn.turn_index),
+        message_seq: Some(turn.message_seq),
     }));
     draft.agent.last_failure = Some(LastFailure {
         occurred_at: draft.now,
@@ -77,32 +109,35 @@ fn record_failure(
             reason: Some(reason),
             usage,
             timeline: failure.timeline.clone(),
+            task_id: turn.task_id.clone(),
         },
     );
 }
 
 /// Writes the one brief, if there is anything to say or anyone to say it to, and settles what is owed.
 fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
-    let has_words = ending
-        .last_round
-        .as_ref()
-        .is_some_and(|(_, words)| !words.is_empty());
-    if turn.owes.is_empty() && ending.failure.is_none() && !has_words {
+    let asks = question(draft, turn, ending);
+    let is_silent = ending.failure.is_none() && ending.words().is_none() && asks.is_none();
+    if turn.owes.is_empty() && is_silent {
         return;
     }
     let (kind, words, preview) = match (&ending.failure, &ending.last_round) {
-        (Some(failure), _) => {
-            let words = failure.artifact.summary.clone();
-            (BriefKind::Failure, BriefText::Words(words.clone()), words)
-        }
-        (None, Some((entry, first))) => {
+        (Some(failure), _) => said(BriefKind::Failure, failure.artifact.summary.clone()),
+        (None, Some((entry, first))) if ending.words().is_some() => {
             (BriefKind::Result, BriefText::Round(*entry), first.clone())
         }
-        (None, None) => (
-            BriefKind::Result,
-            BriefText::Words(String::new()),
-            String::new(),
-        ),
+        (None, last) => match (turn.delivery, &asks, last) {
+            // The report of the work that this turn completed is the outcome.
+            (Some(entry), None, _) => {
+                let preview = "the work is completed; its report stands in the log".to_owned();
+                (BriefKind::Result, BriefText::Round(entry), preview)
+            }
+            (_, Some(asks), _) => said(BriefKind::Result, ending.waiting_for(asks)),
+            (None, None, Some((entry, _))) => {
+                (BriefKind::Result, BriefText::Round(*entry), String::new())
+            }
+            (None, None, None) => said(BriefKind::Result, String::new()),
+        },
     };
     let seq = draft.next_brief();
     let settles: Vec<_> = turn.owes.iter().map(|owed| owed.id.clone()).collect();
@@ -116,8 +151,10 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
             .then(|| turn.message_id.clone()),
         settles: settles.clone(),
         turn_index: turn.turn_index,
+        work_item_id: turn.work_item_id.clone(),
         acknowledges: Vec::new(),
-        action_required: None,
+        action_required: asks,
+        related_task_id: turn.task_id.clone(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),
@@ -127,7 +164,9 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         settles,
         acknowledges: Vec::new(),
         text_preview: text::preview(&preview, limits::EVENT_PREVIEW_BYTES),
-        action_required: None,
+        action_required: row.action_required.as_ref().map(|action| action.code),
+        related_task_id: turn.task_id.clone(),
+        message_seq: Some(turn.message_seq),
     }));
     draft.fact(Fact::BriefWritten { seq, row });
     let settled = |seq: &MessageSeq| turn.owes.iter().any(|owed| owed.seq == *seq);
@@ -139,6 +178,28 @@ fn settle(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         });
     }
     draft.agent.last_brief_at = Some(draft.now);
+}
+
+/// A brief of words of the runtime.
+fn said(kind: BriefKind, words: String) -> (BriefKind, BriefText, String) {
+    (kind, BriefText::Words(words.clone()), words)
+}
+
+/// What the operator is asked for by a turn that ends waiting for them: by its wait, or because the plan of its item needs
+/// their input.
+fn question(draft: &Draft<'_>, turn: &OpenTurn, ending: &Ending) -> Option<ActionRequired> {
+    if ending.failure.is_some() || ending.asks.is_some() {
+        return ending.asks.clone();
+    }
+    let id = turn.work_item_id.as_ref()?;
+    let state = match &draft.agent.work.current {
+        Some(current) if current.id == *id => current.state,
+        Some(_) | None => draft.scheduling_state(&draft.work_item(id)?),
+    };
+    (state == WorkItemSchedulingState::WaitingOperator).then(|| ActionRequired {
+        code: ActionCode::OperatorInput,
+        next_step: format!("answer the agent: the plan of work item {id} needs your input"),
+    })
 }
 
 fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
@@ -153,6 +214,7 @@ fn close_message(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
             message_kind: turn.message_kind,
             run_id: Some(turn.run_id.clone()),
             reason: ending.reason,
+            message_seq: Some(turn.message_seq),
         }));
     }
 }
@@ -192,6 +254,9 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         duration_ms,
         rounds: turn.rounds,
         token_usage: turn.usage,
+        message_seq: Some(turn.message_seq),
+        last_assistant_message: ending.words().map(str::to_owned),
+        task_id: turn.task_id.clone(),
     }));
     if turn.usage.total_tokens > 0 {
         draft.agent.totals.last_turn = Some(turn.usage);

@@ -1,10 +1,13 @@
 //! How a turn ends and what is said of it: the words, the failure, the rest. Writes nothing; `end` does.
 
+use super::work_calls::asks_operator;
 use crate::input::RoundInHand;
 use holon_domain::attempt::AttemptTimeline;
+use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::turn::{LogSeq, OpenTurn, TerminalKind, TerminalReason};
+use holon_domain::wait::WaitRecord;
 use holon_domain::{limits, text};
 
 /// A rest the model asked for.
@@ -20,6 +23,8 @@ pub(crate) struct Ending {
     pub(super) last_round: Option<(LogSeq, String)>,
     pub(super) failure: Option<Failure>,
     pub(super) rest: Option<Rest>,
+    /// What the operator is asked for, if the turn ended to wait for them.
+    pub(super) asks: Option<ActionRequired>,
 }
 
 /// Why a turn failed.
@@ -38,6 +43,7 @@ impl Ending {
             last_round,
             failure: None,
             rest: None,
+            asks: None,
         }
     }
 
@@ -46,6 +52,22 @@ impl Ending {
             reason: TerminalReason::Slept,
             rest: Some(rest),
             ..Self::finished(round)
+        }
+    }
+
+    /// The model declared what it waits for.
+    pub(super) fn waits(round: &RoundInHand, wait: &WaitRecord) -> Self {
+        let rest = Rest {
+            reason: Some(wait.waiting_for.clone()),
+            duration_ms: None,
+        };
+        let asks = asks_operator(wait).then(|| ActionRequired {
+            code: ActionCode::OperatorInput,
+            next_step: format!("answer the agent: {}", wait.waiting_for),
+        });
+        Self {
+            asks,
+            ..Self::slept(round, rest)
         }
     }
 
@@ -72,7 +94,7 @@ impl Ending {
 
     pub(super) fn empty_answer(turn: &OpenTurn) -> Self {
         let summary = format!(
-            "{} ended the turn without a word; ask again, or choose another model",
+            "{} ended the turn without a word for its operator; ask again, or choose another model",
             turn.model_ref()
         );
         let mut failure = Failure::runtime("empty_answer", &summary);
@@ -95,11 +117,24 @@ impl Ending {
             last_round: None,
             failure: Some(failure),
             rest: None,
+            asks: None,
         }
     }
 
     pub(super) fn called_off(reason: TerminalReason, summary: &str) -> Self {
         Self::failed(reason, Failure::runtime("run_aborted", summary))
+    }
+
+    /// The first of the turn's last words; none when its last round said nothing or it failed before one.
+    pub(super) fn words(&self) -> Option<&str> {
+        let (_, words) = self.last_round.as_ref()?;
+        Some(words.as_str()).filter(|words| !words.is_empty())
+    }
+
+    /// What the turn waits for, for a brief of a turn that said nothing.
+    pub(super) fn waiting_for(&self, asks: &ActionRequired) -> String {
+        let reason = self.rest.as_ref().and_then(|rest| rest.reason.clone());
+        reason.unwrap_or_else(|| asks.next_step.clone())
     }
 
     pub(super) const fn kind(&self) -> TerminalKind {

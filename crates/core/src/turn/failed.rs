@@ -1,6 +1,6 @@
 //! A provider round that failed: a pause and another try, the next model, a suspension, or the end of the turn.
 
-use super::asking::{ask, ask_from_first, turn_to};
+use super::asking::{ask, ask_chain_again, turn_to};
 use super::ending::Ending;
 use super::tries::{attempt_record, current_try, keep};
 use super::{end, notice, suspended};
@@ -180,7 +180,7 @@ fn refused(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedRound<'_>) 
     for entry in failed.joined {
         draft.queue_held(entry);
     }
-    ask_from_first(draft, turn);
+    ask_chain_again(draft, turn);
 }
 
 /// A model on this machine that the turn may turn to.
@@ -270,6 +270,8 @@ fn back_off(
         retry_at: until,
         cause,
         model_ref: Some(turn.model_ref()),
+        run_id: Some(turn.run_id.clone()),
+        message_seq: Some(turn.message_seq),
     }));
     let due = draft.set_due(
         until,
@@ -294,6 +296,8 @@ fn fall_over(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure: &
         to_model_ref: turn.model_ref(),
         failure_kind: failure.kind.as_str().to_owned(),
         error: text::preview(&failure.message, limits::EVENT_PREVIEW_BYTES),
+        run_id: Some(turn.run_id.clone()),
+        message_seq: Some(turn.message_seq),
     }));
     // An effort was chosen for the model it was chosen with.
     turn.reasoning_effort = None;

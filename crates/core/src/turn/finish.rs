@@ -48,7 +48,7 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
             task::take_over(draft, turn, spec);
         }
         HostAction::ExecCommandBatch(batch) => {
-            if let Some(first) = batch.items.first() {
+            if let Some(first) = batch.first_command() {
                 let spec = CommandTaskSpec {
                     batch_items: u32::try_from(batch.items.len()).ok(),
                     ..CommandTaskSpec::of(&call.id, first, &turn.workspace)
@@ -60,7 +60,10 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
             detached::open(draft, Effect::FinishPatch { call_id: call.id });
         }
         // Nothing of these goes on without the call.
-        HostAction::TaskInput(_) | HostAction::TaskOutput(_) => {}
+        HostAction::TaskInput(_)
+        | HostAction::TaskOutput(_)
+        | HostAction::WritePlan
+        | HostAction::WorkQuery(_) => {}
     }
 }
 
@@ -126,6 +129,7 @@ pub(super) fn finish_call(
 ) {
     let (tool_call_id, tool_name) = (call.id.clone(), call.name.clone());
     let (turn_index, run_id) = (turn.turn_index, turn.run_id.clone());
+    let message_seq = Some(turn.message_seq);
     let event = match envelope.error() {
         None => Event::ToolExecuted(ToolExecuted {
             tool_call_id,
@@ -135,6 +139,7 @@ pub(super) fn finish_call(
             duration_ms,
             summary: text::preview(&envelope.summary_text, limits::EVENT_PREVIEW_BYTES),
             exec_command_cmd: command_preview(call),
+            message_seq,
         }),
         Some(error) => Event::ToolExecutionFailed(ToolExecutionFailed {
             tool_call_id,
@@ -143,7 +148,8 @@ pub(super) fn finish_call(
             run_id,
             duration_ms,
             error: text::preview(&error.to_string(), limits::EVENT_PREVIEW_BYTES),
-            tool_error: bounded(error),
+            tool_error: error.bounded(),
+            message_seq,
         }),
     };
     draft.event(event);
@@ -156,14 +162,6 @@ pub(super) fn finish_call(
             duration_ms,
         },
     );
-}
-
-/// The error as an event carries it: details stay in the log, where they are stored once.
-fn bounded(error: &ToolError) -> ToolError {
-    ToolError {
-        details: None,
-        ..error.clone()
-    }
 }
 
 fn command_preview(call: &ToolCall) -> Option<String> {

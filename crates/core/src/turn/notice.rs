@@ -12,7 +12,8 @@ use holon_domain::queue::MessageSeq;
 use holon_domain::turn::{OpenTurn, SuspensionReason};
 use holon_domain::{BriefId, MessageId, Timestamp, limits, text};
 
-/// Tells the operator of each prompt that will have waited a minute when this pause ends what it waits for, once.
+/// Tells the operator of each prompt that will have waited a minute when this pause ends what it waits for, once. Also of
+/// prompts that are queued behind the turn, because the trouble keeps them waiting too.
 pub(super) fn acknowledge(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -20,7 +21,8 @@ pub(super) fn acknowledge(
     until: Timestamp,
 ) {
     let waits_long = |since: Timestamp| until.millis_since(since) >= limits::ACKNOWLEDGE_AFTER_MS;
-    if turn.attended {
+    let since = turn.patience.since.unwrap_or(draft.now);
+    if turn.attended || !waits_long(since) {
         return;
     }
     let told = take_unacknowledged(draft, turn, failed, waits_long);
@@ -65,7 +67,10 @@ fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> Actio
     let (code, mend) = match reason {
         SuspensionReason::Auth => (
             ActionCode::ProviderAuth,
-            format!("mend the credential for {model} (`holon config doctor` shows what is wrong)"),
+            format!(
+                "mend the credential for {model} (`holon config doctor` shows what is wrong; one from a variable counts \
+                 once the host is restarted with it)"
+            ),
         ),
         SuspensionReason::ModelUnavailable => (
             ActionCode::ModelUnavailable,
@@ -95,7 +100,8 @@ fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> Actio
     }
 }
 
-/// The prompts that wait and were not told of, from when on they wait as given; they count as told of from now on.
+/// The prompts that wait and were not told of: those the turn owes an outcome, those that had joined the request, and
+/// those that stand behind it in the queue. They count as told of from now on.
 fn take_unacknowledged(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -112,9 +118,15 @@ fn take_unacknowledged(
             let since = since.max(entry.envelope.created_at);
             (entry.seq, since, &entry.envelope.id)
         });
+    let queued = draft.queued_prompts();
+    let behind = queued
+        .iter()
+        .filter(|prompt| failed.joined.iter().all(|entry| entry.seq != prompt.seq))
+        .map(|prompt| (prompt.seq, since.max(prompt.created_at), &prompt.id));
     let new = |seq: MessageSeq| !draft.agent.acknowledged.contains(&seq);
     let told: Vec<(MessageSeq, MessageId)> = owed
         .chain(joined)
+        .chain(behind)
         .filter(|(seq, since, _)| new(*seq) && waits(*since))
         .map(|(seq, _, id)| (seq, id.clone()))
         .collect();
@@ -143,8 +155,10 @@ fn write(
         related_message_id: Some(turn.message_id.clone()),
         settles: Vec::new(),
         turn_index: turn.turn_index,
+        work_item_id: turn.work_item_id.clone(),
         acknowledges: acknowledges.clone(),
         action_required,
+        related_task_id: turn.task_id.clone(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),
@@ -155,9 +169,26 @@ fn write(
         acknowledges,
         text_preview: text::preview(words, limits::EVENT_PREVIEW_BYTES),
         action_required: row.action_required.as_ref().map(|action| action.code),
+        related_task_id: turn.task_id.clone(),
+        message_seq: Some(turn.message_seq),
     }));
     draft.fact(Fact::BriefWritten { seq, row });
     draft.agent.last_brief_at = Some(draft.now);
+}
+
+/// Tells the operator of something only they can mend, without settling anything.
+pub(crate) fn write_notice(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    words: &str,
+    action: ActionRequired,
+) {
+    write(draft, turn, Vec::new(), BriefKind::Ack, words, Some(action));
+}
+
+/// Tells the operator that work goes on after the turn that answered them.
+pub(super) fn write_progress(draft: &mut Draft<'_>, turn: &OpenTurn, words: &str) {
+    write(draft, turn, Vec::new(), BriefKind::Ack, words, None);
 }
 
 /// A provider's sentence without its full stop, to go on after it.

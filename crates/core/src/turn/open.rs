@@ -31,12 +31,18 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
     let QueueEntry { seq, envelope, .. } = entry;
+    let current = draft.agent.work.current.as_ref();
+    let work_item_id = envelope
+        .work_item_id
+        .clone()
+        .or_else(|| current.map(|current| current.id.clone()));
 
     draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
     draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
         message_id: envelope.id.clone(),
         run_id: run_id.clone(),
         queue_wait_ms: draft.now.millis_since(envelope.created_at),
+        message_seq: Some(seq),
     }));
     draft.event(Event::TurnStarted(TurnStarted {
         message_id: envelope.id.clone(),
@@ -44,6 +50,8 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         run_id: run_id.clone(),
         turn_index,
         requested_model: ModelRef::spell(model.as_ref()),
+        message_seq: Some(seq),
+        task_id: envelope.task_id.clone(),
     }));
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
     let effect = draft.open_effect(Effect::CallModel {
@@ -57,6 +65,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         message_seq: seq,
         message_id: envelope.id,
         message_kind: envelope.kind,
+        task_id: envelope.task_id,
         authority: envelope.authority_class,
         started_at: draft.now,
         model,
@@ -80,6 +89,11 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         closed_to_joining: false,
         speech: Speech::default(),
         resume: ResumeMark::default(),
+        ticked_item: work_item_id.clone(),
+        work_item_id,
+        progress: false,
+        completions: Vec::new(),
+        delivery: None,
         phase: Phase::CallingModel { effect },
     });
 }

@@ -11,6 +11,7 @@ use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
+use crate::work;
 use holon_domain::attempt::{TokenUsage, Tries};
 use holon_domain::block::{beginning_of, calls_of, chars_of};
 use holon_domain::decision::Fact;
@@ -41,6 +42,7 @@ pub(crate) fn round_answered(draft: &mut Draft<'_>, stamp: Stamp, answer: &Round
     turn.patience = Patience::default();
     learn(draft, &turn, answer.learned);
     record_frame(draft, &turn, answer);
+    work::request_answered(draft, &mut turn, answer);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
     let tries = close_tries(draft, &mut turn, answer.timing);
     account(draft, &mut turn, answer.usage);
@@ -97,17 +99,24 @@ fn follow(draft: &mut Draft<'_>, mut turn: OpenTurn, stop: StopReason, round: &R
     if !bound_reached && !turn.closed_to_joining && draft.operator_interjects() {
         return next_round(draft, turn);
     }
-    // A tick, an event or a result may be finished in silence; an operator is owed words.
-    let is_owed_words = turn.speech != Speech::Spoken && !turn.owes.is_empty();
-    if stop != StopReason::Refusal && is_owed_words {
-        return answer_was_empty(draft, turn, bound_reached);
+    if is_owed_words(&turn, round) {
+        // A model that refuses the request refuses it again.
+        let asks_again = stop != StopReason::Refusal && !bound_reached;
+        return answer_was_empty(draft, turn, asks_again);
     }
     end::end(draft, &turn, Ending::finished(round));
 }
 
+/// Whether the turn may not end with this round, because it says nothing and an operator is owed words: the outcome of a
+/// prompt is what the last round says, or the report of the work that the turn completed. A tick, an event or a result may
+/// be finished in silence.
+pub(super) fn is_owed_words(turn: &OpenTurn, round: &RoundInHand) -> bool {
+    !turn.owes.is_empty() && turn.delivery.is_none() && round.words().is_empty()
+}
+
 /// The model has ended the turn without a word. It is asked once more, and then the turn fails.
-fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, bound_reached: bool) {
-    if bound_reached || turn.speech == Speech::AskedAgain {
+fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, asks_again: bool) {
+    if !asks_again || turn.speech == Speech::AskedAgain {
         return end::end(draft, &turn, Ending::empty_answer(&turn));
     }
     turn.speech = Speech::AskedAgain;
@@ -123,7 +132,7 @@ fn answer_was_empty(draft: &mut Draft<'_>, mut turn: OpenTurn, bound_reached: bo
 }
 
 /// The rounds of the request that set the bound, over however many turns it took.
-fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
+pub(super) fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
     if draft.agent.is_one_run() {
         draft.agent.totals.model_rounds
     } else {
@@ -135,7 +144,11 @@ fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
 fn rests(round: &RoundInHand) -> bool {
     let mut calls = round.calls();
     let first = calls.next();
-    matches!(first, Some((_, Some(Ok(Intent::Sleep { .. }))))) && calls.next().is_none()
+    let ends = matches!(
+        first,
+        Some((_, Some(Ok(Intent::Sleep { .. } | Intent::WaitFor(_)))))
+    );
+    ends && calls.next().is_none()
 }
 
 fn truncated_error() -> ToolError {
@@ -159,6 +172,8 @@ fn ask_to_go_on(draft: &mut Draft<'_>, turn: OpenTurn, had_calls: bool) {
     draft.event(Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
         turn_index: turn.turn_index,
         attempt: turn.output_limit_hits,
+        run_id: Some(turn.run_id.clone()),
+        message_seq: Some(turn.message_seq),
     }));
     // A cut-off call is answered by its error already; words need to be asked for.
     if !had_calls {
@@ -192,6 +207,8 @@ fn record_frame(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
         context_section_count: answer.context.sections,
         rendered_context_chars: answer.context.context_chars,
         rendered_system_chars: answer.context.system_chars,
+        run_id: Some(turn.run_id.clone()),
+        message_seq: Some(turn.message_seq),
     }));
 }
 
@@ -225,6 +242,13 @@ fn consume_interjections(
                     &entry.envelope.body.render(),
                     limits::EVENT_PREVIEW_BYTES,
                 ),
+                message_seq: Some(entry.seq),
+                run_id: Some(turn.run_id.clone()),
+                turn_index: Some(turn.turn_index),
+                origin: Some(entry.envelope.origin.clone()),
+                authority_class: Some(entry.envelope.authority_class),
+                priority: Some(entry.envelope.priority),
+                pending_tool_call_count: 0,
             },
         ));
         // Somebody waits on the line only as long as that holds for every prompt the turn owes an answer.
@@ -249,6 +273,7 @@ fn record_result(draft: &mut Draft<'_>, turn: &OpenTurn, entry: &QueueEntry) {
         message_id: entry.envelope.id.clone(),
         run_id: turn.run_id.clone(),
         queue_wait_ms: draft.now.millis_since(entry.envelope.created_at),
+        message_seq: Some(entry.seq),
     }));
 }
 
@@ -273,6 +298,8 @@ fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, trie
         prompt_cache_key: answer.frame.prompt_cache_key.clone(),
         context_fingerprint: answer.frame.context_fingerprint.clone(),
         tries: tries.clone(),
+        run_id: Some(turn.run_id.clone()),
+        message_seq: Some(turn.message_seq),
     }));
     let blocks = answer.blocks.as_slice();
     let words = beginning_of(blocks, limits::EVENT_PREVIEW_BYTES);
@@ -283,5 +310,7 @@ fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, trie
             .then(|| text::preview(&words, limits::EVENT_PREVIEW_BYTES)),
         text_char_count: chars_of(blocks),
         tool_names: calls_of(blocks).map(|call| call.name.clone()).collect(),
+        run_id: Some(turn.run_id.clone()),
+        message_seq: Some(turn.message_seq),
     }));
 }

@@ -1,9 +1,11 @@
 //! Calls the kernel answers itself, in the commit of the round: about the agent, its queue and its tasks. What needs
 //! the world is handed on as an action.
 
+use super::work_calls;
 use crate::admission;
 use crate::draft::Draft;
 use crate::ingress::Ingress;
+use crate::input::RoundInHand;
 use crate::rest::self_caused_priority;
 use crate::subsystem::TOOL_ENQUEUE;
 use crate::summary;
@@ -37,7 +39,7 @@ pub(super) enum Taken {
 pub(super) fn take(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    call: &ToolCall,
+    (call, round): (&ToolCall, &RoundInHand),
     intent: &Intent,
 ) -> Taken {
     let envelope = match intent {
@@ -45,7 +47,11 @@ pub(super) fn take(
         Intent::AgentGet => described(draft, turn, call),
         Intent::TaskList => listed(draft, call),
         Intent::TaskStatus { task_id } => task_status(draft, call, task_id),
-        Intent::TaskStop { task_id } => task_stop(draft, call, task_id),
+        Intent::TaskStop { task_id } => {
+            let envelope = task_stop(draft, call, task_id);
+            turn.progress |= envelope.error().is_none();
+            envelope
+        }
         Intent::Message {
             agent_id,
             text,
@@ -60,9 +66,17 @@ pub(super) fn take(
         Intent::Host(HostAction::ExecCommand(_)) if !task::has_room(draft) => {
             ToolEnvelope::failure(&call.name, no_room_for_task())
         }
-        Intent::TaskInput { .. } | Intent::TaskOutput(_) | Intent::Host(_) => return Taken::Act,
+        Intent::Work(intent) => work_calls::take(draft, turn, (call, round), intent),
+        Intent::CreateWorkItem(new) => match work_calls::check_new(draft, new) {
+            Ok(()) => return Taken::Act,
+            Err(error) => ToolEnvelope::failure(&call.name, error),
+        },
+        Intent::TaskInput { .. }
+        | Intent::TaskOutput(_)
+        | Intent::WorkQuery(_)
+        | Intent::Host(_) => return Taken::Act,
         // A rest ends the turn and is taken before anything gets here.
-        Intent::Sleep { .. } => ToolEnvelope::failure(
+        Intent::Sleep { .. } | Intent::WaitFor(_) => ToolEnvelope::failure(
             &call.name,
             ToolError::new(
                 ToolErrorKind::ToolExecutionFailed,
@@ -116,9 +130,12 @@ fn task_stop(draft: &mut Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelop
     let seconds = limits::TASK_STOP_GRACE_MS / 1_000;
     let summary = match taken {
         StopTaken::Asked => format!(
-            "{id} is asked to end and killed with everything it started after {seconds} s; its end starts no turn, TaskStatus tells it"
+            "{id} is asked to end and killed with everything it started after {seconds} s; its end leaves a status message and starts no turn, TaskStatus tells it"
         ),
         StopTaken::Forced => format!("{id} is killed with everything it started"),
+        StopTaken::LetGo => format!(
+            "{id} is let go: its supervision was interrupted by a restart, and its child may still run"
+        ),
         StopTaken::Over => format!("{id} is over already"),
     };
     let snapshot = draft.task(id).map(|task| task.status_snapshot());

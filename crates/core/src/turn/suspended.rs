@@ -1,7 +1,7 @@
 //! Suspension: a turn that nobody waits for on the line outlives the trouble of its providers.
 //!
 //! It is suspended where it stands once every model of its chain has failed, and asks the chain again after a pause, or
-//! at once when an operator writes, starts the agent or changes its model. Nothing is settled and nothing is lost
+//! at once when an operator writes, starts the agent or changes its model, which it then asks. Nothing is settled and nothing is lost
 //! meanwhile: what was queued stays queued, and the log is where the turn goes on from.
 
 use super::asking::{ask, ask_from_first};
@@ -117,6 +117,7 @@ pub(super) fn suspend(
         error: told.error.clone(),
         until: pause.map(|pause| pause.until),
         waited_ms: waited_ms.saturating_add(renewal_waited_ms),
+        message_seq: Some(turn.message_seq),
     }));
     match pause {
         Some(pause) => notice::acknowledge(draft, &turn, failed, pause.until),
@@ -196,10 +197,18 @@ pub(crate) fn end_wait(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
             }
             go_on(draft, turn, by);
         }
-        _ if by == SuspensionEnd::ModelChange => ask_from_first(draft, turn),
+        // A turn that was not suspended keeps the models it began with.
         _ => ask(draft, turn),
     }
     true
+}
+
+/// The agent has another model. A suspended turn asks it at once; any other keeps the models it began with.
+pub(crate) fn model_chosen(draft: &mut Draft<'_>) {
+    let turn = draft.agent.open_turn.as_ref();
+    if turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. })) {
+        end_wait(draft, SuspensionEnd::ModelChange);
+    }
 }
 
 /// Whether the models were asked a moment ago. Many prompts in a row must not ask once each.
@@ -244,6 +253,7 @@ fn go_on(draft: &mut Draft<'_>, turn: OpenTurn, by: SuspensionEnd) {
         run_id: turn.run_id.clone(),
         turn_index: turn.turn_index,
         by,
+        message_seq: Some(turn.message_seq),
     }));
     ask_from_first(draft, turn);
 }

@@ -12,6 +12,7 @@ use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::ClosureOutcome;
 use holon_domain::message::Priority;
+use holon_domain::model::ModelFailureKind;
 use holon_domain::needs::Part;
 use holon_domain::queue::{QueueEntry, QueueView};
 use holon_domain::turn::{
@@ -186,6 +187,7 @@ fn text(standing: &Assessment) -> String {
         Next::Turn => "turn".to_owned(),
         Next::Take => "take".to_owned(),
         Next::Pace { until } => format!("pace +{}", until.millis_since(T0)),
+        Next::Tick(cause) => format!("tick for {cause:?}").to_lowercase(),
         Next::RestUntil { until } => format!("rest +{}", until.millis_since(T0)),
         Next::Rest => "rest".to_owned(),
     };
@@ -315,7 +317,19 @@ fn an_agent_whose_home_could_not_be_made_is_not_shown_as_stopped_by_an_operator(
     let stamp = world.stamp().expect("its home is being made");
     world.send(make::home_prepared(stamp, Err("disk full")));
     let standing = assess(Standing::new(&world.agent, &world.queue()));
-    insta::assert_snapshot!(text(&standing), @"stay | stopped | archived: stopped because its home could not be made; a start tries again | completed, sleeping");
+    insta::assert_snapshot!(text(&standing), @"stay | stopped | idle: stopped because its home could not be made; a start tries again | failed, sleeping");
+}
+
+#[test]
+fn a_closure_that_failed_says_how() {
+    let mut world = states::calling_model();
+    let stamp = world.stamp().expect("a model is asked");
+    let refused = ModelFailureKind::InvalidRequest;
+    world.send(make::failed(refused, stamp, world.now));
+    let standing = assess(Standing::new(&world.agent, &world.queue()));
+    let closure = standing.closure.expect("it stands somewhere");
+    assert_eq!(closure.outcome, ClosureOutcome::Failed);
+    insta::assert_snapshot!(closure.evidence.join("; "), @"turn 1 ended: ProviderFailed (invalid_request: the provider said no)");
 }
 
 #[test]

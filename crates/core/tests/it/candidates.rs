@@ -136,6 +136,8 @@ fn when_nobody_is_left_a_run_fails_once_and_says_how_many_were_asked() {
     for _ in 0..3 {
         fail_as(&mut world, ModelFailureKind::InvalidResponse);
     }
+    world.let_due_come();
+    fail_as(&mut world, ModelFailureKind::InvalidResponse);
     assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
     assert_eq!(world.briefs.len(), 1);
     let timeline = last_failure(&world);
@@ -365,7 +367,11 @@ fn a_turn_that_waits_goes_on_with_the_model_its_agent_is_given() {
     });
     assert_eq!(asked(&world), "d/1");
     let turn = world.agent.open_turn.as_ref().expect("a turn runs");
-    assert_eq!(turn.requested().expect("one").to_string(), "a/1");
+    assert_eq!(
+        turn.requested().expect("one").to_string(),
+        "d/1",
+        "an operator asked for it, so it is no fallback"
+    );
     assert!(world.due.is_empty());
 }
 

@@ -7,7 +7,8 @@ use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
 use holon_domain::intent::{
-    ApplyPatch, DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent, TaskOutput,
+    ApplyPatch, BatchItem, DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent,
+    TaskOutput,
 };
 use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskReport};
 use holon_domain::tool::{ToolEnvelope, ToolError};
@@ -39,7 +40,10 @@ pub(crate) fn exec(cmd: &str) -> Planned {
 
 pub(crate) fn batch(cmds: &[&str]) -> Planned {
     let action = HostAction::ExecCommandBatch(ExecCommandBatch {
-        items: cmds.iter().map(|cmd| command(cmd)).collect(),
+        items: cmds
+            .iter()
+            .map(|cmd| BatchItem::Command(command(cmd)))
+            .collect(),
         stop_on_error: true,
     });
     ("ExecCommandBatch", Ok(Intent::Host(action)))

@@ -4,6 +4,7 @@ use crate::render::spelled;
 use holon_core::continuation::{Trigger, resolve};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
 use holon_domain::continuation::{ContinuationClass, TriggerKind};
+use holon_domain::message::Resumes;
 
 fn closures() -> Vec<(String, ClosureDecision)> {
     let closure = |outcome, waiting_reason| ClosureDecision {
@@ -29,6 +30,11 @@ fn closures() -> Vec<(String, ClosureDecision)> {
         .collect()
 }
 
+/// A wait that a message ended when it was admitted.
+const ENDED: Resumes = Resumes::Wait {
+    reason: WaitingReason::AwaitingTaskResult,
+};
+
 fn triggers() -> Vec<(String, Trigger)> {
     let mut all = Vec::new();
     for kind in TriggerKind::ALL {
@@ -36,7 +42,7 @@ fn triggers() -> Vec<(String, Trigger)> {
             let trigger = Trigger {
                 kind,
                 contentful,
-                ends_own_rest: false,
+                resumes: None,
                 observational: false,
             };
             all.push((format!("{} {words}", spelled(kind)), trigger));
@@ -45,15 +51,24 @@ fn triggers() -> Vec<(String, Trigger)> {
     let own_rest = Trigger {
         kind: TriggerKind::SystemTick,
         contentful: true,
-        ends_own_rest: true,
+        resumes: Some(Resumes::Rest),
         observational: false,
     };
     all.push(("system_tick that ends its own rest".to_owned(), own_rest));
     for kind in TriggerKind::ALL {
+        let ends_wait = Trigger {
+            kind,
+            contentful: false,
+            resumes: Some(ENDED),
+            observational: false,
+        };
+        all.push((format!("{} that ended a wait", spelled(kind)), ends_wait));
+    }
+    for kind in TriggerKind::ALL {
         let trigger = Trigger {
             kind,
             contentful: true,
-            ends_own_rest: false,
+            resumes: None,
             observational: true,
         };
         all.push((format!("{}, observational", spelled(kind)), trigger));
@@ -103,10 +118,11 @@ fn only_signs_of_life_are_hidden_from_a_model_and_only_the_expected_is_a_match()
                 class == ContinuationClass::ResumeExpectedWait,
                 "{at}"
             );
-            assert_eq!(
-                resolution.prior_waiting_reason, prior.waiting_reason,
-                "{at}"
-            );
+            let expected = match trigger.resumes {
+                Some(Resumes::Wait { reason }) => Some(reason),
+                Some(Resumes::Rest) | None => prior.waiting_reason,
+            };
+            assert_eq!(resolution.prior_waiting_reason, expected, "{at}");
         }
     }
 }

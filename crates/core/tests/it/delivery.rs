@@ -197,6 +197,41 @@ fn a_parent_that_is_removed_does_not_wait_for_its_child() {
     assert_eq!(late, Err(Rejection::NoSuchTask));
 }
 
+/// A parent whose child was interrupted, as a restart leaves it: the row is closed and not counted.
+fn with_interrupted_child() -> (World, TaskId) {
+    let (mut world, id) = with_child();
+    world.tasks[0].status = TaskStatus::Interrupted;
+    world.agent.active_tasks = 0;
+    (world, id)
+}
+
+#[test]
+fn an_interrupted_child_can_still_come_to_its_end() {
+    let (mut world, id) = with_interrupted_child();
+    assert_eq!(world.send(child_ended(&id, true)).reply, Ok(Reply::Done));
+    assert_eq!(world.tasks[0].status, TaskStatus::Completed);
+    assert_eq!(world.agent.active_tasks, 0);
+    assert!(world.agent.open_turn.is_some(), "the parent is told");
+    assert_eq!(world.violations(), []);
+    let again = world.send(child_ended(&id, true)).reply;
+    assert_eq!(again, Err(Rejection::NoSuchTask));
+}
+
+#[test]
+fn an_interrupted_child_can_be_stopped_once() {
+    let (mut world, id) = with_interrupted_child();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.send(Said::calls(vec![commands::task_stop(&id)]).to(&world));
+    assert_eq!(world.tasks[0].status, TaskStatus::Cancelled);
+    assert_eq!(world.agent.active_tasks, 0);
+    assert_eq!(world.violations(), []);
+    let over = world.tasks[0].clone();
+    world.send(Said::calls(vec![commands::task_stop(&id)]).to(&world));
+    assert_eq!(world.tasks[0], over);
+    let late = world.send(child_ended(&id, true)).reply;
+    assert_eq!(late, Err(Rejection::NoSuchTask));
+}
+
 #[test]
 fn the_end_of_a_child_nobody_knows_is_refused() {
     let mut world = states::with_task();

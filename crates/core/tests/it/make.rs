@@ -19,8 +19,9 @@ use holon_domain::message::{
 use holon_domain::model::{ModelChoice, ModelFailure, ModelFailureKind, ModelRef, StopReason};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, CallId, Timestamp, WorkspaceId};
+use holon_domain::{AgentId, CallId, Timestamp, WorkItemId, WorkspaceId};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -123,6 +124,10 @@ pub(crate) struct Said {
     pub(crate) stop: StopReason,
     /// Queued messages its request held.
     pub(crate) interjected: Vec<QueueEntry>,
+    /// Work items its request showed.
+    pub(crate) shown: Vec<WorkItemId>,
+    /// The plan file that its request found changed.
+    pub(crate) plan: Option<(WorkItemId, PlanArtifact)>,
 }
 
 impl Said {
@@ -132,6 +137,8 @@ impl Said {
             calls: Vec::new(),
             stop: StopReason::EndTurn,
             interjected: Vec::new(),
+            shown: Vec::new(),
+            plan: None,
         }
     }
 
@@ -184,7 +191,10 @@ impl Said {
                 context_fingerprint: "print".to_owned(),
                 stable: "s".to_owned(),
                 agent_scoped: "a".to_owned(),
+                work: None,
             },
+            shown_items: self.shown,
+            plan: self.plan,
             kept: vec![("s".to_owned(), "stable words".to_owned())],
             context: ContextSize::default(),
             timing: timing(at),

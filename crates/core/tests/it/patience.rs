@@ -11,7 +11,7 @@ use holon_domain::brief::{ActionCode, BriefKind, BriefRow};
 use holon_domain::closure::WaitingReason;
 use holon_domain::event::{Event, SuspensionEnd};
 use holon_domain::message::{DeliverySurface, Priority};
-use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind};
+use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind, StopReason};
 use holon_domain::queue::QueueStatus;
 use holon_domain::turn::{OpenTurn, Phase, SuspensionReason, TerminalReason};
 
@@ -346,17 +346,134 @@ fn an_empty_answer_is_asked_for_again_once_where_an_operator_is_owed_words() {
 }
 
 #[test]
-fn an_empty_answer_finishes_what_owes_nobody_words_and_what_was_said_before() {
+fn an_empty_answer_finishes_what_owes_nobody_words() {
     let mut event = states::idle();
     event.send(make::admit(make::channel_event("news", Priority::Normal)));
     event.send(Said::words("").to(&event));
     assert_eq!(event.ended_as(), Some(TerminalReason::Finished));
 
-    let mut spoken = asked();
-    let calls = Said::calls(vec![make::agent_get()]);
-    spoken.send(calls.to(&spoken));
-    spoken.send(Said::words("").to(&spoken));
-    assert_eq!(spoken.ended_as(), Some(TerminalReason::Finished));
+    let mut asleep = states::idle();
+    asleep.send(make::admit(make::channel_event("news", Priority::Normal)));
+    asleep.send(silent_sleep().to(&asleep));
+    assert_eq!(asleep.ended_as(), Some(TerminalReason::Slept));
+}
+
+/// A round that is nothing but a call to rest.
+fn silent_sleep() -> Said {
+    Said {
+        words: "",
+        ..Said::calls(vec![make::sleep(Some(5_000))])
+    }
+}
+
+#[test]
+fn a_prompt_is_settled_by_words_of_the_last_round_and_not_by_a_silent_one() {
+    for silent in [Said::words(""), silent_sleep()] {
+        let mut world = asked();
+        let calls = Said::calls(vec![make::agent_get()]);
+        world.send(calls.to(&world));
+        world.send(silent.clone().to(&world));
+        assert_eq!(world.ended_as(), None, "the model is asked again");
+        let mut answered = world.clone();
+        answered.send(Said::words("here").to(&answered));
+        assert_eq!(answered.ended_as(), Some(TerminalReason::Finished));
+        world.send(silent.to(&world));
+        let brief = world.briefs.last().expect("an outcome");
+        assert_eq!((brief.kind, brief.settles.len()), (BriefKind::Failure, 1));
+        assert_eq!(world.agent.rest, None, "a turn that failed does not rest");
+    }
+}
+
+#[test]
+fn a_refusal_without_words_is_a_failure_and_is_not_asked_for_again() {
+    let mut world = asked();
+    let refusal = Said {
+        stop: StopReason::Refusal,
+        ..Said::words("")
+    };
+    world.send(refusal.to(&world));
+    let brief = world.briefs.last().expect("an outcome");
+    assert_eq!((brief.kind, brief.settles.len()), (BriefKind::Failure, 1));
+}
+
+#[test]
+fn a_prompt_that_is_queued_behind_the_trouble_is_told_of_its_wait_once() {
+    let mut world = asked();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.send(make::admit(make::channel_event("news", Priority::Normal)));
+    let began = world.now;
+    while world.now.millis_since(began) < HOUR_MS {
+        fail_chain(&mut world, ModelFailureKind::Timeout);
+        world.let_due_come();
+    }
+    let told: Vec<_> = of_kind(&world, BriefKind::Ack)
+        .iter()
+        .flat_map(|row| row.acknowledges.clone())
+        .collect();
+    let prompts: Vec<_> = [1, 2]
+        .iter()
+        .map(|seq| world.messages[seq].entry.envelope.id.clone())
+        .collect();
+    assert_eq!(told, prompts, "both prompts, once each, and not the event");
+    world.send(Said::words("the first").to(&world));
+    world.send(Said::words("the second").to(&world));
+    assert!(world.agent.acknowledged.is_empty(), "both are settled");
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_is_asked_for_once_more_while_a_caller_waits() {
+    let mut world = asked_over(DeliverySurface::RunOnce);
+    world.host.models = ModelChain::only(make::model("a/1"));
+    fail(&mut world, ModelFailureKind::InvalidResponse);
+    assert_eq!(turn(&world).model_ref(), "b/1", "another model goes first");
+    fail(&mut world, ModelFailureKind::InvalidResponse);
+    assert_eq!(world.ended_as(), None);
+    world.let_due_come();
+    let mut answered = world.clone();
+    answered.send(Said::words("here").to(&answered));
+    assert_eq!(answered.ended_as(), Some(TerminalReason::Finished));
+    fail(&mut world, ModelFailureKind::InvalidResponse);
+    assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+}
+
+#[test]
+fn a_model_that_is_chosen_in_mid_turn_is_asked_from_the_next_turn_on() {
+    let choose = || Input::Configure {
+        workspace: None,
+        model: Some(make::choice("d/1")),
+    };
+    let mut pausing = asked();
+    fail(&mut pausing, ModelFailureKind::ServerError);
+    pausing.send(choose());
+    assert!(pausing.stamp().is_none(), "the pause goes on");
+    pausing.let_due_come();
+    assert_eq!(turn(&pausing).model_ref(), "a/1");
+
+    let mut refused = asked();
+    refused.send(make::admit(make::prompt(Priority::Interject)));
+    refused.send(choose());
+    fail(&mut refused, ModelFailureKind::InvalidRequest);
+    assert_eq!(turn(&refused).model_ref(), "b/1");
+    fail(&mut refused, ModelFailureKind::InvalidRequest);
+    assert_eq!(
+        turn(&refused).model_ref(),
+        "a/1",
+        "the turn's own chain again"
+    );
+    assert_eq!(turn(&refused).requested_model, None);
+    refused.send(Said::words("the first").to(&refused));
+    assert_eq!(turn(&refused).model_ref(), "d/1", "the next turn");
+
+    let mut suspended = asked();
+    fail_chain(&mut suspended, ModelFailureKind::ServerError);
+    suspended.send(choose());
+    assert!(suspended.stamp().is_some(), "asked at once");
+    assert_eq!(turn(&suspended).model_ref(), "d/1");
+    assert_eq!(
+        turn(&suspended).requested(),
+        Some(&make::model("d/1")),
+        "and that is the one that was asked for"
+    );
 }
 
 #[test]

@@ -63,6 +63,11 @@ fn reply_text(reply: &Reply) -> String {
         Reply::Done => "done".to_owned(),
         Reply::Unchanged => "unchanged".to_owned(),
         Reply::RowsMayGo => "rows may go".to_owned(),
+        Reply::Woken { coalesced: false } => "woken".to_owned(),
+        Reply::Woken { coalesced: true } => "woken again".to_owned(),
+        Reply::WorkItem(item) => format!("work item at revision {}", item.revision),
+        Reply::Wait(wait) => format!("wait {}", spelled(wait.status)),
+        Reply::Timer(timer) => format!("timer {}", spelled(timer.status)),
     }
 }
 
@@ -170,6 +175,14 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::DueCleared { id } => format!("-due {id}"),
         Fact::TaskWritten(task) => task_text(task, world),
         Fact::LimitLearned { model_ref, .. } => format!("learned about {model_ref}"),
+        Fact::WorkItemWritten(item) => {
+            let state = item.scheduling_state(world.agent.work.wake_count);
+            format!("work item {}", spelled(state))
+        }
+        Fact::WaitWritten(wait) => format!("wait {} {}", spelled(wait.kind), spelled(wait.status)),
+        Fact::TimerWritten(timer) => format!("timer {}", spelled(timer.status)),
+        Fact::HintWritten(hint) => format!("hint {} x{}", hint.key, hint.count),
+        Fact::HintsCleared => "hints cleared".to_owned(),
     })
 }
 
@@ -195,6 +208,11 @@ fn due_text(due: &Due) -> &'static str {
         Due::BackoffOver { .. } => "backoff_over",
         Due::PaceOver => "pace_over",
         Due::RemovalRetry => "removal_retry",
+        Due::WorkTick => "work_tick",
+        Due::Recheck { .. } => "recheck",
+        Due::WaitOver { .. } => "wait_over",
+        Due::TimerFire { .. } => "timer_fire",
+        Due::Unpark => "unpark",
     }
 }
 

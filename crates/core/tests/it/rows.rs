@@ -7,6 +7,7 @@ use holon_domain::attempt::AttemptRecord;
 use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
+use holon_domain::limits;
 use holon_domain::queue::QueueStatus;
 use holon_domain::task::{TaskRecord, TaskStatus};
 
@@ -94,6 +95,20 @@ impl World {
             Fact::GenerationTaken { generation } => self.take_generation(*generation),
             Fact::SettingsWritten(settings) => self.agent.settings = (**settings).clone(),
             Fact::BlobKept { .. } => {}
+            Fact::WorkItemWritten(item) => self.write_item(item),
+            Fact::WaitWritten(wait) => self.write_wait(wait),
+            Fact::TimerWritten(timer) => self.write_timer(timer),
+            Fact::HintWritten(hint) => {
+                self.hints.insert(hint.key.clone(), (**hint).clone());
+                assert!(
+                    self.hints.len() <= limits::WAKE_HINTS as usize,
+                    "hints are few"
+                );
+            }
+            Fact::HintsCleared => {
+                assert!(!self.hints.is_empty(), "there is something to clear");
+                self.hints.clear();
+            }
         }
     }
 
@@ -161,7 +176,7 @@ impl World {
             self.tasks.push(task.clone());
             return;
         };
-        assert!(!known.status.is_terminal(), "task {id} was over");
+        assert!(!known.is_over(), "task {id} was over");
         let (from, to) = (known.status, task.status);
         assert!(rank(from) <= rank(to), "task {id} moves {from:?} > {to:?}");
         known.clone_from(task);

@@ -29,6 +29,13 @@ fn results(world: &World) -> Vec<&QueueEntry> {
         .collect()
 }
 
+/// The messages that were ever left of tasks their agent stopped.
+fn statuses(world: &World) -> Vec<&QueueEntry> {
+    let all = world.messages.values().map(|kept| &kept.entry);
+    all.filter(|entry| entry.envelope.kind == MessageKind::TaskStatus)
+        .collect()
+}
+
 /// Every task as it was written, in order.
 fn written(facts: &[Fact]) -> Vec<&TaskRecord> {
     let tasks = facts.iter().filter_map(|fact| match fact {

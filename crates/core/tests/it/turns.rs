@@ -5,9 +5,10 @@ use crate::states;
 use holon_core::Ingress;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::BriefText;
+use holon_domain::event::Event;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, Priority};
-use holon_domain::model::{ModelFailure, ModelFailureKind};
+use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind};
 use holon_domain::turn::{TerminalKind, TerminalReason};
 
 #[test]
@@ -101,6 +102,49 @@ fn a_turn_that_succeeds_clears_the_last_failure() {
     world.send(make::admit(make::prompt(Priority::Normal)));
     world.send(Said::words("done").to(&world));
     assert_eq!(world.agent.last_failure, None);
+}
+
+#[test]
+fn a_turn_that_fails_late_tells_what_its_answered_rounds_cost() {
+    let mut world = states::calling_model();
+    world.send(Said::calls(vec![make::agent_get()]).to(&world));
+    let stamp = world.stamp().expect("a model is asked");
+    let refused = ModelFailureKind::InvalidRequest;
+    world.send(make::failed(refused, stamp, world.now));
+    let Some((_, LogEntry::RuntimeFailure { usage, .. })) = world.log.last() else {
+        panic!("the log says why");
+    };
+    assert_eq!(*usage, Some(TokenUsage::new(10, 2)));
+    let told = world.events.iter().find_map(|event| match event {
+        Event::RuntimeError(error) => Some(error),
+        _ => None,
+    });
+    let told = told.expect("an event says why");
+    assert_eq!(told.token_usage, *usage);
+    assert_eq!((told.turn_index, told.message_seq), (Some(1), Some(1)));
+}
+
+#[test]
+fn a_round_that_another_model_answers_names_the_one_that_was_asked_for() {
+    let mut world = states::idle();
+    world.host.models = ModelChain {
+        fallbacks: vec![make::model("b/1")],
+        ..ModelChain::only(make::model("a/1"))
+    };
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(ModelFailureKind::Auth, stamp, world.now));
+    world.send(Said::words("done").to(&world));
+    let round = world.log.iter().find_map(|(_, entry)| match entry {
+        LogEntry::AssistantRound { tries, .. } => Some(tries),
+        _ => None,
+    });
+    let tries = round.expect("a round");
+    assert_eq!(
+        (tries.requested_model(), tries.model_ref.as_str()),
+        ("a/1", "b/1")
+    );
+    assert!(tries.fallback_active());
 }
 
 #[test]

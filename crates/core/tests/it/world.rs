@@ -22,12 +22,15 @@ use holon_domain::log::LogEntry;
 use holon_domain::model::ModelChain;
 use holon_domain::needs::{Loaded, Needs, Part};
 use holon_domain::provider::LearnedLimits;
-use holon_domain::queue::{QueueEntry, QueueStatus, QueueView};
+use holon_domain::queue::{QueueEntry, QueueStatus, QueueView, QueuedPrompt};
 use holon_domain::sent::Sent;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::{Due, DueTime};
+use holon_domain::timer::{Due, DueTime, TimerRecord};
+use holon_domain::trigger::WakeHint;
 use holon_domain::turn::{CallPlace, TerminalReason};
-use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp};
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::WorkItemRecord;
+use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp, WorkItemId, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance from a seed; no two draws are the same.
@@ -81,6 +84,12 @@ pub(crate) struct World {
     /// What decisions sent to other agents, in order.
     pub(crate) sends: Vec<(AgentId, Sent)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
+    pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
+    /// In the order they were declared, active or over.
+    pub(crate) waits: Vec<WaitRecord>,
+    /// In the order they were made, active or over.
+    pub(crate) timers: Vec<TimerRecord>,
+    pub(crate) hints: BTreeMap<String, WakeHint>,
     /// The newest generation the host has given out.
     pub(crate) newest_generation: u64,
     pub(crate) now: Timestamp,
@@ -107,6 +116,10 @@ impl World {
             begun: BTreeSet::new(),
             sends: Vec::new(),
             learned: BTreeMap::new(),
+            items: BTreeMap::new(),
+            waits: Vec::new(),
+            timers: Vec::new(),
+            hints: BTreeMap::new(),
             newest_generation: 0,
             now: make::T0,
             host,
@@ -164,8 +177,24 @@ impl World {
         };
         let task = |id: &TaskId| self.tasks.iter().find(|task| task.id == *id).cloned();
         let effect = |id: &u64| self.effects.get(id).map(|open| open.effect.clone());
+        let queued_prompts = if needs.queued_prompts {
+            let mut queued = self.in_status(QueueStatus::Queued);
+            queued.sort_by_key(|entry| (entry.envelope.priority.rank(), entry.seq));
+            let prompts = queued
+                .into_iter()
+                .filter(|entry| entry.envelope.owes_outcome());
+            let prompt = |entry: &QueueEntry| QueuedPrompt {
+                seq: entry.seq,
+                id: entry.envelope.id.clone(),
+                created_at: entry.envelope.created_at,
+            };
+            Part::Loaded(prompts.map(prompt).take(limits::QUEUED_PROMPTS).collect())
+        } else {
+            Part::Missing
+        };
         Loaded {
             queue,
+            queued_prompts,
             round,
             active_tasks,
             attempts: if needs.attempts {
@@ -179,11 +208,8 @@ impl World {
                 .map(|id| (id.clone(), task(id)))
                 .collect(),
             effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
-            generation: if needs.generation {
-                Part::Loaded(self.newest_generation)
-            } else {
-                Part::Missing
-            },
+            generation: part(needs.generation, || self.newest_generation),
+            ..self.load_work(needs)
         }
     }
 
@@ -305,6 +331,7 @@ impl World {
             dequeued: dequeued.iter().map(|entry| entry.seq).collect(),
             held: held.iter().map(|entry| entry.seq).collect(),
             attempts: u32::try_from(self.attempts.len()).expect("few"),
+            work: self.stored_work(),
         };
         invariant::check(&self.agent, &self.queue(), &stored)
     }
@@ -415,6 +442,15 @@ impl World {
             _ => None,
         });
         results.collect()
+    }
+}
+
+/// A part that was asked for.
+pub(crate) fn part<T>(asked: bool, load: impl FnOnce() -> T) -> Part<T> {
+    if asked {
+        Part::Loaded(load())
+    } else {
+        Part::Missing
     }
 }
 

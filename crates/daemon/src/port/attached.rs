@@ -1,29 +1,40 @@
 //! The directories agents were attached to, as far as patches need to know.
 //!
 //! An operator who names a workspace means the directory that is there at that moment. It is remembered here until it
-//! can be put on record in the agent's home, which may not be made yet, and is compared before each patch. The start of
-//! an agent attaches it to what is at the path then. An agent's own home has no record: the runtime may make it again.
+//! is put on record with the agent's claims, and is compared before each patch. The start of an agent attaches it to what
+//! is at the path then. An agent's own home has no record: the runtime may make it again.
 
 use holon_domain::workspace::{AGENT_HOME, WorkspaceEntry};
-use holon_workspace::{AttachedRoot, Attachment, Tree, TreeError};
+use holon_workspace::{AttachedRoot, Attachment, Claims, Tree, TreeError};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where the record stands, under an agent's home.
-const RECORD: &str = ".holon/state/execution-root.json";
+/// The record, in the folder of an agent's claims.
+const RECORD: &str = "execution-root.json";
+/// Where an earlier build kept it, under an agent's home.
+const FORMER_RECORD: &str = ".holon/state/execution-root.json";
 /// Most directories remembered; what is over is looked at when the first patch comes. Only agents that could not be
 /// made after their workspace was chosen leave one behind.
 const REMEMBERED: usize = 1_000;
 
 /// Remembers and compares. Everything here blocks on the file system. Clones share what is remembered.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Attachments {
+    claims: Claims,
     /// By agent home.
     seen: Arc<Mutex<HashMap<String, AttachedRoot>>>,
 }
 
 impl Attachments {
+    /// Attachments whose records stand with these claims.
+    pub(crate) fn new(claims: Claims) -> Self {
+        Self {
+            claims,
+            seen: Arc::default(),
+        }
+    }
+
     /// A workspace was named for the agent with this home.
     pub(crate) fn named(&self, agent_home: &str, workspace: &WorkspaceEntry) {
         if is_home(workspace) {
@@ -41,7 +52,7 @@ impl Attachments {
     /// The agent with this home was made or started.
     pub(crate) fn started(&self, agent_home: &str) {
         let seen = self.take(agent_home);
-        if let Err(error) = attachment(agent_home).renew(seen) {
+        if let Err(error) = self.attachment(agent_home).renew(seen) {
             tracing::warn!(%error, "the directory an agent works in could not be put on record");
         }
     }
@@ -54,7 +65,8 @@ impl Attachments {
     ) -> Result<Tree, TreeError> {
         let root = Path::new(&workspace.execution_root);
         if !is_home(workspace) {
-            return attachment(agent_home).open(root, self.take(agent_home));
+            let seen = self.take(agent_home);
+            return self.attachment(agent_home).open(root, seen);
         }
         if root.is_symlink() {
             return Err(TreeError::Replaced {
@@ -69,12 +81,15 @@ impl Attachments {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.remove(agent_home)
     }
+
+    fn attachment(&self, agent_home: &str) -> Attachment {
+        let home = Path::new(agent_home);
+        let record = self.claims.of_agent(home).join(RECORD);
+        Attachment::at(record).formerly_at(home.join(FORMER_RECORD))
+    }
 }
 
-fn is_home(workspace: &WorkspaceEntry) -> bool {
+/// Whether a workspace is the agent's own home.
+pub(crate) fn is_home(workspace: &WorkspaceEntry) -> bool {
     workspace.workspace_id.as_str() == AGENT_HOME
-}
-
-fn attachment(agent_home: &str) -> Attachment {
-    Attachment::at(Path::new(agent_home).join(RECORD))
 }

@@ -9,6 +9,7 @@ use holon_engine::ports::{
     CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefused, KeptOutput,
 };
 use holon_process::Image;
+use holon_workspace::Claims;
 use std::ffi::OsStr;
 use tokio_util::sync::CancellationToken;
 
@@ -17,11 +18,16 @@ use tokio_util::sync::CancellationToken;
 pub struct Commands(holon_command::Commands);
 
 impl Commands {
-    /// `image` is the program that shims are made of, `shell` the user's login shell, and `hidden_env` names the
-    /// variables that commands must not see.
+    /// `image` is the program that shims are made of, `shell` the user's login shell, `hidden_env` names the variables
+    /// that commands must not see, and `claims` is where their directories stand.
     #[must_use]
-    pub fn new(image: Image, shell: Option<&OsStr>, hidden_env: Vec<String>) -> Self {
-        let commands = holon_command::Commands::new(image, shell, hidden_env, wall_clock);
+    pub fn new(
+        image: Image,
+        shell: Option<&OsStr>,
+        hidden_env: Vec<String>,
+        claims: Claims,
+    ) -> Self {
+        let commands = holon_command::Commands::new(image, shell, hidden_env, claims, wall_clock);
         Self(commands)
     }
 

@@ -1,12 +1,12 @@
 //! Files of the workspace, changed by patches: `patch` says what, `workspace` does it whole and beneath the root.
 //!
-//! A call's journal stands in the agent's home under the call's id until the outcome is on record; it is what proves,
-//! after a crash, whether the patch is in place. A patch whose turn was called off is finished by its own effect. A
+//! A call's journal stands with the agent's claims under the call's id until the outcome is on record; it is what proves,
+//! after a crash, whether the patch is in place. An earlier build kept it in the agent's home, where it is still found. A patch whose turn was called off is finished by its own effect. A
 //! journal that was left behind after its outcome was on record is cleared away before the agent's next patch, and what
 //! was not done by then is taken back: an agent's calls run one at a time, so by then every other call is on record.
 
 use self::planned::Planned;
-use super::attached::Attachments;
+use super::attached::{Attachments, is_home};
 use async_trait::async_trait;
 use holon_domain::CallId;
 use holon_domain::file_change::{ChangedFile, FileAction, IgnoredMetadata, PatchApplied};
@@ -14,7 +14,9 @@ use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Change, FilePatch, Patch};
 use holon_tools::apply_patch::{NAME, refused};
-use holon_workspace::{Settled, TreeError, forget, settle, take_back};
+use holon_workspace::{
+    Claims, Settled, TreeError, forget, make_home, make_private_dir, settle, take_back,
+};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -25,8 +27,10 @@ mod planned;
 #[cfg(test)]
 mod tests;
 
-/// Where journals stand, under an agent's home.
-const JOURNALS: &str = ".holon/state/patches";
+/// Where journals stand, in the folder of an agent's claims.
+const JOURNALS: &str = "patches";
+/// Where an earlier build kept them, under an agent's home.
+const FORMER_JOURNALS: &str = ".holon/state/patches";
 /// How a journal's name ends.
 const JOURNAL: &str = ".json";
 /// How the name of one ends that was not whole yet when it was left.
@@ -35,15 +39,55 @@ const UNFINISHED: &str = ".new";
 const CLEARED: usize = 32;
 
 /// Changes files on this machine. Everything blocking happens off the async threads.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Files {
+    claims: Claims,
     attachments: Attachments,
 }
 
 impl Files {
-    /// Changes files in the directories that these know.
-    pub(crate) const fn new(attachments: Attachments) -> Self {
-        Self { attachments }
+    /// Changes files in the directories that `attachments` know, with journals among `claims`.
+    pub(crate) const fn new(claims: Claims, attachments: Attachments) -> Self {
+        Self {
+            claims,
+            attachments,
+        }
+    }
+
+    /// The journals of the agent with this home.
+    fn journals(&self, agent_home: &str) -> Journals {
+        let home = Path::new(agent_home);
+        Journals {
+            own: self.claims.of_agent(home).join(JOURNALS),
+            former: home.join(FORMER_JOURNALS),
+        }
+    }
+}
+
+/// The directories that hold the journals of one agent.
+#[derive(Debug)]
+struct Journals {
+    /// Where new ones are made.
+    own: PathBuf,
+    /// Where an earlier build made them.
+    former: PathBuf,
+}
+
+impl Journals {
+    /// The journal that a call's patch is begun with.
+    fn to_begin(&self, call: &CallId) -> PathBuf {
+        self.own.join(format!("{call}{JOURNAL}"))
+    }
+
+    /// The journal of a call, where it stands.
+    fn of(&self, call: &CallId) -> PathBuf {
+        let own = self.to_begin(call);
+        let former = self.former.join(format!("{call}{JOURNAL}"));
+        if !own.exists() && former.exists() {
+            former
+        } else {
+            own
+        }
     }
 }
 
@@ -55,8 +99,8 @@ impl FileHost for Files {
         call: CallId,
         patch: String,
     ) -> Result<PatchApplied, ToolError> {
-        let attachments = self.attachments.clone();
-        let work = move || apply(&attachments, &context, &call, &patch);
+        let files = self.clone();
+        let work = move || apply(&files, &context, &call, &patch);
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|stopped| Err(broken(format!("the work ended early: {stopped}"))))
     }
@@ -67,43 +111,48 @@ impl FileHost for Files {
         call: &CallId,
         patch: &str,
     ) -> Option<Result<PatchApplied, ToolError>> {
-        let (home, call, patch) = (agent_home.to_owned(), call.clone(), patch.to_owned());
-        let settled = tokio::task::spawn_blocking(move || came_to(&home, &call, &patch)).await;
+        let journals = self.journals(agent_home);
+        let (call, patch) = (call.clone(), patch.to_owned());
+        let work = move || came_to(&journals.of(&call), &patch);
+        let settled = tokio::task::spawn_blocking(work).await;
         settled.ok().flatten()
     }
 
     async fn forget_patch(&self, agent_home: &str, call: &CallId) {
-        let journal = journal(agent_home, call);
-        let forgotten = tokio::task::spawn_blocking(move || forget(&journal)).await;
+        let (journals, call) = (self.journals(agent_home), call.clone());
+        let work = move || forget(&journals.of(&call));
+        let forgotten = tokio::task::spawn_blocking(work).await;
         if let Ok(Err(error)) = forgotten {
             tracing::warn!(%error, "a patch's journal could not be removed");
         }
     }
 
     async fn finish_patch(&self, agent_home: &str, call: &CallId) -> Result<(), String> {
-        let journal = journal(agent_home, call);
-        let finished = tokio::task::spawn_blocking(move || finish(&journal)).await;
+        let (journals, call) = (self.journals(agent_home), call.clone());
+        let work = move || finish(&journals.of(&call));
+        let finished = tokio::task::spawn_blocking(work).await;
         finished.unwrap_or_else(|stopped| Err(format!("the work ended early: {stopped}")))
     }
 }
 
-fn journal(agent_home: &str, call: &CallId) -> PathBuf {
-    Path::new(agent_home)
-        .join(JOURNALS)
-        .join(format!("{call}{JOURNAL}"))
-}
-
 fn apply(
-    attachments: &Attachments,
+    files: &Files,
     context: &CommandContext,
     call: &CallId,
     text: &str,
 ) -> Result<PatchApplied, ToolError> {
     let patch = Patch::parse(text).map_err(|error| refused(&error))?;
-    let journal = journal(&context.agent_home, call);
+    let journals = files.journals(&context.agent_home);
+    let journal = journals.to_begin(call);
     // Before anything is read: what is cleared away may still have to be taken back.
-    let _at_work = enter(&journal)?;
-    let tree = attachments
+    let _at_work = enter(&journals, &journal)?;
+    if is_home(&context.workspace) {
+        // An agent is removed only after its patches: the home is wanted for as long as one is at work.
+        make_home(Path::new(&context.agent_home), || true)
+            .map_err(|error| broken(error.to_string()))?;
+    }
+    let tree = files
+        .attachments
         .open(&context.agent_home, &context.workspace)
         .map_err(|error| told(&error))?;
     let mut applied = told_by(&patch);
@@ -119,32 +168,17 @@ fn apply(
 
 /// Makes the place of this journal ready and clears it of others, unless one of them is at work: a patch is never broken
 /// off, so that of a turn which was aborted may go on for a while. What is returned says to others that this one is.
-fn enter(journal: &Path) -> Result<Option<File>, ToolError> {
-    let Some(dir) = journal.parent() else {
-        return Ok(None);
-    };
+fn enter(journals: &Journals, journal: &Path) -> Result<Option<File>, ToolError> {
+    let dir = &journals.own;
     let unmade = |error| broken(format!("{} cannot be made: {error}", dir.display()));
-    make_durably(dir).map_err(unmade)?;
+    make_private_dir(dir).map_err(unmade)?;
     let place = File::open(dir).map_err(unmade)?;
     if place.try_lock().is_ok() {
         clear(dir, journal);
+        clear(&journals.former, journal);
     }
     // Where there are no locks, nobody can have got the one above, and nothing is cleared away.
     Ok(place.lock_shared().is_ok().then_some(place))
-}
-
-/// Makes a directory and its parents, and has them survive a power cut: that there is no such directory proves later
-/// that no patch has begun.
-fn make_durably(dir: &Path) -> io::Result<()> {
-    let Some(parent) = dir.parent().filter(|_| !dir.is_dir()) else {
-        return Ok(());
-    };
-    make_durably(parent)?;
-    match std::fs::create_dir(dir) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    File::open(parent)?.sync_all()
 }
 
 /// Takes back what is not done of the journals in this place, all but `own`, and removes them. The model was told long
@@ -229,13 +263,10 @@ fn ignored(file: &FilePatch) -> impl Iterator<Item = IgnoredMetadata> {
     })
 }
 
-/// What the journal of a call proves. Without one nothing was changed: it is written before the first change. Without
-/// the agent's home nothing is proven.
-fn came_to(agent_home: &str, call: &CallId, text: &str) -> Option<Result<PatchApplied, ToolError>> {
-    if !Path::new(agent_home).is_dir() {
-        return None;
-    }
-    match settle(&journal(agent_home, call)) {
+/// What the journal of a call proves. Without one nothing was changed: it is written before the first change, where no
+/// workspace reaches.
+fn came_to(journal: &Path, text: &str) -> Option<Result<PatchApplied, ToolError>> {
+    match settle(journal) {
         // Where a hunk's hints were wrong is not told again: the files are no longer what they were checked against.
         Ok(Settled::Done) => Some(Ok(told_by(&Patch::parse(text).ok()?))),
         Ok(Settled::Undone { left }) if left.is_empty() => Some(Err(not_applied())),

@@ -1,4 +1,6 @@
 //! Agents' homes on this machine's file system. Everything blocking happens off the async threads.
+//!
+//! A home is not made when its agent is: the command or the patch that first needs it makes it, see `workspace`.
 
 use super::attached::Attachments;
 use async_trait::async_trait;
@@ -6,6 +8,7 @@ use holon_domain::AgentId;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::HomeHost;
 use holon_engine::request::WorkspaceChoice;
+use holon_workspace::Claims;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,31 +18,31 @@ const FULL_PAUSE: Duration = Duration::from_secs(1);
 /// Tries from one line of the log about it to the next: a minute of them.
 const FULL_LOG_EVERY: u64 = 60;
 
-/// The directory agents live in.
+/// The directory agents live in, and what is kept about them beside it.
 #[derive(Debug)]
 pub(crate) struct Homes {
     agents_dir: PathBuf,
+    claims: Claims,
     attachments: Attachments,
 }
 
 impl Homes {
     /// Homes under a directory.
-    pub(crate) const fn new(agents_dir: PathBuf, attachments: Attachments) -> Self {
+    pub(crate) const fn new(agents_dir: PathBuf, claims: Claims, attachments: Attachments) -> Self {
         Self {
             agents_dir,
+            claims,
             attachments,
         }
     }
 
     async fn off_thread(
-        &self,
         agent_id: &AgentId,
-        work: fn(&Path, &AgentId) -> Result<(), holon_workspace::Error>,
+        work: impl Fn() -> Result<(), holon_workspace::Error> + Clone + Send + 'static,
     ) -> Result<(), String> {
         let mut tries: u64 = 0;
         loop {
-            let (dir, id) = (self.agents_dir.clone(), agent_id.clone());
-            match tokio::task::spawn_blocking(move || work(&dir, &id)).await {
+            match tokio::task::spawn_blocking(work.clone()).await {
                 // A full disk is waited out everywhere, so here too: the agent must not be the one that stays behind.
                 Ok(Err(error)) if is_full(&error) => {
                     if tries.is_multiple_of(FULL_LOG_EVERY) {
@@ -76,19 +79,22 @@ fn is_full(error: &holon_workspace::Error) -> bool {
 #[async_trait]
 impl HomeHost for Homes {
     async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String> {
-        self.off_thread(agent_id, |dir, id| {
-            holon_workspace::prepare_home(dir, id).map(drop)
-        })
-        .await?;
         let (attachments, home) = (self.attachments.clone(), agent_home.to_owned());
-        tokio::task::spawn_blocking(move || attachments.started(&home))
-            .await
-            .map_err(|stopped| format!("the work on the home ended early: {stopped}"))
+        Self::off_thread(agent_id, move || {
+            holon_workspace::check_home(Path::new(&home))?;
+            attachments.started(&home);
+            Ok(())
+        })
+        .await
     }
 
     async fn remove(&self, agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
-        self.off_thread(agent_id, holon_workspace::remove_home)
-            .await
+        let (dir, id) = (self.agents_dir.clone(), agent_id.clone());
+        Self::off_thread(agent_id, move || holon_workspace::remove_home(&dir, &id)).await?;
+        holon_fault::hit("home.removed");
+        // Last: what proves that a command ran stays for as long as anything of its agent.
+        let (claims, id) = (self.claims.clone(), agent_id.clone());
+        Self::off_thread(agent_id, move || claims.remove(&id)).await
     }
 
     async fn workspace(

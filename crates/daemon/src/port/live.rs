@@ -8,6 +8,7 @@ use super::model::{Bound, Models};
 use crate::error::Error;
 use holon_config::Settings;
 use holon_process::Image;
+use holon_workspace::Claims;
 use std::sync::Arc;
 
 /// The adapters that follow the settings.
@@ -31,9 +32,13 @@ impl Live {
             what: "open this program's own file",
             source,
         })?;
+        let (shell, claims) = (
+            settings.shell.as_deref(),
+            Claims::of_host(&settings.home.value),
+        );
         Ok(Self {
             models: Arc::new(Models::new(settings)?),
-            commands: Arc::new(Commands::new(image, settings.shell.as_deref(), removals)),
+            commands: Arc::new(Commands::new(image, shell, removals, claims)),
         })
     }
 

@@ -9,6 +9,7 @@ mod file;
 mod home;
 mod live;
 mod model;
+mod plan;
 
 pub(crate) use attached::Attachments;
 pub(crate) use clock::SystemClock;
@@ -20,3 +21,4 @@ pub(crate) use file::Files;
 pub(crate) use home::Homes;
 pub(crate) use live::Live;
 pub(crate) use model::{Bound, Models, limits};
+pub(crate) use plan::Plans;

@@ -7,7 +7,7 @@ use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_engine::ports::ModelClient;
-use holon_llm::{HttpLimits, Router};
+use holon_llm::{HttpLimits, Router, Secrets};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,11 @@ const SCRIPTS: &str = "scripts";
 
 /// Every provider of the settings.
 #[derive(Debug)]
-pub(crate) struct Models(RwLock<Arc<Bound>>);
+pub(crate) struct Models {
+    bound: RwLock<Arc<Bound>>,
+    /// Outlives the settings: a key that was asked with once may still come back.
+    secrets: Secrets,
+}
 
 /// The providers of one reading of the settings. A call that has begun keeps the one it began with.
 #[derive(Debug)]
@@ -28,11 +32,15 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Binds what the settings say.
+    /// Binds what the settings say, and keeps these secrets out of what is answered.
     ///
     /// # Errors
     /// When a provider cannot be spoken to at all, such as one with a malformed address.
-    pub(crate) fn new(settings: &Settings, limits: HttpLimits) -> Result<Self, Error> {
+    pub(crate) fn new(
+        settings: &Settings,
+        limits: HttpLimits,
+        secrets: Secrets,
+    ) -> Result<Self, Error> {
         let home = &settings.home.value;
         let keys = Arc::new(Keys::new(
             settings.providers.clone(),
@@ -42,7 +50,7 @@ impl Bound {
         let specs = settings.providers.specs();
         let credentials = Arc::clone(&keys) as Arc<dyn holon_llm::Credentials>;
         Ok(Self {
-            router: Router::new(home.join(SCRIPTS), specs, credentials, limits)?,
+            router: Router::new(home.join(SCRIPTS), specs, credentials, limits)?.hiding(secrets),
             keys,
             catalog: settings.catalog.clone(),
             max_output_tokens: settings.max_output_tokens.clone(),
@@ -91,17 +99,26 @@ impl Models {
     /// # Errors
     /// When a provider cannot be spoken to at all.
     pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
-        let bound = Bound::new(settings, limits(settings))?;
-        Ok(Self(RwLock::new(Arc::new(bound))))
+        let secrets = Secrets::default();
+        let bound = Bound::new(settings, limits(settings), secrets.clone())?;
+        Ok(Self {
+            bound: RwLock::new(Arc::new(bound)),
+            secrets,
+        })
+    }
+
+    /// What is kept out of every answer.
+    pub(crate) const fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// Puts other settings in the place of these, for calls that begin from now on.
     pub(crate) fn swap(&self, bound: Bound) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(bound);
+        *self.bound.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(bound);
     }
 
     fn now(&self) -> Arc<Bound> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.bound.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

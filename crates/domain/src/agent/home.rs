@@ -1,4 +1,5 @@
-//! The state of an agent's home: made before the agent first runs and removed with it, each by an effect.
+//! The state of an agent's home: its place is looked at before the agent runs, and it is removed with the agent, each by
+//! an effect. The directory itself appears when something is put into it.
 
 use crate::effect::EffectId;
 use crate::time::Timestamp;
@@ -9,15 +10,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum HomeState {
-    /// Not made, or it cannot be relied on: the last try failed or was called off.
+    /// Its place was not looked at, or cannot be relied on: the last look failed or was called off.
     #[default]
     Unmade,
-    /// Being made.
+    /// Its place is being looked at.
     Preparing {
-        /// The effect that makes it.
+        /// The effect that looks.
         effect: EffectId,
     },
-    /// It is there.
+    /// It is there, or can be made.
     Ready,
     /// Being removed.
     Removing {

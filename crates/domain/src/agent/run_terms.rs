@@ -1,6 +1,6 @@
 //! The terms of an agent that was made for one run of one caller: its budget of model rounds and its end.
 
-use super::{AgentRecord, IdentityView};
+use super::{AgentRecord, IdentityStatus, IdentityView, Lifecycle};
 use crate::limits;
 use serde::{Deserialize, Serialize};
 
@@ -76,8 +76,14 @@ impl AgentRecord {
     #[must_use]
     pub fn identity_view(&self) -> IdentityView {
         IdentityView {
-            identity: self.identity.clone(),
+            status: match self.lifecycle {
+                Lifecycle::Deleting => IdentityStatus::Archived,
+                Lifecycle::Booting | Lifecycle::Runnable | Lifecycle::Stopped => {
+                    IdentityStatus::Active
+                }
+            },
             temporary: self.is_temporary(),
+            ..IdentityView::active(self.identity.clone())
         }
     }
 }

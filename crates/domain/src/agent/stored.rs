@@ -3,9 +3,10 @@
 use super::legacy::OldRow;
 use super::{
     AgentRecord, AgentSettings, Counters, HomeState, LastFailure, Lifecycle, RestRecord, RestWake,
-    Totals,
+    StateSignal, Totals, WorkState,
 };
 use crate::attempt::AttemptRecord;
+use crate::continuation::ContinuationResolution;
 use crate::effect::EffectId;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
@@ -56,9 +57,15 @@ pub(super) struct HotState {
     #[serde(default)]
     pub(super) pace: Option<RestWake>,
     #[serde(default)]
+    pub(super) work: WorkState,
+    #[serde(default)]
     pub(super) last_turn: Option<TerminalRecord>,
     #[serde(default)]
     pub(super) last_failure: Option<LastFailure>,
+    #[serde(default)]
+    pub(super) last_continuation: Option<ContinuationResolution>,
+    #[serde(default)]
+    pub(super) unsignalled: Option<StateSignal>,
     #[serde(default)]
     pub(super) last_wake_reason: Option<String>,
     #[serde(default)]
@@ -112,8 +119,11 @@ impl AgentRecord {
             acknowledged: state.acknowledged,
             left_by_caller: state.left_by_caller,
             pace: state.pace,
+            work: state.work,
             last_turn: state.last_turn,
             last_failure: state.last_failure,
+            last_continuation: state.last_continuation,
+            unsignalled: state.unsignalled,
             last_wake_reason: state.last_wake_reason,
             last_brief_at: state.last_brief_at,
         }

@@ -21,7 +21,7 @@ pub struct CommandContext {
 /// What identifies a command, for this process and for later ones. A command of one key is started at most once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CommandKey {
-    /// The home of the agent it runs for; its state and its output are kept there.
+    /// The home of the agent it runs for; its output is kept there, and the last part of the path is the agent's id.
     pub agent_home: String,
     /// The id of the task it is or would become, followed by its number where a call holds several commands.
     pub name: String,

@@ -15,7 +15,7 @@ use std::fmt;
 pub enum CommandState<R, E> {
     /// No supervisor ever took it on. It did not run, and an attempt that comes late will not run it either.
     NeverStarted,
-    /// It runs.
+    /// It runs: its supervisor holds its lock. A supervisor that does not answer may wait for its disk and is alive, too.
     Running(R),
     /// It ran and ended, and how it ended is on record.
     Ended(E),
@@ -59,7 +59,7 @@ pub enum UnknownCause {
     SupervisorDied,
     /// Its supervisor did not answer, so it was killed together with the command's session.
     SupervisorKilled,
-    /// Its supervisor holds its lock and does not answer, or could not be killed. The command may still run.
+    /// Its supervisor did not answer and could not be killed, or its lock cannot be read. The command may still run.
     SupervisorSilent,
 }
 

@@ -6,6 +6,7 @@ use crate::continuation::{ContinuationClass, TriggerKind};
 use crate::id::{MessageId, RunId, TaskId, WorkItemId};
 use crate::log::InterjectionBoundary;
 use crate::message::{AdmissionContext, DeliverySurface, MessageKind, Origin, Priority};
+use crate::queue::MessageSeq;
 use crate::turn::TerminalReason;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ pub struct MessageAdmitted {
     pub kind: MessageKind,
     /// Its origin.
     pub origin: Origin,
-    /// Its authority.
+    /// Its authority. Readers also get the older label for it, `trust`.
     pub authority_class: AuthorityClass,
     /// Its band.
     pub priority: Priority,
@@ -57,6 +58,9 @@ pub struct MessageProcessingStarted {
     pub run_id: RunId,
     /// How long it was queued.
     pub queue_wait_ms: u64,
+    /// Position of the message; where events are read, its origin is added from it. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::MessageProcessingAborted`].
@@ -71,6 +75,9 @@ pub struct MessageProcessingAborted {
     pub run_id: Option<RunId>,
     /// Why.
     pub reason: TerminalReason,
+    /// Position of the message; where events are read, its origin is added from it. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::OperatorInterjectionAdmitted`].
@@ -88,6 +95,28 @@ pub struct OperatorInterjectionAdmitted {
     pub admission_context: AdmissionContext,
     /// Its first words.
     pub text_preview: String,
+    /// Position of the message; where events are read, its origin is added from it. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
+    /// The run it entered. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The turn it entered. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_index: Option<u64>,
+    /// Who wrote it. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// How its content is treated. Readers also get the older label for it, `trust`. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority_class: Option<AuthorityClass>,
+    /// Its band in the queue. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// Calls of the turn without a result when it entered. Messages enter between rounds, when every call has its
+    /// result, so it is 0 today.
+    #[serde(default)]
+    pub pending_tool_call_count: u32,
 }
 
 /// See [`super::Event::SchedulerDecision`].
@@ -145,4 +174,10 @@ pub struct ContinuationResolved {
     /// Whether this is what it waited for.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub matched_waiting_reason: bool,
+    /// Whether a model turn follows. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_visible: Option<bool>,
+    /// The facts the class follows from: where the agent stood and what the message is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
 }

@@ -1,8 +1,10 @@
 //! What is recorded of model calls and of the choice of models.
 
 use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
+use crate::id::RunId;
 use crate::model::StopReason;
 use crate::provider::{LearnedLimits, ReasoningEffort};
+use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::PauseCause;
 use serde::{Deserialize, Serialize};
@@ -24,9 +26,18 @@ pub struct ProviderRoundCompleted {
     pub prompt_cache_key: String,
     /// Fingerprint of the context.
     pub context_fingerprint: String,
-    /// The tries it took. What follows from them is spelled out for readers: `requested_model`, `active_model`,
-    /// `provider_round_ms`, `provider_started_at`, `provider_completed_at`, `provider_attempt_timeline`.
+    /// The tries it took. What follows from them and from the usage is spelled out for readers: `requested_model`,
+    /// `active_model`, `fallback_active`, `provider_round_ms`, `provider_started_at`, `provider_completed_at`,
+    /// `provider_attempt_timeline`, `input_tokens`, `output_tokens`, and `provider_cache_usage` where the provider
+    /// reported tokens of a cache.
     pub tries: Tries,
+    /// The run this belongs to. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::TerminalDeliveryRoundCompleted`].
@@ -63,6 +74,13 @@ pub struct ProviderRetryScheduled {
     /// Who is asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ref: Option<String>,
+    /// The run this belongs to. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::ProviderFallbackSelected`].
@@ -80,6 +98,13 @@ pub struct ProviderFallbackSelected {
     pub failure_kind: String,
     /// In words.
     pub error: String,
+    /// The run this belongs to. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::ModelLimitLearned`].

@@ -1,9 +1,11 @@
 //! What is recorded of turns: their beginning, their rounds and calls, their end.
 
 use crate::attempt::{AttemptTimeline, TokenUsage};
-use crate::id::{CallId, MessageId, RunId};
+use crate::authority::AuthorityClass;
+use crate::id::{CallId, MessageId, RunId, TaskId};
 use crate::message::MessageKind;
 use crate::model::ModelFailureKind;
+use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::tool::ToolError;
 use crate::turn::{SuspensionReason, TerminalKind, TerminalReason};
@@ -22,6 +24,13 @@ pub struct TurnStarted {
     pub turn_index: u64,
     /// The model it asks.
     pub requested_model: String,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
+    /// The task whose result the turn answers. Absent when it answers anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
 }
 
 /// See [`super::Event::TurnResumed`].
@@ -41,6 +50,10 @@ pub struct TurnResumed {
     /// Calls that had not begun.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstarted_calls: Vec<CallId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::TurnSuspended`].
@@ -63,6 +76,10 @@ pub struct TurnSuspended {
     pub until: Option<Timestamp>,
     /// How long the turn has been suspended so far, counting only pauses that ran to their end.
     pub waited_ms: u64,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// What ended a suspension.
@@ -90,6 +107,10 @@ pub struct TurnSuspensionEnded {
     pub turn_index: u64,
     /// What ended the suspension.
     pub by: SuspensionEnd,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::TurnContextBuilt`].
@@ -105,6 +126,13 @@ pub struct TurnContextBuilt {
     pub rendered_context_chars: usize,
     /// Characters of the system prompt.
     pub rendered_system_chars: usize,
+    /// The run this belongs to. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::AssistantRoundRecorded`].
@@ -122,6 +150,13 @@ pub struct AssistantRoundRecorded {
     /// The tools it asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_names: Vec<String>,
+    /// The run this belongs to. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::MaxOutputTokensRecovery`].
@@ -131,6 +166,40 @@ pub struct MaxOutputTokensRecovery {
     pub turn_index: u64,
     /// Which one in a row.
     pub attempt: u32,
+    /// The run this belongs to. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
+}
+
+/// See [`super::Event::ProcessExecutionRequested`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcessExecutionRequested {
+    /// The call that asks for the command.
+    pub tool_call_id: CallId,
+    /// The tool of that call: `ExecCommand` or `ExecCommandBatch`.
+    pub surface: String,
+    /// Position of the command in its batch, from 1. Absent for a command that has a call of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_item: Option<u32>,
+    /// The beginning of the shell text.
+    pub cmd_preview: String,
+    /// Directory as the call names it, relative to the workspace's current directory. Absent when it names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workdir: Option<String>,
+    /// On whose authority the command runs: that of the message the turn answers. Readers also get the older label
+    /// `trust`.
+    pub authority_class: AuthorityClass,
+    /// The turn of the call.
+    pub turn_index: u64,
+    /// The run of the call.
+    pub run_id: RunId,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::ToolExecuted`].
@@ -151,6 +220,10 @@ pub struct ToolExecuted {
     /// The command, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_command_cmd: Option<String>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::ToolExecutionFailed`].
@@ -168,8 +241,13 @@ pub struct ToolExecutionFailed {
     pub duration_ms: u64,
     /// The error as one string.
     pub error: String,
-    /// The error itself.
+    /// The error itself, as the log holds it. Details that are larger than a kilobyte are replaced by a preview and a
+    /// digest.
     pub tool_error: ToolError,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// See [`super::Event::TurnTerminal`].
@@ -189,6 +267,17 @@ pub struct TurnTerminal {
     pub rounds: u32,
     /// What it cost.
     pub token_usage: TokenUsage,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
+    /// The beginning of the last words the model said in the turn, for a quick look; the whole stands in the transcript.
+    /// Absent when it said nothing in its last round. Readers also get `completed_at`, which is the event's own time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_assistant_message: Option<String>,
+    /// The task whose result the turn answered. Absent when it answered anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
 }
 
 /// See [`super::Event::RuntimeError`].
@@ -202,10 +291,21 @@ pub struct RuntimeError {
     pub error: String,
     /// Its class.
     pub failure_kind: String,
-    /// What it cost, where that is known.
+    /// Tokens of the whole turn until it failed: of the rounds that were answered and of failed tries whose provider
+    /// reported any. Absent when none is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
     /// The tries it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_attempt_timeline: Option<AttemptTimeline>,
+    /// The run this belongs to. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The turn that failed. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_index: Option<u64>,
+    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }

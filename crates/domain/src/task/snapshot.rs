@@ -5,6 +5,8 @@
 use super::{CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskStatus, WaitPolicy};
 use crate::failure::FailureArtifact;
 use crate::id::{MessageId, TaskId};
+use crate::limits::EVENT_PREVIEW_BYTES;
+use crate::text;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,9 @@ pub struct TaskHandle {
     pub task_kind: TaskKind,
     /// Where it stands.
     pub status: TaskStatus,
+    /// The beginning of what it printed before its call was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_output: Option<String>,
 }
 
 /// Where input goes.
@@ -95,6 +100,21 @@ pub struct TaskStatusSnapshot {
     pub command: Option<CommandSnapshot>,
 }
 
+/// The command of a task in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedCommand {
+    /// The beginning of the shell text.
+    pub cmd: String,
+    /// What tells equal commands.
+    pub cmd_digest: String,
+    /// Where it runs.
+    pub workdir: String,
+    /// Whether on a terminal.
+    pub tty: bool,
+    /// Whether it can be written to.
+    pub accepts_input: bool,
+}
+
 /// A task in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskListEntry {
@@ -113,6 +133,9 @@ pub struct TaskListEntry {
     pub updated_at: Timestamp,
     /// Whether the scheduler waits for it.
     pub wait_policy: WaitPolicy,
+    /// Its command; absent in what an older build wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<ListedCommand>,
 }
 
 /// A task's output, bounded, with what is known of its end.
@@ -127,9 +150,10 @@ pub struct TaskOutputSnapshot {
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// A bounded preview, never the promise of all of it.
+    /// A bounded preview of what was printed on both pipes, never the promise of all of it. Of a look that reads on from
+    /// an offset it is the output alone.
     pub output_preview: String,
-    /// The same of separate complaints.
+    /// What was printed on standard error, where that is kept apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_preview: Option<String>,
     /// Whether a preview was cut, by more than white space at its end.
@@ -177,6 +201,7 @@ impl TaskRecord {
             task_id: self.id.clone(),
             task_kind: self.kind,
             status: self.status,
+            initial_output: None,
         }
     }
 
@@ -191,6 +216,13 @@ impl TaskRecord {
             created_at: self.created_at,
             updated_at: self.updated_at,
             wait_policy: self.wait_policy,
+            command: self.command().map(|spec| ListedCommand {
+                cmd: text::preview(&spec.cmd, EVENT_PREVIEW_BYTES),
+                cmd_digest: spec.cmd_digest.clone(),
+                workdir: spec.workdir.clone(),
+                tty: spec.tty,
+                accepts_input: spec.accepts_input,
+            }),
         }
     }
 

@@ -64,6 +64,11 @@ impl Work {
                 | Fact::GenerationTaken { .. }
                 | Fact::SettingsWritten(_)
                 | Fact::TaskWritten(_)
+                | Fact::WorkItemWritten(_)
+                | Fact::WaitWritten(_)
+                | Fact::TimerWritten(_)
+                | Fact::HintWritten(_)
+                | Fact::HintsCleared
                 | Fact::LimitLearned { .. }
                 | Fact::BlobKept { .. } => {}
             }

@@ -1,7 +1,7 @@
 //! What a message costs must not depend on how many came before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use super::RoundRequest;
+use super::{ReminderTerms, RoundRequest};
 use crate::facts::SharedFacts;
 use crate::kernel::{Handled, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
@@ -14,6 +14,7 @@ use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReas
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
+use holon_prompt::PlanLook;
 use holon_store::{Db, Inline, Store};
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,6 +28,12 @@ const POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::UnknownFallback,
     output_source: PolicySource::UnknownFallback,
     freeform_tools: false,
+};
+
+const TERMS: ReminderTerms = ReminderTerms {
+    rounds: 10,
+    cooldown_rounds: 10,
+    max_tokens: 512,
 };
 
 #[derive(Debug, Default)]
@@ -131,7 +138,8 @@ impl Desk {
             panic!("a turn begins with a request");
         };
         let rows = ready(self.store.turn(&self.id, turn_index));
-        let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY).unwrap();
+        let round =
+            RoundRequest::new(rows.unwrap().unwrap(), POLICY, PlanLook::Known, TERMS).unwrap();
         let reply = ModelReply {
             blocks: vec![ReplyBlock::Text {
                 text: "nothing much".to_owned(),

@@ -24,7 +24,7 @@ pub(super) async fn take_up(acts: &Acts, agent_id: &AgentId) -> Result<(), Error
     tokio::select! {
         on_record = ends_on_record(acts, agent_id) => on_record,
         () = late => Ok(()),
-        () = shell.going_down() => Err(Error::ShuttingDown),
+        () = shell.going_down() => Err(shell.why_down()),
     }
 }
 

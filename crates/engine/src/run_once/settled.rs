@@ -4,7 +4,7 @@ use crate::request::Admitted;
 use holon_core::assess::{Assessment, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::attempt::{AttemptTimeline, TokenUsage};
-use holon_domain::block::{ToolCall, calls_of, text_of};
+use holon_domain::block::{calls_of, text_of};
 use holon_domain::brief::{BriefKind, BriefRecord};
 use holon_domain::closure::{ClosureOutcome, WaitingReason};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
@@ -13,9 +13,10 @@ use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_domain::task::TaskRecord;
-use holon_domain::tool::ToolEnvelope;
+use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::turn::{LogSeq, Phase, TerminalReason};
-use holon_domain::{TaskId, text};
+use holon_domain::{TaskId, WorkItemId, text};
+use holon_tools::{apply_patch, exec_command, exec_command_batch};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -140,6 +141,8 @@ pub(super) struct Settled {
     pub(super) newest: Option<BriefRecord>,
     /// Its tasks, newest first; every one that is not over is among them.
     pub(super) tasks: Vec<TaskRecord>,
+    /// Of the items that were completed meanwhile, the ones with a report.
+    pub(super) reported: BTreeSet<WorkItemId>,
 }
 
 impl Settled {
@@ -180,13 +183,15 @@ impl Over {
             Scope::Message(self.admitted.message_seq)
         };
         let tasks = self.tasks();
-        let mut tally = Tally::of(self.entries.into_iter().map(|(_, entry)| entry), scope);
         let Settled {
             queue,
             brief,
             newest,
+            reported,
             ..
         } = self.settled;
+        let entries = self.entries.into_iter().map(|(_, entry)| entry);
+        let mut tally = Tally::of(entries, scope, &reported);
         let brief = newest.filter(|_| whole).unwrap_or(brief);
         tally.failure = failure_of(&brief, tally.failure);
         if self.course == Course::CutOff {
@@ -257,17 +262,26 @@ struct Tally {
     usage: TokenUsage,
     rounds: u64,
     calls: u64,
+    /// Commands that calls of their own ran.
     commands: u64,
+    /// Commands that batches ran.
     batched: u64,
     changed: Vec<String>,
+    /// What the model said last.
     words: Option<String>,
+    /// The newest completion report.
+    report: Option<String>,
     /// The last failure of one of its turns.
     failure: Option<Failure>,
     timeline: AttemptTimeline,
 }
 
 impl Tally {
-    fn of(entries: impl Iterator<Item = LogEntry>, scope: Scope) -> Self {
+    fn of(
+        entries: impl Iterator<Item = LogEntry>,
+        scope: Scope,
+        reported: &BTreeSet<WorkItemId>,
+    ) -> Self {
         let mut tally = Self::default();
         let mut in_turn = false;
         for entry in entries {
@@ -286,11 +300,7 @@ impl Tally {
                 } if in_turn => {
                     tally.usage.add(usage);
                     tally.rounds += 1;
-                    for call in calls_of(&blocks) {
-                        tally.calls += 1;
-                        tally.commands += u64::from(call.name == "ExecCommand");
-                        tally.batched += batched(call);
-                    }
+                    tally.calls += calls_of(&blocks).count() as u64;
                     tally.words = Some(text_of(&blocks));
                     tally.add_timeline(tries.timeline(usage));
                 }
@@ -305,7 +315,12 @@ impl Tally {
                         .into_iter()
                         .for_each(|timeline| tally.add_timeline(timeline));
                 }
-                LogEntry::ToolResult { envelope, .. } if in_turn => tally.add_changes(&envelope),
+                LogEntry::ToolResult { envelope, .. } if in_turn => {
+                    tally.add_result(&envelope);
+                    if completed_item(&envelope).is_some_and(|id| reported.contains(&id)) {
+                        tally.report.clone_from(&tally.words);
+                    }
+                }
                 LogEntry::AssistantRound { .. }
                 | LogEntry::RuntimeFailure { .. }
                 | LogEntry::Frame(_)
@@ -317,9 +332,11 @@ impl Tally {
         tally
     }
 
-    /// Adds the files a patch changed, each once.
-    fn add_changes(&mut self, envelope: &ToolEnvelope) {
-        for path in holon_tools::apply_patch::changed_paths(envelope) {
+    /// Adds what a call came to: the commands it ran, and the files a patch changed, each once.
+    fn add_result(&mut self, envelope: &ToolEnvelope) {
+        self.commands += exec_command::commands_run(envelope);
+        self.batched += exec_command_batch::commands_run(envelope);
+        for path in apply_patch::changed_paths(envelope) {
             if !self.changed.contains(&path) {
                 self.changed.push(path);
             }
@@ -363,10 +380,14 @@ fn respond(
         (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() => RunStatus::Waiting,
         (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,
     };
+    let report = tally.report.clone();
     let end = RunEnd {
         status: final_status,
         waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
-        text: brief.text,
+        // A failure is told as such; otherwise the newest report is the answer, and the last words go with it.
+        text: report
+            .filter(|_| tally.failure.is_none())
+            .unwrap_or(brief.text),
         tasks,
     };
     response(admitted, agent, end, tally)
@@ -401,6 +422,7 @@ fn response(
         token_usage: tally.usage,
         input_tokens: tally.usage.input_tokens,
         output_tokens: tally.usage.output_tokens,
+        provider_cache_usage: tally.usage.cache_usage(),
         model_rounds: tally.rounds,
         tool_calls: tally.calls,
         shell_commands: tally.commands + tally.batched,
@@ -410,13 +432,30 @@ fn response(
     }
 }
 
-/// How many commands a call holds.
-fn batched(call: &ToolCall) -> u64 {
-    if call.name != holon_tools::exec_command_batch::NAME {
-        return 0;
+/// The items that successful calls of these rounds completed.
+pub(super) fn completed_items(entries: &[(LogSeq, LogEntry)]) -> BTreeSet<WorkItemId> {
+    let completed = entries.iter().filter_map(|(_, entry)| match entry {
+        LogEntry::ToolResult { envelope, .. } => completed_item(envelope),
+        LogEntry::IncomingMessage { .. }
+        | LogEntry::Frame(_)
+        | LogEntry::Interjection { .. }
+        | LogEntry::AssistantRound { .. }
+        | LogEntry::ContinuationPrompt { .. }
+        | LogEntry::RuntimeFailure { .. } => None,
+    });
+    completed.collect()
+}
+
+/// The item that a call has completed.
+fn completed_item(envelope: &ToolEnvelope) -> Option<WorkItemId> {
+    let ToolOutcome::Success { result } = &envelope.outcome else {
+        return None;
+    };
+    if envelope.tool_name != "CompleteWorkItem" {
+        return None;
     }
-    let items = call.input.get("items").and_then(Value::as_array);
-    items.map_or(0, |items| items.len() as u64)
+    let id = result.get("work_item")?.get("id")?.as_str()?;
+    Some(WorkItemId::from_stored(id))
 }
 
 #[cfg(test)]
@@ -432,11 +471,12 @@ mod tests {
             reason: Some(TerminalReason::ProviderFailed),
             usage: None,
             timeline: None,
+            task_id: None,
         };
         let begins = |message_seq| LogEntry::IncomingMessage { message_seq };
         for scope in [Scope::All, Scope::Message(1)] {
             let entries = [begins(1), failure.clone(), begins(2)];
-            let tally = Tally::of(entries.into_iter(), scope);
+            let tally = Tally::of(entries.into_iter(), scope, &BTreeSet::new());
             let reported = tally.failure.map(|(artifact, _)| artifact.kind);
             assert_eq!(reported.as_deref(), Some("server_error"), "{scope:?}");
         }

@@ -8,7 +8,7 @@ use crate::tool_outcome::ToolRunOutcome;
 use crate::tool_run::ToolRun;
 use holon_domain::AgentId;
 use holon_domain::command::CommandFailure;
-use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch};
+use holon_domain::intent::{BatchItem, DuplicatePolicy, ExecCommand, ExecCommandBatch};
 use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskStatus, cmd_digest};
 use holon_tools::exec_command;
 use holon_tools::exec_command_batch::ItemOutcome;
@@ -53,11 +53,21 @@ impl Shell {
         let key = CommandKey::of_call(&context.agent_home, &run.call.id);
         let mut outcomes: Vec<ItemOutcome> = Vec::with_capacity(batch.items.len());
         for (index, item) in batch.items.iter_mut().enumerate() {
-            item.max_output_tokens = Some(self.conduct.tool_output.allow(item.max_output_tokens));
+            if let BatchItem::Command(command) = item {
+                let allowed = self.conduct.tool_output.allow(command.max_output_tokens);
+                command.max_output_tokens = Some(allowed);
+            }
             if batch.stop_on_error && outcomes.iter().any(ItemOutcome::failed) {
                 outcomes.push(ItemOutcome::Skipped);
                 continue;
             }
+            let item = match item {
+                BatchItem::Command(command) => command,
+                BatchItem::Rejected(rejected) => {
+                    outcomes.push(ItemOutcome::Rejected(rejected.error.clone()));
+                    continue;
+                }
+            };
             let order = CommandOrder {
                 key: key.item(index + 1),
                 context: context.clone(),

@@ -105,6 +105,8 @@ pub(super) const fn of(input: &Input) -> Option<EffectId> {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::WakeHint(_)
+        | Input::Work(_)
         | Input::Continue => None,
     }
 }

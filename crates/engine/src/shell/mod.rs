@@ -17,6 +17,7 @@ mod settle;
 mod task;
 mod tool;
 mod upkeep;
+mod work;
 
 use self::aside::TakeBacks;
 pub(crate) use self::clock::ClockWatch;
@@ -37,6 +38,7 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_store::{Ledger, Store, WriteError, commit};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -69,6 +71,8 @@ pub(crate) struct Inner {
     take_backs: TakeBacks,
     /// The temporary agents this process serves or found; with `Scope::Run` their work is taken up too.
     temporary: Mutex<BTreeSet<AgentId>>,
+    /// The agents whose workspace the log has warned of since this process began.
+    warned: Mutex<BTreeSet<AgentId>>,
     tasks: TaskTracker,
     /// Runs with an agent of their own, and the removal of those agents.
     removals: TaskTracker,
@@ -76,6 +80,8 @@ pub(crate) struct Inner {
     due_set: Notify,
     /// Counts removed agents, for those who wait for one.
     removed: watch::Sender<u64>,
+    /// Set when recovery is done.
+    up: AtomicBool,
     /// Cancelled when the host goes down: nothing new is begun.
     draining: CancellationToken,
     /// Cancelled when the drain has taken long enough.
@@ -108,13 +114,24 @@ impl Shell {
             stalled: Stalled::default(),
             take_backs: TakeBacks::default(),
             temporary: Mutex::default(),
+            warned: Mutex::default(),
             tasks: TaskTracker::new(),
             removals: TaskTracker::new(),
             due_set: Notify::new(),
             removed: watch::channel(0).0,
+            up: AtomicBool::new(false),
             draining: CancellationToken::new(),
             halted: CancellationToken::new(),
         }))
+    }
+
+    /// Recovery is done: inputs of clients are taken from now on.
+    pub(crate) fn note_up(&self) {
+        self.up.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.up.load(Ordering::Acquire)
     }
 
     /// Hands one input to the writer and answers after its commit. What a commit nobody can be sure of may have begun
@@ -398,6 +415,8 @@ fn input_bytes(input: &Input) -> usize {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::WakeHint(_)
+        | Input::Work(_)
         | Input::Continue => OUTCOME_BYTES,
     }
 }
@@ -416,6 +435,7 @@ pub(crate) fn write_failed(error: WriteError) -> Error {
         WriteError::Overloaded => Error::Overloaded,
         WriteError::DiskFull => Error::DiskFull,
         WriteError::CommitUnknown => Error::CommitUnknown,
+        WriteError::StoreLost(lost) => lost.into(),
         WriteError::Closed => Error::ShuttingDown,
         WriteError::Panicked { message } => Error::Internal { message },
         WriteError::Store(

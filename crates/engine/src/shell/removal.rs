@@ -22,7 +22,7 @@ impl Shell {
             match self.store.remove_agent_rows(agent_id, REMOVAL_STEP).await {
                 Ok(Removal::Done) => break,
                 Ok(Removal::More) => {}
-                Err(WriteError::Closed) => return,
+                Err(WriteError::Closed | WriteError::StoreLost(_)) => return,
                 Err(error) => {
                     tracing::warn!(%agent_id, %error, "an agent's rows could not be removed yet");
                     if !self.pause_removal(&mut pause_ms).await {

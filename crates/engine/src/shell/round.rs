@@ -26,7 +26,8 @@ impl Shell {
             return Some(self.not_asked(stamp, ModelFailure::no_model()));
         };
         let policy = self.ports.model.policy(model);
-        let round = RoundRequest::new(rows, policy)?;
+        let plan = self.look_at_plan(&rows).await;
+        let round = RoundRequest::new(rows, policy, plan, self.conduct.reminder)?;
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let request = round.request.clone();

@@ -61,7 +61,10 @@ impl Shell {
                     self.after_a_fault(agent_id, input, message, seen).await;
                     return None;
                 }
-                Error::ShuttingDown | Error::AgentNotFound { .. } | Error::AgentAside { .. } => {
+                Error::StoreLost { .. }
+                | Error::ShuttingDown
+                | Error::AgentNotFound { .. }
+                | Error::AgentAside { .. } => {
                     return None;
                 }
                 other => {

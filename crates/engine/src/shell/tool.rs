@@ -5,6 +5,7 @@ use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::tool_outcome::{EndedCommand, Forget, ToolRunOutcome};
 use crate::tool_run::ToolRun;
+use holon_core::summary::workspace_warning;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -12,6 +13,7 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, CallId};
+use std::sync::PoisonError;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
@@ -38,10 +40,13 @@ impl Shell {
         if self.settle(&run.agent_id, finished).await == Some(Reply::Done) {
             self.forget(&run.agent_home, &run.call.id, outcome.forget)
                 .await;
+        } else if run.action == HostAction::WritePlan {
+            self.discard_plan(&run).await;
         }
     }
 
     async fn act(&self, run: &ToolRun, cancel: CancellationToken) -> Option<ToolRunOutcome> {
+        self.warn_of_workspace(run);
         let context = run.context();
         match &run.action {
             HostAction::ExecCommand(command) => {
@@ -54,6 +59,20 @@ impl Shell {
             HostAction::ApplyPatch(patch) => self.apply_patch(run, context, patch).await,
             HostAction::TaskInput(input) => self.task_input(run, input).await,
             HostAction::TaskOutput(query) => self.task_output(run, query.clone(), cancel).await,
+            HostAction::WritePlan => Some(self.write_plan(run).await),
+            HostAction::WorkQuery(query) => Some(self.work_query(run, query).await),
+        }
+    }
+
+    /// Says once for each agent that its workspace reaches a directory of the host.
+    fn warn_of_workspace(&self, run: &ToolRun) {
+        let facts = self.kernel.facts().now();
+        let Some(warning) = workspace_warning(&run.agent_id, &run.workspace, &facts) else {
+            return;
+        };
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.insert(run.agent_id.clone()) {
+            tracing::warn!(agent_id = %run.agent_id, "{warning}");
         }
     }
 
@@ -118,11 +137,11 @@ impl Shell {
     }
 }
 
-/// A call that could not be begun because its agent's rows could not be read.
+/// A call that could not be answered because its agent's rows could not be read.
 pub(super) fn unreadable(call: &ToolCall) -> ToolEnvelope {
     let error = ToolError::new(
         ToolErrorKind::ToolExecutionFailed,
-        "the task could not be read; nothing was done",
+        "what the call is about could not be read; nothing was done",
     );
     ToolEnvelope::failure(&call.name, error.retryable())
 }

@@ -77,7 +77,10 @@ impl Shell {
         let seen = self.take_backs.of(agent_id);
         while !self.halted.is_cancelled() {
             match self.try_clear_up(agent_id).await {
-                Ok(()) | Err(Error::ShuttingDown | Error::AgentAside { .. }) => return,
+                Ok(())
+                | Err(Error::StoreLost { .. } | Error::ShuttingDown | Error::AgentAside { .. }) => {
+                    return;
+                }
                 // No decision can be made about it; a start tries again.
                 Err(Error::Internal { message }) => {
                     return self.put_aside(agent_id, message, seen).await;
@@ -281,9 +284,20 @@ impl Shell {
             }
         }
         self.halted.cancel();
-        self.store.close().await.map_err(|error| Error::Storage {
-            message: error.to_string(),
-        })
+        Ok(self.store.close().await?)
+    }
+
+    /// Ends everything at once, without a word to the store: it is no longer there.
+    pub(crate) fn abandon(&self) {
+        self.removals.close();
+        self.tasks.close();
+        self.draining.cancel();
+        self.halted.cancel();
+    }
+
+    /// What those are told whom the end of the host cuts off.
+    pub(crate) fn why_down(&self) -> Error {
+        self.store.lost().map_or(Error::ShuttingDown, Error::from)
     }
 
     /// Returns once the host goes down.

@@ -8,7 +8,7 @@ use holon_domain::message::{AdmissionContext, Priority};
 use holon_domain::model::ModelFailureKind;
 use holon_engine::request::RunRequest;
 use holon_engine::{Error, Host};
-use holon_testkit::ports::{calls, failure, says};
+use holon_testkit::ports::{calls, failure, says, says_and_calls};
 use serde_json::json;
 
 /// How a row is made unreadable, and readable again.
@@ -338,7 +338,10 @@ async fn numbers_and_names_that_are_none_hold_up_nobody_else() {
     for name in ["bad", "good", "worse"] {
         create(&host, name).await;
         prompt(&host, name, "rest").await;
-        let rest = calls(&[("Sleep", json!({ "reason": "later", "duration_ms": 1_000 }))]);
+        let rest = says_and_calls(
+            "later",
+            &[("Sleep", json!({ "reason": "later", "duration_ms": 1_000 }))],
+        );
         before.model.next().await.answer(rest);
         at_rest_with_a_wake(&host, name).await;
     }

@@ -5,7 +5,7 @@ use holon_domain::limits::{DUE_PER_SECOND, UNPACED_TURNS};
 use holon_domain::model::ModelFailureKind;
 use holon_domain::summary::AgentSummary;
 use holon_engine::Host;
-use holon_testkit::ports::{calls, failure, says};
+use holon_testkit::ports::{calls, failure, says, says_and_calls};
 use serde_json::json;
 
 const HOUR: u64 = 3_600_000;
@@ -18,7 +18,7 @@ fn waits(status: &AgentSummary) -> bool {
 /// Lets an agent rest for this long.
 async fn rest(house: &House, host: &Host, name: &str, duration_ms: u64) {
     prompt(host, name, "rest").await;
-    let rest = calls(&[("Sleep", json!({ "duration_ms": duration_ms }))]);
+    let rest = says_and_calls("later", &[("Sleep", json!({ "duration_ms": duration_ms }))]);
     house.model.next().await.answer(rest);
     until(host, name, waits).await;
 }

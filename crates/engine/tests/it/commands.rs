@@ -225,6 +225,32 @@ async fn a_batch_runs_its_commands_in_order_and_goes_on_after_one_that_fails() {
 }
 
 #[tokio::test]
+async fn a_bad_item_of_a_batch_fails_alone_and_the_rest_runs_as_stop_on_error_says() {
+    for stop_on_error in [false, true] {
+        let house = House::new();
+        let items = json!([{ "cmd": "one" }, { "cmd": "top", "tty": true }, { "cmd": "three" }]);
+        let call = json!({ "items": items, "stop_on_error": stop_on_error });
+        let _host = calling(&house, &[("ExecCommandBatch", call)]).await;
+        house.commands.next().await.ends("first");
+        if !stop_on_error {
+            let three = house.commands.next().await;
+            assert_eq!(three.cmd(), "three");
+            three.ends("third");
+        }
+        let asked = house.model.next().await;
+        let told = &results(&asked.request)[0];
+        let header = match stop_on_error {
+            false => "2/3 items completed, 1 failed",
+            true => "1/3 items completed, 1 failed, 1 skipped",
+        };
+        assert!(told.contains(header), "{told}");
+        assert!(told.contains("unsupported_batch_command_field"), "{told}");
+        assert!(house.commands.is_quiet(), "nothing else was begun");
+        house.is_sound("main").await;
+    }
+}
+
+#[tokio::test]
 async fn a_batch_that_stops_on_an_error_begins_nothing_more() {
     let house = House::new();
     let host = calling(&house, &[batch(true)]).await;

@@ -2,7 +2,7 @@
 
 use crate::house::{House, prompt, until};
 use holon_domain::summary::AgentSummary;
-use holon_testkit::ports::{calls, says};
+use holon_testkit::ports::{says, says_and_calls};
 use serde_json::json;
 
 fn rests(status: &AgentSummary) -> bool {
@@ -20,7 +20,7 @@ async fn entries_that_stay_in_the_queue_hide_nobody_behind_them() {
     let host = house.with_main().await;
     house.damage(STUCK);
     prompt(&host, "main", "rest").await;
-    let rest = calls(&[("Sleep", json!({ "duration_ms": 60_000 }))]);
+    let rest = says_and_calls("later", &[("Sleep", json!({ "duration_ms": 60_000 }))]);
     house.model.next().await.answer(rest);
     until(&host, "main", rests).await;
     // Time passes in small steps until the rest is over and the model is asked.

@@ -1,8 +1,10 @@
 //! News of commits, and cursors older than what is kept.
 
-use crate::house::{House, agent, at_rest, briefs, commits, events, prompt};
+use crate::house::{House, agent, at_rest, briefs, commits, events, prompt, until};
+use holon_domain::agent::AgentStatus;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::limits;
+use holon_domain::message::Origin;
 use holon_engine::Error;
 use holon_testkit::ports::says;
 
@@ -10,6 +12,11 @@ use holon_testkit::ports::says;
 async fn every_commit_with_events_is_news_of_the_newest() {
     let house = House::new();
     let host = house.with_main().await;
+    // That its home is made is news, too.
+    until(&host, "main", |status| {
+        status.agent.status == AgentStatus::Asleep
+    })
+    .await;
     let mut news = host.reads().subscribe();
     let before = events(&host, "main").await.len() as u64;
     prompt(&host, "main", "hello").await;
@@ -21,6 +28,35 @@ async fn every_commit_with_events_is_news_of_the_newest() {
     house.model.next().await.answer(says("hi"));
     let notice = news.recv().await.expect("news");
     assert_eq!(notice.newest_seq, events(&host, "main").await.len() as u64);
+}
+
+#[tokio::test]
+async fn every_event_of_a_turn_is_read_with_the_labels_of_its_message() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let admitted = prompt(&host, "main", "hello").await;
+    house.model.next().await.answer(says("hi"));
+    at_rest(&host, "main").await;
+    let query = EventQuery {
+        limit: 512,
+        ..EventQuery::default()
+    };
+    let page = host.reads().events(&agent("main"), query).await;
+    let records = page.expect("events").events;
+    for kind in [
+        "turn_started",
+        "turn_context_built",
+        "provider_round_completed",
+        "assistant_round_recorded",
+        "turn_terminal",
+        "brief_created",
+    ] {
+        let found = records.iter().find(|record| record.event.kind() == kind);
+        let labels = found.and_then(|record| record.labels.as_deref());
+        let labels = labels.unwrap_or_else(|| panic!("{kind} has no labels"));
+        assert_eq!(labels.message_id, admitted.message_id, "{kind}");
+        assert_eq!(labels.origin, Origin::Operator { actor_id: None }, "{kind}");
+    }
 }
 
 #[tokio::test]

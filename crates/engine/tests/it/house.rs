@@ -1,6 +1,6 @@
 //! A host on a database of its own, with everything around it in the hands of the test.
 
-use holon_core::invariant::{self, StoredFacts};
+use holon_core::invariant::{self, StoredFacts, StoredWork};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
@@ -15,8 +15,8 @@ use holon_engine::request::{Admitted, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
-    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, ScriptedFiles, ScriptedHomes,
-    ScriptedModel,
+    CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryPlans, ScriptedFiles,
+    ScriptedHomes, ScriptedModel,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -31,6 +31,8 @@ pub(crate) struct House {
     /// The commands, which outlive every host.
     pub(crate) commands: Arc<FakeCommands>,
     pub(crate) files: Arc<ScriptedFiles>,
+    /// The plan files, which outlive every host.
+    pub(crate) plans: Arc<MemoryPlans>,
     pub(crate) homes: Arc<ScriptedHomes>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) entropy: Arc<CountingEntropy>,
@@ -71,6 +73,7 @@ impl House {
             model: Arc::default(),
             commands: FakeCommands::new(Arc::clone(&clock)),
             files: Arc::default(),
+            plans: Arc::default(),
             homes: Arc::default(),
             clock,
             entropy: Arc::default(),
@@ -120,6 +123,7 @@ impl House {
                 self.gone.clone(),
             )),
             file: self.files.clone(),
+            plan: self.plans.clone(),
             home: self.homes.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
@@ -230,7 +234,14 @@ impl House {
             Ok((agent, reader.queue(no)?, reader.outstanding(no)?))
         });
         let (agent, queue, outstanding) = read.await.expect("an agent");
+        let work = StoredWork {
+            items: outstanding.items,
+            waits: outstanding.waits,
+            timers: outstanding.timers,
+            hints: outstanding.hints.len(),
+        };
         let stored = StoredFacts {
+            work,
             effects: outstanding.effects,
             due: outstanding.due,
             tasks: outstanding.tasks,
@@ -242,7 +253,7 @@ impl House {
         assert!(broken.is_empty(), "{broken:?}");
     }
 
-    fn readers(&self) -> &Readers {
+    pub(crate) fn readers(&self) -> &Readers {
         self.readers
             .get_or_init(|| Readers::open(&self.db_path()).expect("a database"))
     }
@@ -256,6 +267,7 @@ impl House {
             model: Arc::default(),
             commands: self.commands.clone(),
             files: Arc::default(),
+            plans: self.plans.clone(),
             homes: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

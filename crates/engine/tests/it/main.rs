@@ -31,3 +31,4 @@ mod task_runs;
 mod tasks;
 mod turns;
 mod upgrade;
+mod work;

@@ -4,7 +4,7 @@ use crate::house::{House, at_rest, briefs, create, prompt, until_event};
 use crate::talk::results;
 use holon_domain::brief::BriefKind;
 use holon_engine::Error;
-use holon_testkit::ports::{added_file, calls, says};
+use holon_testkit::ports::{added_file, calls, says, says_and_calls};
 use serde_json::json;
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn a_rest_survives_the_process_it_was_asked_for_in() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "rest").await;
-    let rest = calls(&[("Sleep", json!({ "duration_ms": 60_000 }))]);
+    let rest = says_and_calls("later", &[("Sleep", json!({ "duration_ms": 60_000 }))]);
     house.model.next().await.answer(rest);
     at_rest(&host, "main").await;
     host.shut_down().await.expect("down");

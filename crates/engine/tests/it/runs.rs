@@ -2,13 +2,14 @@
 
 use crate::house::{House, agent, briefs, prompt};
 use holon_domain::closure::WaitingReason;
+use holon_domain::command::CommandFailure;
 use holon_domain::limits;
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::run::{RunOnceResponse, RunStatus};
 use holon_engine::request::RunRequest;
 use holon_engine::{Conduct, Error, Host, Scope};
-use holon_testkit::ports::{calls, failure, says};
+use holon_testkit::ports::{calls, failure, says, says_and_calls};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
@@ -62,6 +63,32 @@ async fn a_temporary_agent_answers_and_leaves_nothing_behind() {
     let status = host.reads().status(&response.agent_id).await;
     assert!(matches!(status, Err(Error::AgentNotFound { .. })));
     assert!(host.reads().agents().await.expect("a list").is_empty());
+}
+
+#[tokio::test]
+async fn only_commands_that_ran_are_counted() {
+    let house = House::new();
+    let host = house.start().await;
+    let outcome = run(&host, request("build it"), async {
+        let round = calls(&[
+            ("ExecCommand", json!({ "cmd": "make" })),
+            ("ExecCommand", json!({ "command": "misspelt" })),
+            ("ExecCommand", json!({ "cmd": "make", "shell": "nosh" })),
+        ]);
+        house.model.next().await.answer(round);
+        house.commands.next().await.ends("built");
+        let reason = "no such shell".to_owned();
+        let failure = CommandFailure::Spawn { reason };
+        house.commands.next().await.cannot_start(failure);
+        house.model.next().await.answer(says("built"));
+    });
+    let response = outcome.await.expect("a response");
+    assert_eq!(response.tool_calls, 3);
+    assert_eq!(
+        (response.shell_commands, response.exec_command_items),
+        (1, 1)
+    );
+    assert_eq!(response.provider_cache_usage, None);
 }
 
 #[tokio::test]
@@ -119,7 +146,7 @@ async fn a_run_that_fails_or_waits_is_an_answer_and_not_an_error() {
         ..request("wait a minute")
     };
     let rest = async {
-        let rest = calls(&[("Sleep", json!({ "duration_ms": 60_000 }))]);
+        let rest = says_and_calls("later", &[("Sleep", json!({ "duration_ms": 60_000 }))]);
         house.model.next().await.answer(rest);
     };
     let waiting = run(&host, named, rest).await.expect("an answer");

@@ -6,7 +6,7 @@ use holon_domain::event::Event;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::TaskStatus;
 use holon_engine::Host;
-use holon_testkit::ports::{calls, says};
+use holon_testkit::ports::{calls, says, says_and_calls};
 use serde_json::json;
 
 /// How many results of tasks were queued.
@@ -223,7 +223,7 @@ async fn an_agent_that_rests_is_woken_by_its_task_before_its_time() {
     let house = House::new();
     let (host, task) = with_task(&house, "make").await;
     prompt(&host, "main", "wait for it").await;
-    let rest = calls(&[("Sleep", json!({ "duration_ms": 60_000 }))]);
+    let rest = says_and_calls("later", &[("Sleep", json!({ "duration_ms": 60_000 }))]);
     house.model.next().await.answer(rest);
     until(&host, "main", |status| {
         status.agent.sleeping_until.is_some()

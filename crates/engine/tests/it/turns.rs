@@ -8,7 +8,7 @@ use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
 use holon_domain::model::{ConversationItem, ModelFailureKind, StopReason};
 use holon_engine::request::CreateAgent;
-use holon_testkit::ports::{calls, failure, reply, says};
+use holon_testkit::ports::{calls, failure, reply, says, says_and_calls};
 use serde_json::json;
 
 #[tokio::test]
@@ -120,7 +120,10 @@ async fn a_rest_ends_once_at_its_time() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "rest").await;
-    let rest = calls(&[("Sleep", json!({ "reason": "tired", "duration_ms": 60_000 }))]);
+    let rest = says_and_calls(
+        "later",
+        &[("Sleep", json!({ "reason": "tired", "duration_ms": 60_000 }))],
+    );
     house.model.next().await.answer(rest);
     let resting = |status: &holon_domain::summary::AgentSummary| {
         status.agent.status == AgentStatus::Asleep && status.agent.sleeping_until.is_some()
@@ -146,7 +149,7 @@ async fn a_message_ends_a_rest_and_its_time_then_means_nothing() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "rest").await;
-    let rest = calls(&[("Sleep", json!({ "duration_ms": 60_000 }))]);
+    let rest = says_and_calls("later", &[("Sleep", json!({ "duration_ms": 60_000 }))]);
     house.model.next().await.answer(rest);
     until(&host, "main", |status| {
         status.agent.sleeping_until.is_some()

@@ -1,21 +1,19 @@
 //! Text that may be shown: without the secret, without control characters, no longer than it should be.
 
+use crate::secrets::PLACEHOLDER;
 use holon_domain::text;
 use secrecy::{ExposeSecret, SecretString};
-
-/// Stands where the secret stood.
-const SECRET: &str = "[secret]";
 
 /// Text fit to be shown, cut to `bytes`. The secret goes before the cut, so no part of it can stay.
 pub(super) fn clean(text: &str, secret: Option<&SecretString>, bytes: usize) -> String {
     let secret = secret.map(|secret| secret.expose_secret().trim());
     let text = match secret.filter(|secret| !secret.is_empty()) {
-        Some(secret) => text.replace(secret, SECRET),
+        Some(secret) => text.replace(secret, PLACEHOLDER),
         None => text.to_owned(),
     };
     let visible: String = text
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if text::is_steering(c) { ' ' } else { c })
         .collect();
     let words: Vec<&str> = visible.split_whitespace().collect();
     text::preview(&words.join(" "), bytes)
@@ -38,5 +36,6 @@ mod tests {
     #[test]
     fn lines_and_escapes_become_one_line() {
         assert_eq!(clean(" a\r\n\tb\u{1b}[1mc\0", None, 99), "a b [1mc");
+        assert_eq!(clean("a\u{202e}b\u{9b}c", None, 99), "a b c");
     }
 }

@@ -194,12 +194,15 @@ impl Exchange<'_> {
             tokio::time::timeout(limit, reading).await,
             Ok(Ok(End::Whole))
         ) {
-            // The cut may have left the first half of the secret, which no search would find.
+            // The cut may have left the first half of a secret, which no search would find.
             let secret = self
                 .asked
                 .secret
                 .map_or(0, |secret| secret.expose_secret().len());
             bytes.truncate(bytes.len().saturating_sub(secret));
+            let text = String::from_utf8_lossy(&bytes);
+            let uncut = self.asked.secrets.uncut(&text);
+            bytes = text.get(..uncut).unwrap_or_default().as_bytes().to_vec();
         }
         Said::read(&bytes)
     }

@@ -17,6 +17,7 @@ use super::said::{Said, is_html};
 use crate::codec::responses::Snapshot;
 use crate::codec::{Decoded, Fault, anthropic, chat, codex, responses};
 use crate::credential::{Credential, Credentials};
+use crate::secrets::Secrets;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{PromptCapability, Transport};
 use reqwest::{Client, Method, Request};
@@ -30,6 +31,7 @@ pub(crate) struct Http {
     credentials: Arc<dyn Credentials>,
     limits: HttpLimits,
     known: Known,
+    secrets: Secrets,
 }
 
 impl Http {
@@ -39,7 +41,18 @@ impl Http {
             credentials,
             limits,
             known: Known::new(),
+            secrets: Secrets::default(),
         }
+    }
+
+    /// What is kept out of everything that is told.
+    pub(crate) const fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// Keeps these out of everything that is told, and adds every credential to them.
+    pub(crate) fn hiding(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
     }
 
     /// Asks this one for the addresses of names, and goes through no proxy.
@@ -61,7 +74,7 @@ impl Http {
         request: &ModelRequest,
     ) -> Result<ModelReply, ModelFailure> {
         let mut deadline = Deadline::starting(self.limits.total);
-        let bare = asked(provider, Some(&request.model));
+        let bare = self.asked(provider, Some(&request.model));
         let credential = self.credential(&bare, &mut deadline).await?;
         let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
         let decoded = match provider.spec.transport {
@@ -84,7 +97,7 @@ impl Http {
         let mut deadline = Deadline::starting(self.limits.total);
         let bare = Asked {
             url: &provider.list,
-            ..asked(provider, None)
+            ..self.asked(provider, None)
         };
         let credential = self.credential(&bare, &mut deadline).await?;
         let mut attempt = self.attempt(bare, credential.as_ref(), &mut deadline);
@@ -100,7 +113,7 @@ impl Http {
         model: &ModelRef,
     ) -> Result<(), ModelFailure> {
         let mut deadline = Deadline::starting(self.limits.total);
-        let bare = asked(provider, Some(model));
+        let bare = self.asked(provider, Some(model));
         let credential = self.credential(&bare, &mut deadline).await?;
         headers::of(&provider.spec, credential.as_ref()).map_err(|_| unsendable(&bare))?;
         Ok(())
@@ -132,11 +145,25 @@ impl Http {
         deadline: &mut Deadline,
     ) -> Result<Option<Credential>, ModelFailure> {
         let fetched = self.credentials.credential(&asked.provider.id);
-        deadline
+        let credential = deadline
             .step(self.limits.total, fetched)
             .await
             .map_err(|late| asked.late(Stage::Credential, late))?
-            .map_err(|sentence| asked.no_credential(&sentence))
+            .map_err(|sentence| asked.no_credential(&sentence))?;
+        if let Some(credential) = &credential {
+            self.secrets.learn(&credential.secret);
+        }
+        Ok(credential)
+    }
+
+    fn asked<'a>(&'a self, provider: &'a Provider, model: Option<&'a ModelRef>) -> Asked<'a> {
+        Asked {
+            provider: &provider.spec,
+            model,
+            url: &provider.ask,
+            secret: None,
+            secrets: &self.secrets,
+        }
     }
 }
 
@@ -281,15 +308,6 @@ impl<'a> Attempt<'a> {
 fn is_cut(bytes: &[u8]) -> bool {
     let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
     !bytes.trim_ascii().is_empty() && parsed.is_err_and(|error| error.is_eof())
-}
-
-fn asked<'a>(provider: &'a Provider, model: Option<&'a ModelRef>) -> Asked<'a> {
-    Asked {
-        provider: &provider.spec,
-        model,
-        url: &provider.ask,
-        secret: None,
-    }
 }
 
 fn unsendable(asked: &Asked<'_>) -> ModelFailure {

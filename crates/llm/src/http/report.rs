@@ -10,6 +10,7 @@ use super::deadline::Late;
 use super::said::Said;
 use crate::codec::Fault;
 use crate::host::Place;
+use crate::secrets::Secrets;
 use holon_domain::attempt::TransportDiagnostics;
 use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES, SOURCE_CHAIN};
 use holon_domain::model::{ModelFailure, ModelFailureKind as Kind, ModelRef};
@@ -67,8 +68,10 @@ pub(super) struct Asked<'a> {
     pub(super) model: Option<&'a ModelRef>,
     /// Where.
     pub(super) url: &'a Url,
-    /// What must not be told.
+    /// What must not be told, however short it is.
     pub(super) secret: Option<&'a SecretString>,
+    /// What else must not be told.
+    pub(super) secrets: &'a Secrets,
 }
 
 impl Asked<'_> {
@@ -307,7 +310,7 @@ impl Asked<'_> {
     }
 
     fn clean(&self, text: &str, bytes: usize) -> String {
-        clean(text, self.secret, bytes)
+        clean(&self.secrets.hide(text), self.secret, bytes)
     }
 }
 

@@ -10,5 +10,6 @@ mod guide;
 mod play;
 mod proxy;
 mod routes;
+mod secrets;
 mod support;
 mod wire;

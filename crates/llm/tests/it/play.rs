@@ -2,7 +2,8 @@
 
 use crate::support::{Stage, request, result, text_of};
 use holon_domain::model::{
-    ConversationItem, ModelFailureKind, ModelRef, ReplyBlock, RequestedCall, StopReason,
+    ConversationItem, ModelFailureKind, ModelRef, ModelRequest, ReplyBlock, RequestedCall,
+    StopReason,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -158,6 +159,31 @@ async fn a_call_names_the_task_that_was_told_of_last() {
     let input = asked.frame.context_blocks.last_mut().unwrap();
     input.text = format!("Task {old} completed: exit 0");
     assert_eq!(stage.text(&asked).await, old);
+}
+
+#[tokio::test]
+async fn a_call_names_the_work_item_that_the_prompt_shows_first() {
+    let call = json!({ "tool": "ExecCommand", "input": { "cmd": "{{work_item_id}}" } });
+    let stage = Stage::with(&json!({ "rounds": [{ "calls": [call] }] }));
+    let (current, other) = ("work_00000000000000000000", "work_0123456789abcdefghjk");
+    let mut asked = request(0, 1);
+    let mut work = asked.frame.context_blocks[0].clone();
+    work.text = format!("Current work item {current}: work_items\n- {other}");
+    asked.frame.context_blocks.insert(0, work);
+    let named = async |asked: &ModelRequest| {
+        let reply = stage.call(asked).await.unwrap();
+        let [ReplyBlock::Call(call)] = reply.blocks.as_slice() else {
+            panic!("{reply:?}");
+        };
+        call.input["cmd"].clone()
+    };
+    assert_eq!(named(&asked).await, current);
+    asked.conversation = vec![result(other)];
+    assert_eq!(
+        named(&asked).await,
+        other,
+        "what the turn was told counts more"
+    );
 }
 
 #[tokio::test]

@@ -1,12 +1,16 @@
 //! The command's standard input: numbered pieces, each written once, and a bound on what waits.
+//!
+//! A piece is taken whole or refused. A terminal that edits lines takes only so much of one line and drops the rest
+//! without a word, so such a line is refused here.
 
 use super::Start;
+use super::line::LineMode;
 use crate::wire::{BODY_BYTES, Refusal};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What a terminal takes for the end of its input.
+/// What a program that reads a terminal byte by byte takes for the end of its input.
 const END_OF_TRANSMISSION: u8 = 4;
 
 /// How the input of a command is closed.
@@ -26,6 +30,8 @@ pub(super) struct Input {
     closing: Closing,
     pending: VecDeque<u8>,
     close_asked: bool,
+    /// Bytes of a terminal's line that were taken and are not ended.
+    open_line: usize,
     /// The greatest number taken so far.
     last: u64,
 }
@@ -38,6 +44,7 @@ impl Input {
             closing,
             pending: VecDeque::new(),
             close_asked: false,
+            open_line: 0,
             last: 0,
         }
     }
@@ -55,10 +62,26 @@ impl Input {
             return Ok(());
         }
         self.has_room(bytes.len())?;
-        self.last = number;
+        let open_line = match self.line_mode() {
+            Some(mode) => mode.fit(self.open_line, bytes)?,
+            None => 0,
+        };
         self.pending.extend(bytes);
         self.flush();
+        if self.target.is_none() {
+            return Err(Refusal::InputClosed);
+        }
+        self.open_line = open_line;
+        self.last = number;
         Ok(())
+    }
+
+    /// How the terminal edits lines; none for a pipe, and for a terminal that hands on every byte.
+    fn line_mode(&self) -> Option<LineMode> {
+        match (self.closing, &self.target) {
+            (Closing::Terminal, Some(terminal)) => LineMode::of(terminal),
+            (Closing::Terminal | Closing::Pipe, _) => None,
+        }
     }
 
     /// Closes the input after everything taken so far; numbered like a piece.
@@ -69,8 +92,13 @@ impl Input {
         match self.closing {
             Closing::Pipe => self.close_asked = true,
             Closing::Terminal => {
-                self.has_room(1)?;
-                self.pending.push_back(END_OF_TRANSMISSION);
+                let end = self.line_mode().map(|mode| mode.end_of_input);
+                let end = end.unwrap_or(END_OF_TRANSMISSION);
+                // The first end after an open line only hands the line to its reader.
+                let ends = if self.open_line > 0 { 2 } else { 1 };
+                self.has_room(ends)?;
+                self.pending.extend(std::iter::repeat_n(end, ends));
+                self.open_line = 0;
             }
         }
         self.last = number;
@@ -111,7 +139,7 @@ impl Input {
             match rustix::io::write(target, part) {
                 Ok(written) => drop(self.pending.drain(..written)),
                 Err(Errno::AGAIN | Errno::INTR) => return,
-                // Nobody reads any more.
+                // The reader has closed its end, or the terminal is hung up.
                 Err(_) => {
                     self.target = None;
                     self.pending = VecDeque::new();
@@ -176,6 +204,17 @@ mod tests {
         );
         assert_eq!(read(&reader), b"a");
         assert_eq!(read(&reader), b"", "the pipe is closed");
+    }
+
+    #[test]
+    fn a_piece_that_no_reader_can_get_is_refused_and_counts_for_nothing() {
+        let (reader, mut input) = input();
+        input.accept(1, b"a").unwrap();
+        drop(reader);
+        for _ in 0..2 {
+            assert_eq!(input.accept(2, b"b"), Err(Refusal::InputClosed));
+        }
+        assert_eq!(input.accept(1, b"a"), Ok(()), "what was taken stays taken");
     }
 
     #[test]

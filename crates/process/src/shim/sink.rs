@@ -194,6 +194,7 @@ impl Sink {
             tail_bytes: self.tail.len().min(self.tail_cap) as u64,
             tail_at: self.tail_at,
             error: self.error.clone(),
+            missing: false,
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use super::born::Born;
 use super::client;
-use super::holder;
+use super::holder::{self, Claim};
 use super::line::wait_line;
-use super::probe::{LockHeld, Sought, probe};
+use super::probe::{Sought, known, probe};
 use super::task::Task;
-use crate::error::Error;
 use crate::record::Ended;
 use crate::wire::{Answer, Ask};
 use holon_domain::command::{CommandState, UnknownCause};
@@ -18,7 +17,7 @@ use std::time::Duration;
 const LOOKS: u32 = 40;
 /// And how long between.
 const PAUSE: Duration = Duration::from_millis(25);
-/// How long all looks together may take: one that keeps somebody waiting each time would take minutes.
+/// How long all looks together may take: a shim that accepts a connection and never answers would take minutes.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// The state of a task that was looked for. Where no shim can be asked, [`kept_output`](crate::kept_output) finds what
@@ -36,10 +35,21 @@ pub type TaskState = CommandState<Box<Task>, Box<Ended>>;
 ///
 /// Where the shim is dead, what it left behind of the command's session is ended, as far as it is proven to be that:
 /// processes that began a session of their own are nobody's any more and cannot be told from strangers.
+///
+/// A shim that holds its lock and does not answer is alive, too: its disk may take nothing at the moment. Its task is
+/// [`CommandState::Running`], and [`Task::has_answered`] tells the difference.
 pub async fn attach(sought: Sought<'_>) -> TaskState {
-    let looked = holder::woken(sought.state_dir, look_for(sought));
-    let found = tokio::time::timeout(LONGEST, looked).await;
-    let found = found.unwrap_or(CommandState::Unknown(UnknownCause::SupervisorSilent));
+    attach_within(sought, LONGEST).await
+}
+
+/// As [`attach`], with a bound on how long the shim is waited for.
+pub async fn attach_within(sought: Sought<'_>, patience: Duration) -> TaskState {
+    // Boxed, because it is part of almost every future about a task.
+    let looked = Box::pin(holder::woken(sought.state_dir, look_for(sought)));
+    let found = match tokio::time::timeout(patience, looked).await {
+        Ok(Some(found)) => found,
+        Ok(None) | Err(_) => unanswered(sought).await,
+    };
     if matches!(found, CommandState::Unknown(UnknownCause::SupervisorDied))
         && let Some(born) = Born::of(sought.state_dir).await
     {
@@ -48,47 +58,75 @@ pub async fn attach(sought: Sought<'_>) -> TaskState {
     found
 }
 
-async fn look_for(sought: Sought<'_>) -> TaskState {
+/// Looks until the state is known; none when the lock is held and the shim has not answered.
+async fn look_for(sought: Sought<'_>) -> Option<TaskState> {
     let state_dir = sought.state_dir;
+    let mut greeting = Greeting::Silence;
     for look in 0..LOOKS {
         if look > 0 {
             tokio::time::sleep(PAUSE).await;
         }
-        match probe(state_dir).await {
-            CommandState::Ended(ended) => return CommandState::Ended(ended),
-            CommandState::Failed(failure) => return CommandState::Failed(failure),
-            CommandState::NeverStarted => return CommandState::NeverStarted,
-            CommandState::Unknown(cause) => return CommandState::Unknown(cause),
+        match known(probe(state_dir).await) {
+            Some(state) => return Some(state),
             // Its own command may have suspended it; to a shim that runs this means nothing.
-            CommandState::Running(LockHeld) if look == 0 => {
-                holder::send(state_dir, Signal::CONT).await;
-            }
-            CommandState::Running(LockHeld) => {}
+            None if look == 0 => holder::send(state_dir, Signal::CONT).await,
+            None => {}
         }
-        if let Ok(task) = greet(sought).await {
-            return CommandState::Running(Box::new(task));
+        greeting = greet(sought).await;
+        if let Greeting::Answered(task) = greeting {
+            return Some(CommandState::Running(task));
         }
     }
-    CommandState::Unknown(UnknownCause::SupervisorSilent)
+    match greeting {
+        Greeting::Stranger => Some(CommandState::Unknown(UnknownCause::SupervisorSilent)),
+        Greeting::Answered(_) | Greeting::Silence => None,
+    }
+}
+
+/// The state of a task whose shim did not answer: while the lock is held, by a shim that has claimed no other task, it
+/// runs.
+async fn unanswered(sought: Sought<'_>) -> TaskState {
+    if let Some(state) = known(probe(sought.state_dir).await) {
+        return state;
+    }
+    let state_dir = sought.state_dir.to_owned();
+    let claim = tokio::task::spawn_blocking(move || holder::claim(&state_dir)).await;
+    let is_ours = |claim: &Claim| {
+        let claimed = claim.task_id.as_deref();
+        claimed.is_none_or(|task_id| task_id == sought.task_id)
+    };
+    match claim {
+        Ok(Ok(claim)) if is_ours(&claim) => {
+            let born = Born::of(sought.state_dir).await;
+            CommandState::Running(Box::new(Task::unanswered(sought, claim.at, born)))
+        }
+        Ok(Ok(_) | Err(_)) | Err(_) => CommandState::Unknown(UnknownCause::SupervisorSilent),
+    }
+}
+
+/// What came of asking a shim who it is.
+#[derive(Debug)]
+pub(super) enum Greeting {
+    /// The shim of the task answered.
+    Answered(Box<Task>),
+    /// Another shim answered, or refused the nonce.
+    Stranger,
+    /// No answer came.
+    Silence,
 }
 
 /// Asks a shim who it is, and holds its task if it is the one.
-///
-/// # Errors
-/// When nobody answers, or another does.
-pub(super) async fn greet(sought: Sought<'_>) -> Result<Task, Error> {
+pub(super) async fn greet(sought: Sought<'_>) -> Greeting {
     let Sought {
         state_dir, nonce, ..
     } = sought;
-    let identity = match client::ask(state_dir, nonce, Ask::Hello, &[]).await? {
-        (Answer::Hello(identity), _) if identity.task_id == sought.task_id => identity,
-        (answer, _) => {
-            return Err(Error::Unreachable {
-                reason: format!("another answered in its place: {answer:?}"),
-            });
-        }
+    let identity = match client::exchange(state_dir, nonce, Ask::Hello, &[]).await {
+        Ok((Answer::Hello(identity), _)) if identity.task_id == sought.task_id => identity,
+        Ok(_) => return Greeting::Stranger,
+        Err(_) => return Greeting::Silence,
     };
-    let line = wait_line(state_dir, nonce).await;
-    let line = line.map_err(|error| Error::unreachable(&error))?;
-    Ok(Task::found(sought, identity, line))
+    match wait_line(state_dir, nonce).await {
+        Ok(line) => Greeting::Answered(Box::new(Task::found(sought, identity, line))),
+        Err(_) => Greeting::Silence,
+    }
 }

@@ -80,6 +80,11 @@ impl Born {
         }
     }
 
+    /// The process id of the command's direct child.
+    pub(super) const fn leader(&self) -> i32 {
+        self.leader.pid
+    }
+
     /// Whether the shim is still there.
     pub(super) fn shim_lives(&self) -> bool {
         table::look(self.shim.pid).is_some_and(|now| now.is(&self.shim) && now.state != State::Dead)

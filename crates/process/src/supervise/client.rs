@@ -13,8 +13,24 @@ use tokio::net::UnixStream;
 /// How long an answer may take. A shim answers at once unless the machine is choking.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks, and returns the answer with its body.
+/// Asks, and returns the answer with its body. A refusal is an error.
 pub(super) async fn ask(
+    state_dir: &Path,
+    nonce: &str,
+    ask: Ask,
+    body: &[u8],
+) -> Result<(Answer, Vec<u8>), Error> {
+    match exchange(state_dir, nonce, ask, body).await? {
+        (Answer::Refused(refusal), _) => Err(refusal.into()),
+        answer => Ok(answer),
+    }
+}
+
+/// Asks, and returns the answer with its body, also where it is a refusal.
+///
+/// # Errors
+/// When no answer came.
+pub(super) async fn exchange(
     state_dir: &Path,
     nonce: &str,
     ask: Ask,
@@ -33,7 +49,6 @@ pub(super) async fn ask(
         Ok::<_, io::Error>((reply.answer, body))
     };
     match tokio::time::timeout(PATIENCE, exchange).await {
-        Ok(Ok((Answer::Refused(refusal), _))) => Err(refusal.into()),
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(Error::unreachable(&error)),
         Err(_) => Err(Error::Unreachable {

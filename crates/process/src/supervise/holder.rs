@@ -5,6 +5,7 @@
 
 use super::boot;
 use crate::wire::{BORN, CLAIMED, GIVEN_UP, LOCK, SOCKET, UNFINISHED};
+use holon_domain::time::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::process::{Flock, FlockType, Pid, PidfdFlags, Signal, fcntl_getlk, pidfd_open};
@@ -17,6 +18,9 @@ use std::time::Duration;
 
 /// How long a shim may keep somebody waiting before it is taken for suspended.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// More than the text of a lock is long.
+const CLAIM_BYTES: usize = 512;
 
 /// Who holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +40,11 @@ pub(super) fn give_up_unless_held(state_dir: &Path) -> io::Result<Held> {
     // remove it. Looked at before the lock is made, which changes the directory.
     let traces = [SOCKET, UNFINISHED, BORN].map(|name| state_dir.join(name));
     let certain = boot::is_since(state_dir)? && !traces.iter().any(|trace| trace.exists());
-    let lock = open(state_dir, OFlags::CREATE)?;
+    let lock = match open(state_dir, OFlags::empty()) {
+        // Only where there is none: on a file system that takes no writes at the moment, the flag alone would wait.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => open(state_dir, OFlags::CREATE)?,
+        opened => opened?,
+    };
     match rustix::fs::fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => return Ok(Held::Yes),
@@ -60,6 +68,37 @@ pub(super) fn give_up_unless_held(state_dir: &Path) -> io::Result<Held> {
         Held::NotAnyMore
     } else {
         Held::Never
+    })
+}
+
+/// What the lock says of the shim that holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Claim {
+    /// The task it claimed; none while its mark is not written.
+    pub(super) task_id: Option<String>,
+    /// When it claimed the task.
+    pub(super) at: Timestamp,
+}
+
+/// Reads the claim of the shim that holds the lock.
+///
+/// # Errors
+/// When there is no lock, or it cannot be read.
+pub(super) fn claim(state_dir: &Path) -> io::Result<Claim> {
+    let _alone = alone();
+    let lock = open(state_dir, OFlags::empty())?;
+    let stat = rustix::fs::fstat(&lock)?;
+    let mut text = [0; CLAIM_BYTES];
+    let read = rustix::io::pread(&lock, &mut text, 0)?;
+    let text = String::from_utf8_lossy(text.get(..read).unwrap_or_default());
+    let task_id = text.strip_prefix(CLAIMED).map(str::trim);
+    let millis = stat
+        .st_mtime
+        .saturating_mul(1_000)
+        .saturating_add(i64::try_from(stat.st_mtime_nsec / 1_000_000).unwrap_or(0));
+    Ok(Claim {
+        task_id: task_id.map(str::to_owned),
+        at: Timestamp::from_millis(millis),
     })
 }
 

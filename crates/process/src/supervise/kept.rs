@@ -9,7 +9,7 @@ use std::path::Path;
 ///
 /// Everything in a file counts as the stream's beginning. That is what a shim writes until its command has ended; one
 /// that dies just then may have added the end of the stream after a line that says how much is missing. What it held
-/// in memory is lost without a trace. A file that is not there is an empty stream.
+/// in memory is lost without a trace. A file that is not there is told as missing.
 #[must_use]
 pub fn kept_output(output_path: &Path, stderr_path: Option<&Path>) -> OutputFacts {
     OutputFacts {
@@ -19,10 +19,10 @@ pub fn kept_output(output_path: &Path, stderr_path: Option<&Path>) -> OutputFact
 }
 
 fn kept(path: &Path) -> StreamFacts {
-    let (bytes, error) = match length(path) {
-        Ok(bytes) => (bytes, None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (0, None),
-        Err(error) => (0, Some(error.to_string())),
+    let (bytes, error, missing) = match length(path) {
+        Ok(bytes) => (bytes, None, false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (0, None, true),
+        Err(error) => (0, Some(error.to_string()), false),
     };
     StreamFacts {
         path: path.to_owned(),
@@ -31,6 +31,7 @@ fn kept(path: &Path) -> StreamFacts {
         tail_bytes: 0,
         tail_at: None,
         error,
+        missing,
     }
 }
 

@@ -51,6 +51,17 @@ pub(super) async fn probe(state_dir: &Path) -> DirectoryState {
     looked.unwrap_or(CommandState::Running(LockHeld))
 }
 
+/// The state, unless the lock is held.
+pub(super) fn known<R>(state: DirectoryState) -> Option<CommandState<R, Box<Ended>>> {
+    match state {
+        CommandState::Running(LockHeld) => None,
+        CommandState::NeverStarted => Some(CommandState::NeverStarted),
+        CommandState::Ended(ended) => Some(CommandState::Ended(ended)),
+        CommandState::Failed(failure) => Some(CommandState::Failed(failure)),
+        CommandState::Unknown(cause) => Some(CommandState::Unknown(cause)),
+    }
+}
+
 fn read_status(state_dir: &Path) -> Option<Outcome> {
     let text = std::fs::read(state_dir.join(STATUS)).ok()?;
     serde_json::from_slice(&text).ok()

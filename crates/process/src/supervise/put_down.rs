@@ -1,6 +1,6 @@
 //! Stopping a task by its directory alone, also where nobody answers there any more.
 
-use super::attach::{attach, greet};
+use super::attach::{Greeting, attach, greet};
 use super::born::Born;
 use super::holder;
 use super::probe::{LockHeld, Sought, probe};
@@ -28,6 +28,9 @@ pub type StoppedState = CommandState<Infallible, Box<Ended>>;
 /// As for [`attach`], nobody may be starting the task meanwhile.
 pub async fn stop(sought: Sought<'_>, grace: Duration) -> StoppedState {
     match attach(sought).await {
+        CommandState::Running(task) if !task.has_answered() => {
+            put_down(sought, UnknownCause::SupervisorSilent, grace).await
+        }
         CommandState::Running(task) => {
             of_task(&task, sought.state_dir, UnknownCause::SupervisorDied, grace).await
         }
@@ -38,7 +41,7 @@ pub async fn stop(sought: Sought<'_>, grace: Duration) -> StoppedState {
     }
 }
 
-/// Ends a task whose state [`attach`] found unknown, for this `cause`: asks once more, then kills the process that holds
+/// Ends a task whose state [`attach`] found unknown, for this `cause`, or whose shim had not answered: asks once more, then kills the process that holds
 /// its lock or is proven to be its shim, and what is left of the command's session.
 pub async fn put_down(sought: Sought<'_>, cause: UnknownCause, grace: Duration) -> StoppedState {
     let lost = match cause {
@@ -50,7 +53,7 @@ pub async fn put_down(sought: Sought<'_>, cause: UnknownCause, grace: Duration) 
     let born = Born::of(sought.state_dir).await;
     // One whose lock was removed answers all the same.
     if born.as_ref().is_some_and(Born::shim_lives)
-        && let Ok(task) = greet(sought).await
+        && let Greeting::Answered(task) = greet(sought).await
     {
         return of_task(&task, sought.state_dir, lost, grace).await;
     }

@@ -33,6 +33,12 @@ impl StreamFacts {
     /// # Errors
     /// When the file cannot be read.
     pub async fn slice(&self, after: u64, max: usize) -> Result<Slice, Error> {
+        let missing = || Error::OutputMissing {
+            path: self.path.display().to_string(),
+        };
+        if self.missing {
+            return Err(missing());
+        }
         let after = after.min(self.total_bytes);
         let tail_begins = self.total_bytes - self.tail_bytes;
         let (at, position, available) = if after < self.head_bytes {
@@ -57,8 +63,11 @@ impl StreamFacts {
         let bytes = bytes.unwrap_or_else(|error| Err(io::Error::other(error)));
         Ok(Slice {
             at,
-            bytes: bytes.map_err(|error| Error::Output {
-                reason: format!("{} ({})", error, self.path.display()),
+            bytes: bytes.map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => missing(),
+                _ => Error::Output {
+                    reason: format!("{} ({})", error, self.path.display()),
+                },
             })?,
             total_bytes: self.total_bytes,
         })
@@ -204,6 +213,7 @@ mod tests {
             tail_bytes: 20,
             tail_at: None,
             error: None,
+            missing: false,
         };
         assert_eq!(halves(&facts, 60), ((0, 30), (80, 30)));
         assert_eq!(halves(&facts, 20), ((0, 10), (90, 10)));

@@ -7,9 +7,10 @@ use super::slice::{Slice, halves, so_far};
 use super::{client, holder};
 use crate::error::Error;
 use crate::record::{Ended, Identity, OutputFacts, Stream};
-use crate::spec::{ShimSpec, WindowSize};
+use crate::spec::{ShimSpec, VERSION, WindowSize};
 use crate::wire::{Answer, Ask};
 use holon_domain::command::{CapturedStream, CommandState};
+use holon_domain::time::Timestamp;
 use std::path::PathBuf;
 use tokio::process::Child;
 use tokio::sync::{Mutex, OnceCell};
@@ -22,6 +23,8 @@ pub struct Task {
     identity: Identity,
     /// Who its processes are, held here because its directory can be removed.
     pub(super) born: Option<Born>,
+    /// Whether its shim had answered when the task was found or started.
+    answered: bool,
     pub(super) waiting: Mutex<Waiting>,
     pub(super) over: OnceCell<Result<Ended, Error>>,
 }
@@ -46,6 +49,7 @@ impl Task {
             state_dir: spec.state_dir,
             nonce: spec.nonce,
             identity,
+            answered: true,
             waiting: Mutex::new(Waiting { line, shim }),
             over: OnceCell::new(),
         }
@@ -57,9 +61,44 @@ impl Task {
             nonce: sought.nonce.to_owned(),
             born: Born::told(&identity),
             identity,
+            answered: true,
             waiting: Mutex::new(Waiting { line, shim: None }),
             over: OnceCell::new(),
         }
+    }
+
+    /// A task whose shim holds its lock since `claimed_at` and has not answered. What the shim would say of itself is
+    /// taken from its directory.
+    pub(super) fn unanswered(
+        sought: Sought<'_>,
+        claimed_at: Timestamp,
+        born: Option<Born>,
+    ) -> Self {
+        let identity = Identity {
+            version: VERSION,
+            task_id: sought.task_id.to_owned(),
+            pid: born.as_ref().map_or(0, Born::leader),
+            started_at: claimed_at,
+            born: None,
+        };
+        Self {
+            state_dir: sought.state_dir.to_owned(),
+            nonce: sought.nonce.to_owned(),
+            born,
+            identity,
+            answered: false,
+            // At its end from the start, so that whoever waits looks at the directory and asks the shim anew.
+            waiting: Mutex::new(Waiting {
+                line: Line::new(Box::new(tokio::io::empty())),
+                shim: None,
+            }),
+            over: OnceCell::new(),
+        }
+    }
+
+    /// Whether its shim had answered when the task was found. One that had not holds its lock, and may answer later.
+    pub const fn has_answered(&self) -> bool {
+        self.answered
     }
 
     /// Whose command it is, since when it runs, and its process id to be shown to people.

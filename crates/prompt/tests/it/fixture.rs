@@ -7,9 +7,10 @@ use holon_domain::message::{
 use holon_domain::model::ModelRef;
 use holon_domain::task::{TaskKind, TaskListEntry, TaskStatus, WaitPolicy};
 use holon_domain::tool::{ToolFamily, ToolSpec};
+use holon_domain::work_item::ShownWork;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
-use holon_prompt::{Built, FrameInput, HistoryItem, build};
+use holon_prompt::{Built, FrameInput, HistoryItem, PlanLook, Work, build};
 use serde_json::json;
 
 /// Everything a frame borrows.
@@ -20,6 +21,8 @@ pub(crate) struct Scene {
     pub(crate) current: MessageEnvelope,
     pub(crate) history: Vec<HistoryItem>,
     pub(crate) tasks: Vec<TaskListEntry>,
+    pub(crate) work: ShownWork,
+    pub(crate) plan: PlanLook,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) now: Timestamp,
     pub(crate) budget_tokens: u32,
@@ -33,6 +36,8 @@ impl Scene {
             current: operator(1, "Fix the build."),
             history: Vec::new(),
             tasks: Vec::new(),
+            work: ShownWork::default(),
+            plan: PlanLook::Known,
             tools: vec![tool("Sleep"), tool("ExecCommand")],
             now: at(100),
             budget_tokens: 100_000,
@@ -45,6 +50,7 @@ impl Scene {
             model: &self.model,
             current: &self.current,
             history: &self.history,
+            work: Work::Rows(&self.work, &self.plan),
             tasks: &self.tasks,
             now: self.now,
             tools: &self.tools,
@@ -154,6 +160,7 @@ pub(crate) fn task(n: u32, seconds: i64, summary: &str) -> TaskListEntry {
         created_at: at(seconds),
         updated_at: at(seconds),
         wait_policy: WaitPolicy::Background,
+        command: None,
     }
 }
 
@@ -195,6 +202,7 @@ fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnve
         authority_class,
         priority: Priority::Normal,
         cause: None,
+        resumes: None,
         trigger_kind: kind.trigger(),
         work_item_id: None,
         task_id: None,

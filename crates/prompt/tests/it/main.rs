@@ -5,3 +5,4 @@ mod cache;
 mod fixture;
 mod frame;
 mod hostile;
+mod work;

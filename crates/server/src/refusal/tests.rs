@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 36] = [
     (
         "agent_stopped",
         409,
@@ -60,6 +60,31 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
     ),
     ("model_unavailable", 400, None, None),
     ("task_not_found", 404, None, None),
+    (
+        "work_item_not_found",
+        404,
+        None,
+        Some("see its work items with: holon work list"),
+    ),
+    (
+        "work_item_completed",
+        409,
+        None,
+        Some("make another with: holon work create"),
+    ),
+    (
+        "wait_not_found",
+        404,
+        None,
+        Some("see its waits with: holon wait list"),
+    ),
+    (
+        "timer_not_found",
+        404,
+        None,
+        Some("see its timers with: holon timer list"),
+    ),
+    ("invalid_work", 400, None, None),
     ("empty_message", 400, None, None),
     (
         "too_large",
@@ -124,6 +149,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
     ("invalid_agent_id", 400, None, None),
     ("invalid_workspace", 400, None, None),
     (
+        "workspace_reserved",
+        400,
+        None,
+        Some(
+            "name a directory beside the host's home, such as the project itself; without one the agent works in its own home",
+        ),
+    ),
+    (
         "cursor_too_old",
         410,
         None,
@@ -141,6 +174,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 29] = [
         500,
         None,
         Some("it may have been taken: look at the transcript before you send it again"),
+    ),
+    (
+        "store_lost",
+        500,
+        None,
+        Some(
+            "put the store back or restore a backup, start the host again, and look at the transcript before you send it again",
+        ),
     ),
     (
         "shutting_down",

@@ -7,3 +7,5 @@ pub(crate) mod model;
 pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod runtime;
+pub(crate) mod waiting;
+pub(crate) mod work;

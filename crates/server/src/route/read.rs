@@ -5,14 +5,13 @@ use crate::refusal::Refusal;
 use crate::state::ReadState;
 use axum::Json;
 use axum::extract::State;
+use holon_api::StatusResponse;
 use holon_domain::AgentId;
 use holon_domain::brief::BriefRecord;
-use holon_domain::limits::LIST_PAGE_MAX;
-use holon_domain::summary::{AgentListEntry, AgentSummary};
+use holon_domain::limits::{BRIEF_PAGE, LIST_PAGE_MAX};
+use holon_domain::summary::AgentListEntry;
 use holon_domain::transcript::TranscriptEntry;
 
-/// Briefs an answer holds when the caller does not say.
-const BRIEFS: u64 = 20;
 /// Transcript entries an answer holds when the caller does not say.
 const TRANSCRIPT: u64 = 50;
 
@@ -29,16 +28,17 @@ pub(crate) async fn status(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
-) -> Result<Json<AgentSummary>, Refusal> {
-    Ok(Json(state.reads.status(&agent_id).await?))
+) -> Result<Json<StatusResponse>, Refusal> {
+    Ok(Json(state.reads.status(&agent_id).await?.into()))
 }
 
 /// `GET /status`.
 pub(crate) async fn default_status(
     State(state): State<ReadState>,
     Params(NoParams {}): Params<NoParams>,
-) -> Result<Json<AgentSummary>, Refusal> {
-    Ok(Json(state.reads.status(&state.host.default_agent).await?))
+) -> Result<Json<StatusResponse>, Refusal> {
+    let status = state.reads.status(&state.host.default_agent).await?;
+    Ok(Json(status.into()))
 }
 
 /// `GET /agents/{id}/briefs`.
@@ -63,7 +63,7 @@ async fn briefs_of(
     agent_id: &AgentId,
     params: &LimitParams,
 ) -> Result<Json<Vec<BriefRecord>>, Refusal> {
-    let limit = limit(params.limit, BRIEFS, LIST_PAGE_MAX)?;
+    let limit = limit(params.limit, BRIEF_PAGE, LIST_PAGE_MAX)?;
     Ok(Json(state.reads.briefs(agent_id, limit).await?))
 }
 

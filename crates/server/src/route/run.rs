@@ -27,9 +27,12 @@ pub(crate) async fn run(
     tokio::select! {
         biased;
         outcome = state.acts.run_once(request) => Ok(Json(outcome?)),
-        () = state.host.shutdown.cancelled() => Err(Refusal::from(Error::ShuttingDown)
-            .without_retry()
-            .hint(afterwards)),
+        () = state.host.shutdown.cancelled() => Err(match state.acts.why_down() {
+            Error::ShuttingDown => Refusal::from(Error::ShuttingDown)
+                .without_retry()
+                .hint(afterwards),
+            lost => lost.into(),
+        }),
     }
 }
 

@@ -14,12 +14,16 @@ use holon_api::{
 use serde::Deserialize;
 
 /// What this build's control plane can do, for clients that ask before they try.
-const CAPABILITIES: [&str; 8] = [
+const CAPABILITIES: [&str; 12] = [
     "agents.list",
     "agents.status",
     "agents.events",
     "agents.control",
     "agents.model",
+    "agents.work",
+    "agents.timers",
+    "agents.wake",
+    "agents.explain",
     "models.list",
     "control.run",
     "control.reload",
@@ -75,8 +79,10 @@ pub(crate) async fn handshake(
 fn runtime_info(state: &ReadState) -> RuntimeInfo {
     RuntimeInfo {
         default_agent: state.host.default_agent.clone(),
+        workspace_dir: state.host.workspace_dir.clone(),
         home_dir: state.host.home_dir.clone(),
         listen: state.host.listen.clone(),
+        advertise_url: None,
         epoch: state.reads.epoch().to_owned(),
     }
 }

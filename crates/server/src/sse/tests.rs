@@ -23,6 +23,7 @@ impl Setup for NoSetup {
 fn host(streams: usize) -> Arc<Host> {
     Arc::new(Host {
         default_agent: agent("main"),
+        workspace_dir: String::new(),
         home_dir: String::new(),
         pid: 0,
         listen: None,

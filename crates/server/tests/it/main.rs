@@ -10,4 +10,5 @@ mod refusals;
 mod routes;
 mod streams;
 mod typed;
+mod work;
 mod world;

@@ -202,7 +202,8 @@ async fn a_handshake_tells_a_stranger_less_than_a_known_caller() {
     assert_eq!(
         known["runtime"],
         json!({
-            "default_agent": "main", "home_dir": "/srv/holon", "listen": world.address.to_string(),
+            "default_agent": "main", "home_dir": "/srv/holon",
+            "workspace_dir": "/srv/holon/agents", "advertise_url": null, "listen": world.address.to_string(),
             "epoch": world.engine.reads().epoch(),
         })
     );
@@ -281,4 +282,85 @@ async fn a_reload_says_what_changed_or_why_nothing_did() {
             &json!("the host goes on with the settings it has; correct this and reload again")
         )
     );
+}
+
+/// The names of an object's members.
+fn names(value: &Value) -> Vec<&str> {
+    let members = value.as_object().expect("an object");
+    members.keys().map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn a_status_has_the_names_of_the_contract() {
+    let world = World::start().await;
+    let status = world.ask("GET", "/agents/main/status", "").await.json();
+    for (at, wanted) in [
+        (
+            "",
+            "identity agent scheduling_posture active_task_count lifecycle model token_usage closure execution \
+             loaded_agents_md skills active_children active_waiting_intents active_wait_conditions \
+             active_external_triggers recent_operator_notifications recent_brief_count recent_event_count",
+        ),
+        (
+            "/identity",
+            "agent_id kind visibility ownership profile_preset status is_default_agent",
+        ),
+        (
+            "/agent",
+            "id status pending active_task_ids compacted_message_count total_message_count total_input_tokens \
+             total_output_tokens total_model_rounds execution_profile attached_workspaces active_workspace_id \
+             active_workspace_entry cwd turn_index",
+        ),
+        (
+            "/lifecycle",
+            "resume_required accepts_external_messages wake_requires_resume",
+        ),
+        (
+            "/skills",
+            "agent_templates_catalog discovered_roots discoverable_skills attached_skills active_skills",
+        ),
+        (
+            "/execution",
+            "profile policy attached_workspaces workspace_id workspace_anchor execution_root cwd projection_kind",
+        ),
+        (
+            "/execution/profile",
+            "backend process_execution_exposed allow_background_tasks supports_managed_worktrees",
+        ),
+        (
+            "/execution/policy",
+            "backend process_execution_exposed managed_worktree_supported resource_authority process_execution",
+        ),
+        (
+            "/execution/policy/resource_authority",
+            "message_ingress agent_state control_plane workspace_projection process_execution",
+        ),
+        (
+            "/execution/policy/process_execution",
+            "cwd_rooting projection_rooting path_confinement write_confinement network_confinement secret_isolation \
+             child_process_containment",
+        ),
+    ] {
+        let found = names(status.pointer(at).expect(at));
+        for name in wanted.split_whitespace() {
+            assert!(found.contains(&name), "{at}/{name}: {found:?}");
+        }
+    }
+    assert_eq!(status["identity"]["is_default_agent"], true);
+    assert_eq!(status["identity"]["status"], "active");
+    assert_eq!(
+        status["execution"]["policy"]["resource_authority"]["process_execution"],
+        "runtime_shaped"
+    );
+    let workspace = &status["execution"];
+    assert_eq!(
+        workspace["attached_workspaces"],
+        json!([[workspace["workspace_id"], workspace["workspace_anchor"]]])
+    );
+    let listed = world.ask("GET", "/agents/list", "").await.json();
+    assert_eq!(
+        listed[0]["identity"],
+        world.ask("GET", "/agents/dev/status", "").await.json()["identity"]
+    );
+    assert_eq!(listed[0]["identity"]["is_default_agent"], false);
 }

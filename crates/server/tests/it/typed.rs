@@ -6,7 +6,6 @@ use holon_api::{
     SetModelRequest,
 };
 use holon_client::{Client, Error, EventsQuery};
-use holon_domain::run::RunStatus;
 use holon_testkit::engine::{ENDLESS, agent};
 
 #[tokio::test]
@@ -39,7 +38,7 @@ async fn every_call_works_over_the_socket_and_over_tcp() {
             .create_agent(&agent("dev"), &CreateAgentRequest::default())
             .await
             .unwrap();
-        assert_eq!(made.agent_id, agent("dev"));
+        assert_eq!(made.agent_id, "dev");
         let prompt = PromptRequest {
             text: "go".into(),
             priority: None,
@@ -75,8 +74,10 @@ async fn every_call_works_over_the_socket_and_over_tcp() {
             ..SetModelRequest::default()
         };
         let set = client.set_model(&agent("dev"), &request).await.unwrap();
-        assert_eq!(set.model.override_model.as_deref(), Some("b/2"));
-        assert!(client.clear_model(&agent("dev")).await.unwrap().ok);
+        assert_eq!(set.model.source, "agent_override");
+        assert_eq!(set.model.effective_model.as_deref(), Some("b/2"));
+        let cleared = client.clear_model(&agent("dev")).await.unwrap();
+        assert_eq!(cleared.model.source, "runtime_default");
         assert_eq!(client.models().await.unwrap().model_availability, []);
         assert_eq!(client.reload().await.unwrap().changed, ["model.default"]);
         let run = client
@@ -87,8 +88,8 @@ async fn every_call_works_over_the_socket_and_over_tcp() {
             .await
             .unwrap();
         assert_eq!(
-            (run.final_status, run.final_text.as_str()),
-            (RunStatus::Completed, "done")
+            (run.final_status.as_str(), run.final_text.as_str()),
+            ("completed", "done")
         );
     }
 }

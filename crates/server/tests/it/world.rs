@@ -46,7 +46,9 @@ impl World {
             manage: Arc::clone(&host) as Arc<_>,
         };
         let config = ServerConfig {
+            unix_later: None,
             default_agent: AgentId::parse("main").unwrap(),
+            workspace_dir: "/srv/holon/agents".into(),
             home_dir: "/srv/holon".into(),
             pid: 4711,
             tcp: Some(tcp),

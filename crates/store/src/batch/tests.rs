@@ -417,29 +417,81 @@ fn outcome_after(db: &mut Db) -> Result<AgentNo, WriteError> {
     db.write(|tx| tx.create_agent(&Scribe::new("a").record))
 }
 
+fn is_lost(told: &[Result<(), WriteError>]) -> bool {
+    told.iter()
+        .all(|answer| matches!(answer, Err(WriteError::StoreLost(_))))
+}
+
 #[test]
-fn a_store_that_cannot_be_opened_again_answers_unknown_and_works_once_it_can() {
+fn a_commit_into_a_store_that_is_lost_is_acknowledged_to_nobody_and_none_follows() {
     let (directory, mut db) = file_db();
     let (here, away) = (
         directory.path().join("s.sqlite3"),
         directory.path().join("away"),
     );
     assert_eq!(batch(&mut db, vec![admit("a", "1".into())]), [Ok(())]);
+    let mut news = db.subscribe();
     std::fs::rename(&here, &away).expect("moves");
-    db.faults.extend([CommitFault::Fails(SQLITE_IOERR_FSYNC)]);
-    assert_eq!(
-        batch(&mut db, vec![admit("a", "2".into())]),
-        [Err(WriteError::CommitUnknown)]
+    let told = batch(
+        &mut db,
+        vec![admit("a", "2".into()), refuse(), admit("a", "3".into())],
     );
-    let told = batch(&mut db, vec![admit("a", "3".into())]);
-    assert!(
-        matches!(
-            told.as_slice(),
-            [Err(WriteError::Store(Error::File { .. }))]
-        ),
-        "{told:?}"
-    );
+    assert!(is_lost(&told[..1]) && is_lost(&told[2..]), "{told:?}");
+    assert!(matches!(told[1], Err(WriteError::Store(_))), "{told:?}");
+    assert!(news.try_recv().is_err(), "nobody hears of it");
     std::fs::rename(&away, &here).expect("moves back");
-    assert_eq!(batch(&mut db, vec![admit("a", "4".into())]), [Ok(())]);
-    assert_eq!(messages(&db, "a"), 2);
+    let late = batch(&mut db, vec![admit("a", "4".into())]);
+    assert!(is_lost(&late), "what was lost stays lost: {late:?}");
+    assert_eq!(messages(&db, "a"), 3, "nothing was begun any more");
+}
+
+#[test]
+fn a_failed_commit_is_not_made_again_in_a_backup_that_took_the_place_of_the_store() {
+    for code in [SQLITE_FULL, SQLITE_IOERR_FSYNC] {
+        let (directory, mut db) = file_db();
+        let here = directory.path().join("s.sqlite3");
+        assert_eq!(batch(&mut db, vec![admit("a", "1".into())]), [Ok(())]);
+        let backup = directory.path().join("backup");
+        std::fs::write(&backup, db.image().expect("copies")).expect("writes");
+        let before = std::fs::read(&backup).expect("reads");
+        std::fs::rename(&backup, &here).expect("takes its place");
+        db.faults.extend([CommitFault::Fails(code)]);
+        let told = batch(
+            &mut db,
+            vec![admit("a", "2".into()), admit("a", "3".into())],
+        );
+        assert!(is_lost(&told), "{told:?}");
+        drop(db);
+        assert!(std::fs::read(&here).expect("reads") == before, "untouched");
+    }
+}
+
+#[test]
+fn a_store_that_was_overwritten_in_its_place_is_not_written_to_again() {
+    let (directory, mut db) = file_db();
+    assert_eq!(batch(&mut db, vec![admit("a", "1".into())]), [Ok(())]);
+    db.conn
+        .execute("UPDATE meta SET value = 'another' WHERE key = 'epoch'", [])
+        .expect("changes");
+    db.faults.extend([CommitFault::Fails(SQLITE_IOERR_FSYNC)]);
+    let told = batch(&mut db, vec![admit("a", "2".into())]);
+    assert!(is_lost(&told), "{told:?}");
+    drop(directory);
+}
+
+#[test]
+fn what_was_acknowledged_survives_the_log_it_stood_in() {
+    let (directory, mut db) = file_db();
+    let here = directory.path().join("s.sqlite3");
+    assert_eq!(batch(&mut db, vec![admit("a", "1".into())]), [Ok(())]);
+    std::fs::remove_file(directory.path().join("s.sqlite3-wal")).expect("removes");
+    assert!(is_lost(&batch(&mut db, vec![admit("a", "2".into())])));
+    drop(db);
+    let again = Db::open(&here).expect("opens");
+    assert!(messages(&again, "a") >= 1, "{}", messages(&again, "a"));
+    assert!(
+        again.findings().iter().any(|found| found.contains("log")),
+        "{:?}",
+        again.findings()
+    );
 }

@@ -6,12 +6,15 @@ use holon_domain::attempt::AttemptRecord;
 use holon_domain::brief::BriefRow;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
-use holon_domain::intent::{HostAction, Intent};
+use holon_domain::intent::{HostAction, Intent, WorkIntent, WorkQuery};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
-use holon_domain::timer::Due;
+use holon_domain::timer::{Due, TimerRecord, TimerSchedule};
+use holon_domain::trigger::WakeHint;
 use holon_domain::turn::Phase;
+use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus};
+use holon_domain::work_item::{PlanStatus, WorkItemRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -170,9 +173,23 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Host(HostAction::ApplyPatch(_)) => "apply_patch",
             Intent::Host(HostAction::TaskInput(_)) => "given input",
             Intent::Host(HostAction::TaskOutput(_)) => "output that is read",
+            Intent::Host(HostAction::WritePlan) => "a plan that is written",
+            Intent::Host(HostAction::WorkQuery(_)) => "work that is read",
+            Intent::CreateWorkItem(_) => "create_work_item",
+            Intent::WaitFor(_) => "wait_for",
+            Intent::Work(WorkIntent::Pick { .. }) => "pick",
+            Intent::Work(WorkIntent::Update { .. }) => "update",
+            Intent::Work(WorkIntent::Complete { .. }) => "complete",
+            Intent::Work(WorkIntent::CancelWait { .. }) => "cancel_wait",
+            Intent::Work(WorkIntent::CreateTimer(_)) => "create_timer",
+            Intent::Work(WorkIntent::CreateTimerAfter { .. }) => "create_timer_after",
+            Intent::Work(WorkIntent::CancelTimer { .. }) => "cancel_timer",
+            Intent::WorkQuery(WorkQuery::Item { .. }) => "item",
+            Intent::WorkQuery(WorkQuery::Items { .. }) => "items",
+            Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
         },
     );
-    assert_eq!(found.len(), 12, "{found:?}");
+    assert_eq!(found.len(), 25, "{found:?}");
 }
 
 #[test]
@@ -205,8 +222,47 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
         Due::BackoffOver { .. } => "backoff_over",
         Due::PaceOver => "pace_over",
         Due::RemovalRetry => "removal_retry",
+        Due::WorkTick => "work_tick",
+        Due::Recheck { .. } => "recheck",
+        Due::WaitOver { .. } => "wait_over",
+        Due::TimerFire { .. } => "timer_fire",
+        Due::Unpark => "unpark",
     });
-    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!(found.len(), 9, "{found:?}");
+}
+
+#[test]
+fn every_kind_of_work_wait_timer_and_hint_that_was_stored_is_read() {
+    let items = include_str!("../golden/work_items.json");
+    let plans = read_all(items, |item: &WorkItemRecord| match item.plan_status {
+        PlanStatus::Draft => "draft",
+        PlanStatus::Ready => "ready",
+        PlanStatus::NeedsInput => "needs_input",
+    });
+    assert_eq!(plans.len(), 3, "{plans:?}");
+    let waits = include_str!("../golden/waits.json");
+    let kinds = read_all(waits, |wait: &WaitRecord| match wait.kind {
+        WaitKind::Task => "task",
+        WaitKind::External => "external",
+        WaitKind::Operator => "operator",
+        WaitKind::Timer => "timer",
+    });
+    assert_eq!(kinds.len(), 4, "{kinds:?}");
+    let statuses = read_all(waits, |wait: &WaitRecord| match wait.status {
+        WaitStatus::Active => "active",
+        WaitStatus::Resolved => "resolved",
+        WaitStatus::Cancelled => "cancelled",
+        WaitStatus::Expired => "expired",
+    });
+    assert_eq!(statuses.len(), 4, "{statuses:?}");
+    let timers = include_str!("../golden/timers.json");
+    let schedules = read_all(timers, |timer: &TimerRecord| match timer.schedule {
+        TimerSchedule::Once { .. } => "once",
+        TimerSchedule::Every { .. } => "every",
+        TimerSchedule::Cron { .. } => "cron",
+    });
+    assert_eq!(schedules.len(), 3, "{schedules:?}");
+    read_all(include_str!("../golden/hints.json"), |_: &WakeHint| "hint");
 }
 
 fn phase_of(agent: &AgentRecord) -> &'static str {

@@ -5,12 +5,14 @@ mod apply;
 mod damage;
 mod golden;
 mod home;
+mod lost;
 mod pages;
 mod property;
 mod reading;
 mod recovery;
 mod retention;
 mod tasks;
+mod work;
 mod writer;
 
 #[path = "../../src/samples.rs"]

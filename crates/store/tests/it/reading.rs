@@ -2,8 +2,6 @@
 
 use crate::samples::{Scribe, at, took};
 use crate::{apply, with_agent};
-use holon_domain::CallId;
-use holon_domain::Timestamp;
 use holon_domain::attempt::{TokenUsage, Tries};
 use holon_domain::block::{Block, ToolCall};
 use holon_domain::brief::BriefText;
@@ -11,10 +9,12 @@ use holon_domain::decision::Fact;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::Priority;
 use holon_domain::model::StopReason;
+use holon_domain::needs::{Needs, Part};
 use holon_domain::queue::QueueStatus::{Dequeued, Processed, Queued};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::transcript::TranscriptKind;
-use holon_store::{AgentNo, Db};
+use holon_domain::{CallId, Timestamp, limits};
+use holon_store::{AgentNo, Db, Ledger};
 use serde_json::json;
 
 fn frame(key: &str) -> LogEntry {
@@ -23,6 +23,7 @@ fn frame(key: &str) -> LogEntry {
         context_fingerprint: format!("print-{key}"),
         stable: "s".to_owned(),
         agent_scoped: "a".to_owned(),
+        work: None,
     })
 }
 
@@ -256,6 +257,8 @@ fn the_transcript_shows_every_entry_but_frames_whose_facts_stand_on_their_rounds
     assert_eq!(round.stop_reason.as_deref(), Some("end_turn"));
     assert_eq!(round.data["prompt_cache_key"], "key-1");
     assert_eq!(round.data["requested_model"], "scripted/x");
+    assert_eq!(round.data["fallback_active"], false);
+    assert_eq!(round.data.get("provider_cache_usage"), None);
     assert_eq!(round.data["blocks"][0]["text"], "I will");
     assert_eq!(entries[2].data["results"][0]["result"]["exit_status"], 0);
     assert_eq!(entries[2].data["results"][0]["status"], "success");
@@ -308,4 +311,72 @@ fn private_agents_are_not_listed_and_the_rest_come_by_name_with_their_queues() {
         .map(|listed| (listed.agent_id.as_str(), listed.pending))
         .collect();
     assert_eq!(names, [("a", 1), ("b", 1), ("c", 1)]);
+}
+
+#[test]
+fn a_round_that_a_fallback_answered_shows_the_model_that_was_asked_for_and_the_cache() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    let LogEntry::AssistantRound { tries, usage, .. } = said(1, vec![words("hi")]) else {
+        panic!("a round");
+    };
+    let round = LogEntry::AssistantRound {
+        round: 1,
+        blocks: vec![words("hi")].into(),
+        intents: Default::default(),
+        stop_reason: StopReason::EndTurn,
+        usage: TokenUsage {
+            cache_read_tokens: 6,
+            cache_write_tokens: 2,
+            ..usage
+        },
+        tries: Tries {
+            requested_model_ref: Some("first/y".to_owned()),
+            ..tries
+        },
+    };
+    scribe.admit("x").log(1, took(1)).log(1, round);
+    apply(&mut db, no, &scribe.decide()).expect("writes");
+    let shown = db.reader().transcript(no, 1).expect("reads");
+    let data = &shown[0].data;
+    assert_eq!(data["requested_model"], "first/y");
+    assert_eq!(data["active_model"], "scripted/x");
+    assert_eq!(data["fallback_active"], true);
+    assert_eq!(data["provider_cache_usage"]["read_input_tokens"], 6);
+    assert_eq!(data["provider_cache_usage"]["creation_input_tokens"], 2);
+}
+
+#[test]
+fn the_labels_of_a_message_are_read_without_it_and_are_none_once_it_cannot_be_read() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    apply(&mut db, no, &scribe.admit("x").decide()).expect("writes");
+    let labels = db.reader().message_labels(no, 1).expect("reads");
+    let labels = labels.expect("there is one");
+    assert_eq!(labels.message_id.as_str(), "msg_1");
+    assert_eq!(labels.delivery_surface.transport(), "http");
+    assert_eq!(db.reader().message_labels(no, 2), Ok(None));
+}
+
+#[test]
+fn the_prompts_that_wait_are_found_in_the_order_they_are_taken_and_no_more_than_are_told_of() {
+    let mut scribe = Scribe::new("a");
+    let (mut db, no) = with_agent(&scribe.record);
+    scribe.admit("first");
+    scribe.admit_as(Priority::Next, "before it");
+    for _ in 0..2 * limits::QUEUED_PROMPTS {
+        scribe.admit("more");
+    }
+    apply(&mut db, no, &scribe.decide()).expect("writes");
+    let needs = Needs {
+        queued_prompts: true,
+        ..Needs::default()
+    };
+    let loaded = db.write(|tx| tx.load(no, &needs)).expect("loads");
+    let Part::Loaded(prompts) = loaded.queued_prompts else {
+        panic!("they were asked for");
+    };
+    let seqs: Vec<u64> = prompts.iter().map(|prompt| prompt.seq).collect();
+    assert_eq!(seqs[..3], [2, 1, 3]);
+    assert_eq!(seqs.len(), limits::QUEUED_PROMPTS);
 }

@@ -113,6 +113,26 @@ fn a_status_moves_only_forward_and_never_on_from_an_end() {
 }
 
 #[test]
+fn an_interrupted_child_may_come_to_another_end_and_to_no_other_state() {
+    for to in ALL {
+        let mut scribe = Scribe::new("a");
+        let (mut db, no) = with_agent(&scribe.record);
+        apply(&mut db, no, &scribe.child_task("x", Interrupted).decide()).expect("writes");
+        let outcome = apply(&mut db, no, &scribe.child_task("x", to).decide());
+        if matches!(to, Queued | Running | Cancelling) {
+            assert!(
+                matches!(outcome, Err(WriteError::Store(Error::Contradiction { .. }))),
+                "{to:?}: {outcome:?}"
+            );
+        } else {
+            assert_eq!(outcome, Ok(()), "{to:?}");
+            let row = db.reader().task(no, &task_id("x")).expect("reads");
+            assert_eq!(row.map(|row| row.status), Some(to));
+        }
+    }
+}
+
+#[test]
 fn active_tasks_come_in_the_order_they_began_whatever_changed_since() {
     let mut scribe = Scribe::new("a");
     let (mut db, no) = with_agent(&scribe.record);

@@ -55,7 +55,7 @@ fn failed_runs(evidence: &Evidence) -> Vec<String> {
         met.any(|(other, met)| *other == job && *met == kind)
     };
     let runs = evidence.failed_runs.iter();
-    let unexplained = runs.filter(|run| run.status != "Failed" || !has_met(run.job, &run.kind));
+    let unexplained = runs.filter(|run| run.status != "failed" || !has_met(run.job, &run.kind));
     unexplained
         .map(|run| {
             format!(

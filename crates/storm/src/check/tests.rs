@@ -65,7 +65,7 @@ fn sound() -> Evidence {
         }],
         failed_runs: vec![FailedRun {
             job: 3,
-            status: "Failed".to_owned(),
+            status: "failed".to_owned(),
             kind: "quota".to_owned(),
         }],
         failed: Failed {
@@ -238,15 +238,15 @@ fn a_run_that_failed_otherwise_than_its_provider_did_is_found() {
     let cases = [
         (
             found(|e| e.failed_runs[0].kind = "connection".to_owned()),
-            "the run of job 3 was answered as Failed (\"connection\"), and no request of it failed so",
+            "the run of job 3 was answered as failed (\"connection\"), and no request of it failed so",
         ),
         (
             found(|e| e.failed_runs[0].job = 4),
-            "the run of job 4 was answered as Failed (\"quota\"), and no request of it failed so",
+            "the run of job 4 was answered as failed (\"quota\"), and no request of it failed so",
         ),
         (
-            found(|e| e.failed_runs[0].status = "Waiting".to_owned()),
-            "the run of job 3 was answered as Waiting (\"quota\"), and no request of it failed so",
+            found(|e| e.failed_runs[0].status = "waiting".to_owned()),
+            "the run of job 3 was answered as waiting (\"quota\"), and no request of it failed so",
         ),
     ];
     for (found, expected) in cases {

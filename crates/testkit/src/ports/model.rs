@@ -112,6 +112,16 @@ pub fn calls(of: &[(&str, Value)]) -> Result<ModelReply, ModelFailure> {
     reply(of.iter().map(call).collect(), StopReason::ToolUse)
 }
 
+/// An answer that says something and calls these tools, each with its input.
+pub fn says_and_calls(text: &str, of: &[(&str, Value)]) -> Result<ModelReply, ModelFailure> {
+    let said = ReplyBlock::Text {
+        text: text.to_owned(),
+    };
+    let mut reply = calls(of)?;
+    reply.blocks.insert(0, said);
+    Ok(reply)
+}
+
 /// An answer of these blocks, with a small usage.
 pub fn reply(blocks: Vec<ReplyBlock>, stop_reason: StopReason) -> Result<ModelReply, ModelFailure> {
     Ok(ModelReply {

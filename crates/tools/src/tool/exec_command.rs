@@ -8,7 +8,7 @@ mod diagnostics;
 mod envelope;
 mod text;
 
-pub use envelope::{already_running, completed, failed, promoted};
+pub use envelope::{already_running, commands_run, completed, failed, promoted};
 pub(crate) use text::{split_lost, text};
 
 use crate::input::Subject;

@@ -5,14 +5,16 @@
 mod envelope;
 mod text;
 
-pub use envelope::{ItemOutcome, completed};
+pub use envelope::{ItemOutcome, commands_run, completed};
 pub(crate) use text::text;
 
 use crate::input::{Subject, members, typed};
 use crate::tool::command;
 use crate::{input, schema};
-use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent};
-use holon_domain::limits::{BATCH_COMMAND_MS, BATCH_COMMANDS, YIELD_MAX_MS};
+use holon_domain::intent::{
+    BatchItem, DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent, RejectedItem,
+};
+use holon_domain::limits::{BATCH_COMMAND_MS, BATCH_COMMANDS, EVENT_PREVIEW_BYTES, YIELD_MAX_MS};
 use holon_domain::tool::{ToolError, ToolErrorKind, ToolFamily, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -76,7 +78,7 @@ pub(crate) fn spec() -> ToolSpec {
         description: "Run several short shell commands one after the other and read all their results at once: the \
                       cheap way to look at many things. Each runs to its end or is stopped at its timeout_ms; none \
                       becomes a task and none takes input: for that there is ExecCommand. An item fails when its exit \
-                      status is not 0, its time is up or it cannot be started."
+                      status is not 0, its time is up, its arguments are wrong or it cannot be started."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,
@@ -95,21 +97,32 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
             .hint("give at least one command, and what is over the limit in a further call"));
     }
     let schema = spec.input_schema.pointer("/properties/items/items");
-    let items = args
-        .items
-        .iter()
-        .enumerate()
-        .map(|(place, item)| {
-            let subject = Subject::item(NAME, place + 1);
-            command_of(subject, schema.unwrap_or(&Value::Null), item)
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(Intent::Host(HostAction::ExecCommandBatch(
-        ExecCommandBatch {
-            items,
-            stop_on_error: args.stop_on_error.unwrap_or(false),
-        },
-    )))
+    let items = args.items.iter().enumerate().map(|(place, item)| {
+        let subject = Subject::item(NAME, place + 1);
+        item_of(subject, schema.unwrap_or(&Value::Null), item)
+    });
+    let batch = ExecCommandBatch {
+        items: items.collect(),
+        stop_on_error: args.stop_on_error.unwrap_or(false),
+    };
+    if let (None, Some(BatchItem::Rejected(first))) = (batch.first_command(), batch.items.first()) {
+        // There is nothing to run.
+        return Err(first.error.clone());
+    }
+    Ok(Intent::Host(HostAction::ExecCommandBatch(batch)))
+}
+
+fn item_of(subject: Subject<'_>, schema: &Value, item: &Value) -> BatchItem {
+    match command_of(subject, schema, item) {
+        Ok(command) => BatchItem::Command(command),
+        Err(error) => {
+            let written = match item.get("cmd").unwrap_or(item) {
+                Value::String(cmd) => holon_domain::text::preview(cmd, EVENT_PREVIEW_BYTES),
+                other => holon_domain::text::preview(&other.to_string(), EVENT_PREVIEW_BYTES),
+            };
+            BatchItem::Rejected(RejectedItem { written, error })
+        }
+    }
 }
 
 fn command_of(
@@ -120,6 +133,8 @@ fn command_of(
     // Models like to give the bare command.
     let as_object = r#"give each item as a JSON object, like {"cmd": "ls"}"#;
     let mut members = members(subject, item).map_err(|error| error.hint(as_object))?;
+    // No argument of an item has a meaning for null.
+    members.retain(|_, value| !value.is_null());
     refuse_interactive(subject, &members)?;
     rename_timeout(subject, &mut members)?;
     let item: Item = typed(subject, schema, &Value::Object(members))?;

@@ -3,9 +3,12 @@
 use crate::command::{output, result, stream};
 use holon_domain::agent::ProfilePreset::PublicNamed;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure};
-use holon_domain::intent::{DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent};
+use holon_domain::intent::{
+    BatchItem, DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent,
+};
 use holon_domain::limits::{BATCH_COMMAND_MS, TOOL_OUTPUT_TOKENS};
-use holon_tools::exec_command_batch::{ItemOutcome, completed};
+use holon_domain::tool::ToolErrorKind;
+use holon_tools::exec_command_batch::{ItemOutcome, commands_run, completed};
 use holon_tools::{interpret, item_refers_to_files, receipt, refers_to_files};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -26,7 +29,10 @@ fn command(cmd: &str) -> ExecCommand {
 
 fn batch(cmds: &[&str]) -> ExecCommandBatch {
     ExecCommandBatch {
-        items: cmds.iter().map(|cmd| command(cmd)).collect(),
+        items: cmds
+            .iter()
+            .map(|cmd| BatchItem::Command(command(cmd)))
+            .collect(),
         stop_on_error: true,
     }
 }
@@ -58,24 +64,72 @@ fn each_command_of_a_batch_has_its_own_place_and_time() {
         meant(&asked),
         ExecCommandBatch {
             items: vec![
-                command("ls"),
-                ExecCommand {
+                BatchItem::Command(command("ls")),
+                BatchItem::Command(ExecCommand {
                     workdir: Some("sub".into()),
                     shell: Some("bash".into()),
                     login: true,
                     yield_time_ms: 5,
                     max_output_tokens: Some(9),
                     ..command("make")
-                },
-                ExecCommand {
+                }),
+                BatchItem::Command(ExecCommand {
                     yield_time_ms: 7,
                     ..command("older")
-                },
+                }),
             ],
             stop_on_error: true,
         }
     );
     assert!(!meant(&json!({"items": [{"cmd": "ls"}]})).stop_on_error);
+}
+
+#[test]
+fn a_bad_item_fails_by_itself_and_the_others_are_run() {
+    let bad = json!({"cmd": "top", "tty": true});
+    let asked = meant(&json!({"items": [{"cmd": "ls"}, bad, "pwd"]}));
+    let rejected: Vec<(usize, &str, ToolErrorKind)> = asked
+        .items
+        .iter()
+        .enumerate()
+        .filter_map(|(place, item)| match item {
+            BatchItem::Rejected(item) => Some((place, item.written.as_str(), item.error.kind)),
+            BatchItem::Command(_) => None,
+        })
+        .collect();
+    assert_eq!(
+        rejected,
+        [
+            (1, "top", ToolErrorKind::UnsupportedBatchCommandField),
+            (2, "pwd", ToolErrorKind::InvalidToolInput),
+        ]
+    );
+    let outcome = |item: &BatchItem| match item {
+        BatchItem::Command(_) => ran(OK, "here\n", ""),
+        BatchItem::Rejected(item) => ItemOutcome::Rejected(item.error.clone()),
+    };
+    let outcomes: Vec<ItemOutcome> = asked.items.iter().map(outcome).collect();
+    let envelope = completed(&asked, &outcomes);
+    let told = result(&envelope);
+    assert_eq!(
+        (
+            &told["completed_count"],
+            &told["failed_count"],
+            &told["rejected_count"]
+        ),
+        (&json!(1), &json!(2), &json!(2))
+    );
+    assert_eq!(told["items"][1]["status"], "failed");
+    let text = receipt(&envelope);
+    assert!(
+        text.contains("[2] top\nnot run, unsupported_batch_command_field: item 2 of"),
+        "{text}"
+    );
+    let stored = serde_json::to_value(&asked).expect("serialises");
+    assert_eq!(
+        serde_json::from_value::<ExecCommandBatch>(stored).expect("reads"),
+        asked
+    );
 }
 
 #[test]
@@ -128,6 +182,13 @@ fn a_batch_is_kept_item_by_item_whatever_became_of_each() {
 }
 
 #[test]
+fn only_items_that_were_begun_count_as_commands_that_ran() {
+    let (batch, outcomes) = eventful();
+    let ran = commands_run(&completed(&batch, &outcomes));
+    assert_eq!(ran, 5, "four came to an end, one was lost");
+}
+
+#[test]
 fn a_batch_reads_as_a_count_and_numbered_items() {
     let (batch, outcomes) = eventful();
     insta::assert_snapshot!(receipt(&completed(&batch, &outcomes)));
@@ -166,10 +227,10 @@ fn a_loud_item_gets_what_the_quiet_ones_leave_but_no_more_than_its_own_budget() 
 #[test]
 fn an_item_that_was_cut_names_its_file() {
     let small = ExecCommandBatch {
-        items: vec![ExecCommand {
+        items: vec![BatchItem::Command(ExecCommand {
             max_output_tokens: Some(2),
             ..command("seq 9")
-        }],
+        })],
         stop_on_error: false,
     };
     let mut long = output(OK, "", "");
@@ -252,7 +313,7 @@ proptest! {
             max_output_tokens: Some(*tokens),
             ..command(&format!("step {n}"))
         });
-        let asked = ExecCommandBatch { items: items.collect(), stop_on_error: false };
+        let asked = ExecCommandBatch { items: items.map(BatchItem::Command).collect(), stop_on_error: false };
         let outcomes: Vec<_> = outputs.iter().map(|(text, _)| ran(OK, text, text)).collect();
         let text = receipt(&completed(&asked, &outcomes));
         let mut rest = text.as_str();

@@ -11,3 +11,5 @@ mod running;
 mod samples;
 mod task;
 mod task_output;
+mod wait;
+mod work;

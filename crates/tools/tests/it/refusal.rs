@@ -16,12 +16,7 @@ fn broken() -> Vec<(&'static str, Value)> {
             .extend(extra.as_object().unwrap().clone());
         ("ExecCommand", input)
     };
-    let item = |item: Value| {
-        (
-            "ExecCommandBatch",
-            json!({"items": [{"cmd": "true"}, item]}),
-        )
-    };
+    let item = |item: Value| ("ExecCommandBatch", json!({"items": [item]}));
     let look = |extra: Value| {
         let mut input = json!({"task_id": "task_1"});
         input

@@ -7,7 +7,7 @@ use holon_domain::intent::ExecCommand;
 use holon_domain::task::{TaskHandle, TaskKind, TaskStatus};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::{TaskId, Timestamp};
-use holon_tools::exec_command::{already_running, completed, failed, promoted};
+use holon_tools::exec_command::{already_running, commands_run, completed, failed, promoted};
 use holon_tools::{receipt, refers_to_files};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ fn handle() -> TaskHandle {
         task_id: TaskId::from_stored("task_1"),
         task_kind: TaskKind::CommandTask,
         status: TaskStatus::Running,
+        initial_output: None,
     }
 }
 
@@ -76,6 +77,7 @@ fn a_command_that_goes_on_reads_as_a_task_and_how_to_go_on() {
 fn an_equal_command_that_runs_is_named_with_its_age_and_the_way_around_it() {
     let now = running().created_at.plus_millis(303_000);
     let envelope = already_running(&command(), &running(), now);
+    assert_eq!(commands_run(&envelope), 0, "nothing was started");
     insta::assert_json_snapshot!(envelope);
     insta::assert_snapshot!(receipt(&envelope));
     let first = receipt(&envelope)
@@ -139,13 +141,14 @@ fn a_file_that_lacks_something_is_not_called_all_of_it() {
         lacks: Lacks {
             bytes: 900,
             reason: Some("No space left on device".into()),
+            missing: false,
         },
         ..filed("0123456789abcdefghij", "/o/task_1.log")
     };
     long.stderr = CapturedStream {
         lacks: Lacks {
             bytes: 7,
-            reason: None,
+            ..Lacks::default()
         },
         ..filed("0123456789abcdefghij", "/o/task_1.stderr.log")
     };

@@ -10,6 +10,23 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"}),
             json!({"patch": "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"}),
         ],
+        "CancelTimer" => vec![json!({"timer_id": "timer_1"})],
+        "CancelWait" => vec![json!({"wait_id": "wait_1"})],
+        "CompleteWorkItem" => vec![json!({"work_item_id": "work_1"})],
+        "CreateTimer" => vec![
+            json!({"after_ms": 300}),
+            json!({"at": "2026-03-01T09:00:00Z", "summary": "look at the build"}),
+            json!({"every_ms": 60_000, "first": "2026-03-01T10:00:00+01:00", "missed": "all"}),
+            json!({"every_ms": 60_000, "missed": "skip"}),
+            json!({"cron": "30 9 * * MON-FRI", "time_zone": "Europe/Berlin", "missed": "once"}),
+        ],
+        "CreateWorkItem" => vec![
+            json!({"objective": "Split the fixtures"}),
+            json!({
+                "objective": "Split the fixtures", "plan_status": "ready", "plan": "# Plan\nFirst this.",
+                "todo_list": [{"text": "read", "state": "completed"}, {"text": "split", "state": "in_progress"}],
+            }),
+        ],
         "Enqueue" => vec![
             json!({"text": "look at the build"}),
             json!({"text": "later", "priority": "background"}),
@@ -37,6 +54,19 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             }),
             json!({"items": vec![json!({"cmd": "true"}); 12]}),
         ],
+        "GetWorkItem" => vec![
+            json!({"work_item_id": "work_1"}),
+            json!({"work_item_id": "work_1", "include_todo_list": true}),
+        ],
+        "ListTimers" => vec![json!({}), json!({"limit": 100})],
+        "ListWorkItems" => vec![
+            json!({}),
+            json!({"filter": "waiting_for_operator", "limit": 1, "include_todo_list": true}),
+        ],
+        "PickWorkItem" => vec![
+            json!({"work_item_id": "work_1"}),
+            json!({"work_item_id": "work_1", "reason": "the other one waits"}),
+        ],
         "Sleep" => vec![
             json!({}),
             json!({"reason": "waiting for review"}),
@@ -55,6 +85,22 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({"task_id": "task_1", "tail_lines": 20, "timeout_ms": 0}),
         ],
         "TaskStatus" | "TaskStop" => vec![json!({"task_id": "task_1"})],
+        // Each names blocked_by: strict emission writes null for what is left out, and here null has a meaning.
+        "UpdateWorkItem" => vec![
+            json!({"work_item_id": "work_1", "blocked_by": null}),
+            json!({"work_item_id": "work_1", "blocked_by": "", "plan_status": "needs_input"}),
+            json!({
+                "work_item_id": "work_1", "objective": "Split them all", "blocked_by": "review of #12",
+                "recheck_after": 1, "todo_list": [],
+            }),
+        ],
+        "WaitFor" => vec![
+            json!({"reason": "CI", "wake_on": [{"task": "task_1"}]}),
+            json!({
+                "reason": "review", "work_item_id": "work_1", "external_ref": "#12", "recheck_after": 60_000,
+                "wake_on": ["operator", "external", {"external": "github"}, {"time": "2026-03-01T09:00:00Z"}, {"after_ms": 1}],
+            }),
+        ],
         other => panic!("{other} has no samples: add some"),
     }
 }
@@ -68,6 +114,36 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"patch": ""}),
             json!({"patch": ["--- a/x"]}),
             json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n", "dry_run": true}),
+        ],
+        "CancelTimer" => vec![json!({}), json!({"timer_id": ""}), json!({"timer_id": 1})],
+        "CancelWait" => vec![
+            json!({}),
+            json!({"wait_id": ""}),
+            json!({"wait_id": "wait_1", "why": "x"}),
+        ],
+        "CompleteWorkItem" => vec![
+            json!({}),
+            json!({"work_item_id": ""}),
+            json!({"work_item_id": "work_1", "report": "done"}),
+        ],
+        "CreateTimer" => vec![
+            json!({"after_ms": 0}),
+            json!({"every_ms": 0}),
+            json!({"after_ms": 400_000_000_000_u64}),
+            json!({"at": 1_794_700_000}),
+            json!({"cron": 5}),
+            json!({"after_ms": 5, "missed": "never"}),
+            json!({"interval_ms": 5}),
+        ],
+        "CreateWorkItem" => vec![
+            json!({}),
+            json!({"objective": ""}),
+            json!({"objective": "x", "plan_status": "done"}),
+            json!({"objective": "x", "todo_list": ["read"]}),
+            json!({"objective": "x", "todo_list": [{"text": "read"}]}),
+            json!({"objective": "x", "todo_list": [{"text": "read", "state": "blocked"}]}),
+            json!({"objective": "x", "todo_list": [{"text": "", "state": "pending"}]}),
+            json!({"objective": "x", "blocked_by": "y"}),
         ],
         "Enqueue" => vec![
             json!({}),
@@ -100,6 +176,27 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"items": [{"cmd": "ls", "timeout_ms": 600_001}]}),
             json!({"items": [{"cmd": "ls"}], "parallel": true}),
         ],
+        "GetWorkItem" => vec![
+            json!({}),
+            json!({"work_item_id": ""}),
+            json!({"work_item_id": "work_1", "plan": true}),
+        ],
+        "ListTimers" => vec![
+            json!({"limit": 0}),
+            json!({"limit": 101}),
+            json!({"filter": "all"}),
+        ],
+        "ListWorkItems" => vec![
+            json!({"filter": "done"}),
+            json!({"limit": 0}),
+            json!({"limit": 101}),
+            json!({"offset": 5}),
+        ],
+        "PickWorkItem" => vec![
+            json!({}),
+            json!({"work_item_id": ""}),
+            json!({"work_item_id": "work_1", "why": "x"}),
+        ],
         "Sleep" => vec![
             json!({"duration_ms": 86_400_001}),
             json!({"duration_ms": "soon"}),
@@ -126,6 +223,24 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"task_id": ""}),
             json!({"task_id": "task_1", "force": true}),
         ],
+        "UpdateWorkItem" => vec![
+            json!({"blocked_by": "x"}),
+            json!({"work_item_id": "work_1", "blocked_by": "x", "recheck_after": 0}),
+            json!({"work_item_id": "work_1", "plan_status": "done"}),
+            json!({"work_item_id": "work_1", "todo_list": [{"text": "a", "state": "open"}]}),
+            json!({"work_item_id": "work_1", "state": "completed"}),
+        ],
+        "WaitFor" => vec![
+            json!({"reason": "x"}),
+            json!({"reason": "", "wake_on": ["operator"]}),
+            json!({"reason": "x", "wake_on": []}),
+            json!({"reason": "x", "wake_on": ["timer"]}),
+            json!({"reason": "x", "wake_on": [{"after_ms": 0}]}),
+            json!({"reason": "x", "wake_on": [{"pull_request": 12}]}),
+            json!({"reason": "x", "wake_on": vec!["operator"; 17]}),
+            json!({"reason": "x", "wake_on": "operator"}),
+            json!({"reason": "x", "wake_on": ["operator"], "recheck_after": 0}),
+        ],
         other => panic!("{other} has no samples: add some"),
     }
 }
@@ -137,11 +252,14 @@ pub(crate) fn spelled_out(schema: &Value, arguments: &Value) -> Value {
     let members = full.as_object_mut().expect("arguments");
     for (name, property) in schema["properties"].as_object().expect("an object schema") {
         let value = members.entry(name.clone()).or_insert(Value::Null);
-        if property["items"]["properties"].is_object()
-            && let Value::Array(items) = value
-        {
-            for item in items {
-                *item = spelled_out(&property["items"], item);
+        let alternatives = property["items"]["anyOf"].as_array();
+        let inner = std::iter::once(&property["items"]).chain(alternatives.into_iter().flatten());
+        let inner = inner
+            .into_iter()
+            .find(|schema| schema["properties"].is_object());
+        if let (Some(inner), Value::Array(items)) = (inner, value) {
+            for item in items.iter_mut().filter(|item| item.is_object()) {
+                *item = spelled_out(inner, item);
             }
         }
     }

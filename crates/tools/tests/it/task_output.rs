@@ -210,6 +210,7 @@ fn looks_that_show_less_than_there_is_say_so() {
             lacks: Lacks {
                 bytes: 900,
                 reason: Some("No space left on device".into()),
+                missing: false,
             },
             ..part("begin", "/o/task_1.log")
         },
@@ -295,6 +296,37 @@ fn of_a_stream_whose_offset_is_left_out_only_the_size_is_told() {
         assert_eq!(kept["task"]["output_truncated"], false);
         assert!(receipt(&envelope).len() < 800);
     }
+}
+
+#[test]
+fn a_preview_covers_both_pipes_and_is_read_as_two() {
+    let envelope = look(&running(), &query(), &printed("good\n", "bad\n"));
+    let task = &result(&envelope)["task"];
+    assert_eq!(task["output_preview"], "good\nstderr:\nbad\n");
+    assert_eq!(task["stderr_preview"], "bad\n");
+    let text = receipt(&envelope);
+    assert!(text.contains("\noutput:\ngood\nstderr:\nbad\n"), "{text}");
+    assert_eq!(text.matches("bad").count(), 1, "{text}");
+}
+
+#[test]
+fn complaints_whose_file_is_gone_are_told_as_missing_and_not_as_none() {
+    let task = ended(TaskStatus::Completed, "exit 0");
+    let path = "/agents/main/task-output/task_1.stderr.log";
+    assert_eq!(
+        task.command().and_then(|spec| spec.stderr_path.as_deref()),
+        Some(path)
+    );
+    let only_output = TaskPrinted {
+        output: part("", "/o/task_1.log"),
+        stderr: None,
+    };
+    let text = receipt(&look(&task, &query(), &only_output));
+    assert!(
+        text.contains(&format!("the file of the stderr is missing: {path}")),
+        "{text}"
+    );
+    assert!(!text.contains("(no output)"), "{text}");
 }
 
 #[test]

@@ -142,3 +142,24 @@ fn the_first_start_puts_on_record_what_was_seen() {
     place.replace_by_directory();
     assert!(!place.opens());
 }
+
+#[test]
+fn a_record_of_an_earlier_build_counts_until_there_is_one_in_the_new_place() {
+    let place = Place::new();
+    let former = place.base.join("former/root.json");
+    let before = Attachment::at(former.clone());
+    before.open(&place.project(), None).unwrap();
+    let moved = || place.attachment().formerly_at(former.clone());
+    moved().open(&place.project(), None).unwrap();
+    place.replace_by_directory();
+    let refused = moved().open(&place.project(), None).unwrap_err();
+    assert!(matches!(refused, TreeError::Replaced { .. }), "{refused}");
+    // A start attaches it to what is there, and notes that in the new place.
+    moved().renew(None).unwrap();
+    moved().open(&place.project(), None).unwrap();
+    assert!(place.base.join("state/root.json").exists());
+    // Nothing to be attached to: neither record speaks of it any more.
+    fs::rename(place.project(), place.base.join("away")).unwrap();
+    moved().renew(None).unwrap();
+    assert!(!former.exists() && !place.base.join("state/root.json").exists());
+}

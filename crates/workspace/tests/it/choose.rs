@@ -97,6 +97,24 @@ fn the_home_named_by_its_path_is_still_the_home() {
 }
 
 #[test]
+fn the_home_named_by_its_path_is_the_home_before_it_is_made() {
+    let (_dir, base) = tree();
+    let home = base.join("agents/main");
+    fs::create_dir(base.join("agents")).unwrap();
+    symlink("agents", base.join("by-link")).unwrap();
+    let expected = WorkspaceEntry::agent_home(&home.display().to_string());
+    for named in [home.clone(), base.join("by-link/main")] {
+        assert_eq!(choose(Some(&named), None, &home).unwrap(), expected);
+        assert_eq!(choose(None, Some(&named), &home).unwrap(), expected);
+    }
+    assert!(!home.exists());
+    for other in ["agents/other", "elsewhere/main"] {
+        let refused = choose(Some(&base.join(other)), None, &home).unwrap_err();
+        assert!(matches!(refused, Error::Missing { .. }), "{refused}");
+    }
+}
+
+#[test]
 fn a_current_directory_outside_the_root_is_refused_with_the_next_step() {
     let (_dir, base) = tree();
     for cwd in [base.clone(), PathBuf::from(".."), base.join("home")] {

@@ -1,14 +1,21 @@
 //! Homes are made whole, left alone, and removed without harm to anything else.
 
 use holon_domain::AgentId;
-use holon_workspace::{Error, prepare_home, remove_home};
+use holon_workspace::{Error, check_home, make_home, remove_home};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 
 fn main_id() -> AgentId {
     AgentId::parse("main").unwrap()
+}
+
+/// Makes the home of an agent and returns its path.
+fn made(agents: &Path, agent_id: &AgentId) -> Result<PathBuf, Error> {
+    let home = agents.join(agent_id.as_str());
+    make_home(&home, || true).map(|()| home)
 }
 
 fn names(dir: &Path) -> BTreeSet<String> {
@@ -19,17 +26,17 @@ fn names(dir: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_home_has_every_part_and_is_private() {
+fn a_home_begins_with_a_guide_and_a_memory_and_is_private() {
     let dir = tempfile::tempdir().unwrap();
     let agents = dir.path().join("deep/agents");
-    let home = prepare_home(&agents, &main_id()).unwrap();
+    let home = made(&agents, &main_id()).unwrap();
     assert_eq!(home, agents.join("main"));
-    for name in ["notes", "work", "skills", "task-output", "tool-artifacts"] {
-        assert!(home.join(name).is_dir(), "{name}");
-    }
-    for name in ["state", "ledger", "indexes", "cache"] {
-        assert!(home.join(".holon").join(name).is_dir(), "{name}");
-    }
+    let parts = BTreeSet::from(["AGENTS.md".to_owned(), "memory".to_owned()]);
+    assert_eq!(
+        names(&home),
+        parts,
+        "other folders come with what is put into them"
+    );
     let guide = fs::read_to_string(home.join("AGENTS.md")).unwrap();
     assert!(guide.contains("`.holon/`") && guide.contains("owned by the runtime"));
     for file in ["AGENTS.md", "memory/self.md", "memory/operator.md"] {
@@ -54,12 +61,12 @@ fn a_home_has_every_part_and_is_private() {
 #[test]
 fn an_existing_home_is_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
-    let home = prepare_home(dir.path(), &main_id()).unwrap();
+    let home = made(dir.path(), &main_id()).unwrap();
     fs::write(home.join("AGENTS.md"), "mine").unwrap();
-    fs::remove_dir(home.join("notes")).unwrap();
-    assert_eq!(prepare_home(dir.path(), &main_id()).unwrap(), home);
+    fs::remove_dir_all(home.join("memory")).unwrap();
+    assert_eq!(made(dir.path(), &main_id()).unwrap(), home);
     assert_eq!(fs::read_to_string(home.join("AGENTS.md")).unwrap(), "mine");
-    assert!(!home.join("notes").exists());
+    assert!(!home.join("memory").exists());
 }
 
 #[test]
@@ -72,7 +79,7 @@ fn leftovers_of_an_interrupted_attempt_are_removed_and_those_of_others_kept() {
     ] {
         fs::create_dir_all(dir.path().join(leftover)).unwrap();
     }
-    prepare_home(dir.path(), &main_id()).unwrap();
+    made(dir.path(), &main_id()).unwrap();
     let kept = BTreeSet::from([".main.b.0123456789abcdef.new".to_owned(), "main".to_owned()]);
     assert_eq!(names(dir.path()), kept);
 }
@@ -85,9 +92,11 @@ fn what_is_no_directory_is_not_taken_for_a_home() {
     symlink(elsewhere.path(), dir.path().join("link")).unwrap();
     symlink("/no/such/place", dir.path().join("dangling")).unwrap();
     for name in ["file", "link", "dangling"] {
-        let refused = prepare_home(dir.path(), &AgentId::parse(name).unwrap()).unwrap_err();
+        let refused = made(dir.path(), &AgentId::parse(name).unwrap()).unwrap_err();
         assert!(matches!(refused, Error::HomeBlocked { .. }), "{refused}");
         assert!(refused.to_string().contains("move it away"));
+        let refused = check_home(&dir.path().join(name)).unwrap_err();
+        assert!(matches!(refused, Error::HomeBlocked { .. }), "{refused}");
     }
     assert_eq!(names(elsewhere.path()).len(), 0);
 }
@@ -97,9 +106,9 @@ fn removing_a_home_leaves_other_homes_and_link_targets_alone() {
     let dir = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("precious"), "x").unwrap();
-    let home = prepare_home(dir.path(), &main_id()).unwrap();
-    prepare_home(dir.path(), &AgentId::parse("other").unwrap()).unwrap();
-    symlink(elsewhere.path(), home.join("work/link")).unwrap();
+    let home = made(dir.path(), &main_id()).unwrap();
+    made(dir.path(), &AgentId::parse("other").unwrap()).unwrap();
+    symlink(elsewhere.path(), home.join("link")).unwrap();
     remove_home(dir.path(), &main_id()).unwrap();
     assert_eq!(names(dir.path()), BTreeSet::from(["other".to_owned()]));
     assert!(elsewhere.path().join("precious").exists());
@@ -130,7 +139,7 @@ fn a_home_that_is_a_link_loses_the_link_only() {
 fn read_only_directories_do_not_keep_a_home_alive() {
     let dir = tempfile::tempdir().unwrap();
     let outside = tempfile::tempdir().unwrap();
-    let home = prepare_home(dir.path(), &main_id()).unwrap();
+    let home = made(dir.path(), &main_id()).unwrap();
     let locked = home.join("work/cache/inner");
     fs::create_dir_all(&locked).unwrap();
     fs::write(locked.join("file"), "x").unwrap();
@@ -148,7 +157,7 @@ fn read_only_directories_do_not_keep_a_home_alive() {
 fn a_home_can_be_made_again_after_it_was_removed() {
     let dir = tempfile::tempdir().unwrap();
     for _ in 0..2 {
-        let home = prepare_home(dir.path(), &main_id()).unwrap();
+        let home = made(dir.path(), &main_id()).unwrap();
         assert!(home.join("memory/self.md").exists());
         remove_home(dir.path(), &main_id()).unwrap();
         assert!(!home.exists());
@@ -159,11 +168,48 @@ fn a_home_can_be_made_again_after_it_was_removed() {
 fn a_filesystem_that_refuses_is_named_with_the_path() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "").unwrap();
-    let refused = prepare_home(&dir.path().join("file/agents"), &main_id())
+    let refused = made(&dir.path().join("file/agents"), &main_id())
         .unwrap_err()
         .to_string();
     assert!(
         refused.contains("file/agents") && refused.contains("check permissions"),
         "{refused}"
     );
+}
+
+#[test]
+fn a_look_makes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    check_home(&dir.path().join("agents/main")).unwrap();
+    assert_eq!(names(dir.path()).len(), 0);
+}
+
+#[test]
+fn a_home_that_is_not_wanted_any_more_is_not_made() {
+    let dir = tempfile::tempdir().unwrap();
+    make_home(&dir.path().join("main"), || false).unwrap();
+    assert_eq!(names(dir.path()).len(), 0);
+}
+
+#[test]
+fn a_removal_waits_for_a_home_that_is_being_made_and_takes_it_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let (asked, at_gate) = channel();
+    let (answer, wanted) = channel();
+    std::thread::scope(|scope| {
+        let home = dir.path().join("main");
+        scope.spawn(move || {
+            let is_wanted = || {
+                asked.send(()).unwrap();
+                wanted.recv().unwrap()
+            };
+            make_home(&home, is_wanted).unwrap();
+        });
+        at_gate.recv().unwrap();
+        let removal = scope.spawn(|| remove_home(dir.path(), &main_id()).unwrap());
+        // The removal is behind the gate from here on, or comes to it later: either way it finds the home.
+        answer.send(true).unwrap();
+        removal.join().unwrap();
+    });
+    assert_eq!(names(dir.path()).len(), 0);
 }

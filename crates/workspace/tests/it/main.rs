@@ -4,5 +4,6 @@
 mod attachment;
 mod choose;
 mod home;
+mod plan;
 mod root;
 mod tree;

@@ -1,4 +1,5 @@
-//! `holon config doctor`: what can be asked, what happens when it fails, and the one thing to do next.
+//! `holon config doctor`: what can be asked, what happens when it fails, what is amiss with the store, and the one
+//! thing to do next.
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -60,6 +61,7 @@ pub(super) async fn run(
     let diagnosis = Diagnosis {
         report,
         waiting_failure_kinds: holon_daemon::waiting_failure_kinds(),
+        store_findings: holon_daemon::survey(&settings),
         probes,
     };
     output.answer(&diagnosis, render::config::doctor);

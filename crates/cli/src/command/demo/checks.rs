@@ -146,6 +146,8 @@ mod tests {
         Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
             turn_index: 1,
             attempt: 1,
+            run_id: None,
+            message_seq: None,
         })
     }
 

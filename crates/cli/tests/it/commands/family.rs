@@ -138,11 +138,15 @@ fn what_a_task_printed_is_read_by_offsets_by_lines_and_after_its_end() {
     };
     assert_eq!(parts(&nothing), [json!(""), json!(""), json!(35), json!(4)]);
     let last_two = look(json!({ "tail_lines": 2 }));
-    assert_eq!(last_two["task"]["output_preview"], "line 4\nline 5\n");
+    assert_eq!(
+        last_two["task"]["output_preview"],
+        "line 4\nline 5\nstderr:\nodd\n"
+    );
     assert_eq!(last_two["task"]["next_offset"], 35);
     let waited = look(json!({ "timeout_ms": 1 }));
     assert_eq!(waited["retrieval_status"], "timeout");
-    assert_eq!(waited["task"]["output_preview"], seen);
+    let both = format!("{seen}stderr:\nodd\n");
+    assert_eq!(waited["task"]["output_preview"], both);
 
     hands.type_in(&task, "word\n");
     hands.until_quiet();

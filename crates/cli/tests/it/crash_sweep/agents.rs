@@ -151,7 +151,7 @@ fn models(world: &World) -> BTreeMap<&'static str, String> {
         (
             "sleeper",
             json!([
-                { "calls": [call("Sleep", json!({ "duration_ms": 50 }))] },
+                { "text": "Later.", "calls": [call("Sleep", json!({ "duration_ms": 50 }))] },
                 { "text": "Awake." },
             ]),
         ),

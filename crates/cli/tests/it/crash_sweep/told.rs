@@ -6,6 +6,7 @@ use holon_client::{Client, Error, EventStream, EventsQuery};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::block::Block;
+use holon_domain::brief::BriefRecord;
 use holon_domain::event::Event;
 use holon_domain::summary::AgentSummary;
 use holon_domain::transcript::{TranscriptEntry, TranscriptKind};
@@ -25,7 +26,7 @@ pub(super) async fn until_settled(
     let agent_id = id(name);
     let mut news = None;
     loop {
-        let status = host.client.status(Some(&agent_id)).await?;
+        let status: AgentSummary = host.client.status(Some(&agent_id)).await?.known()?;
         let agent = &status.agent;
         let booting = agent.status == AgentStatus::Booting;
         let busy = agent.pending > 0 || agent.current_run_id.is_some();
@@ -58,7 +59,11 @@ pub(super) struct Told {
 pub(super) async fn gather(client: &Client, name: &str) -> Result<Told, Error> {
     let agent = id(name);
     let briefs = client.briefs(Some(&agent), Some(500)).await?;
+    let briefs = briefs.iter().map(|brief| brief.known());
+    let briefs: Vec<BriefRecord> = briefs.collect::<Result<_, _>>()?;
     let transcript = client.transcript(Some(&agent), Some(500)).await?;
+    let transcript = transcript.iter().map(|entry| entry.known());
+    let transcript: Vec<TranscriptEntry> = transcript.collect::<Result<_, _>>()?;
     let query = EventsQuery {
         after_seq: Some(0),
         limit: Some(512),
@@ -66,9 +71,7 @@ pub(super) async fn gather(client: &Client, name: &str) -> Result<Told, Error> {
         ..EventsQuery::default()
     };
     let events = client.events(&agent, query).await?.events;
-    let settles = |brief: holon_domain::brief::BriefRecord| {
-        brief.settles.iter().map(ToString::to_string).collect()
-    };
+    let settles = |brief: BriefRecord| brief.settles.iter().map(ToString::to_string).collect();
     Ok(Told {
         story: Story {
             acknowledged: Vec::new(),

@@ -8,7 +8,7 @@ use crate::states;
 use crate::world::{World, stamp_of};
 use holon_core::{Reply, Stamp};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
-use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
+use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput, Lacks};
 use holon_domain::decision::Fact;
 use holon_domain::event::Event;
 use holon_domain::limits;
@@ -40,6 +40,8 @@ fn the_end_of_a_task_is_row_and_result_in_one_decision_and_opens_a_turn_at_once(
             "continuation_resolved",
             "message_processing_started",
             "turn_started",
+            "agent_state_changed",
+            "session_state_changed",
         ]
     );
     world.send(Said::words("").to(&world));
@@ -298,4 +300,29 @@ fn a_lost_task_says_what_is_known_and_how_to_run_it_again() {
     Output:
     half of it
     ");
+}
+
+#[test]
+fn a_task_whose_output_is_gone_is_not_said_to_have_printed_nothing() {
+    let mut world = states::with_task();
+    let gone = CapturedStream {
+        lacks: Lacks {
+            missing: true,
+            ..Lacks::default()
+        },
+        ..CapturedStream::default()
+    };
+    let lost = TaskReport::Lost {
+        reason: "its shim is gone".to_owned(),
+        stdout: gone,
+        stderr: CapturedStream::default(),
+    };
+    report(&mut world, 0, lost);
+    let words = results(&world)[0].envelope.body.render();
+    assert!(
+        words.ends_with("\nThe file of its output is missing."),
+        "{words}"
+    );
+    let end = world.tasks[0].end.as_ref().expect("it is over");
+    assert_eq!(end.output_cut, Some(true));
 }

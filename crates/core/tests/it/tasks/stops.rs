@@ -1,6 +1,6 @@
 //! How tasks are stopped: by their agent, with their agent, before their agent goes.
 
-use super::{all_followed, followed, report, results, written};
+use super::{all_followed, followed, report, results, statuses, written};
 use crate::commands;
 use crate::make::{self, Said};
 use crate::states;
@@ -9,6 +9,7 @@ use holon_core::{Input, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::limits;
 use holon_domain::message::Priority;
+use holon_domain::queue::QueueStatus;
 use holon_domain::task::TaskStatus;
 
 /// The turn in hand stops the first task.
@@ -78,12 +79,23 @@ fn what_watched_a_task_that_is_being_stopped_is_not_believed_any_more() {
 }
 
 #[test]
-fn a_task_that_was_stopped_starts_no_turn_and_is_not_told() {
+fn a_task_that_was_stopped_leaves_a_status_that_starts_no_turn() {
     for (_, reported) in commands::reports() {
         let mut world = states::with_task_stopping();
+        let turns = world.agent.counters.turns;
         report(&mut world, 0, reported);
         assert!(world.tasks[0].status.is_terminal());
         assert_eq!(results(&world).len(), 0);
+        let [status] = statuses(&world)[..] else {
+            panic!("one status");
+        };
+        let words = status.envelope.body.render();
+        assert!(
+            words.starts_with(&format!("Task {}", world.tasks[0].id)),
+            "{words}"
+        );
+        assert_eq!(status.status, QueueStatus::Processed, "read by no turn");
+        assert_eq!(world.agent.counters.turns, turns);
         assert_eq!(world.agent.open_turn, None);
         assert_eq!(world.violations(), []);
     }
@@ -113,7 +125,8 @@ fn a_command_that_ended_by_itself_before_the_stop_reached_it_has_its_own_end() {
         assert_eq!(world.tasks[0].status, status);
         let end = world.tasks[0].end.as_ref().expect("it is over");
         assert_eq!(end.result_summary, words);
-        assert_eq!(results(&world).len(), 0, "whoever stopped it is not told");
+        assert_eq!(results(&world).len(), 0, "no turn is to begin");
+        assert_eq!(statuses(&world).len(), 1);
         assert_eq!(world.violations(), []);
     }
 }
@@ -140,6 +153,21 @@ fn a_stop_of_the_agent_stops_every_task_and_a_start_begins_none_again() {
     report(&mut world, 2, commands::lost());
     assert_eq!((world.agent.held.len(), world.agent.active_tasks), (2, 0));
     assert_eq!(world.agent.open_turn, None, "and no turn tells of them");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_status_that_comes_while_a_turn_runs_waits_for_its_end_and_starts_none() {
+    let mut world = states::with_task_stopping();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    report(&mut world, 0, commands::stopped());
+    assert_eq!(statuses(&world)[0].status, QueueStatus::Queued);
+    assert_eq!(world.interjections().len(), 0, "it enters no turn");
+    let turns = world.agent.counters.turns;
+    world.send(Said::words("done").to(&world));
+    assert_eq!(statuses(&world)[0].status, QueueStatus::Processed);
+    assert_eq!(world.agent.open_turn, None);
+    assert_eq!(world.agent.counters.turns, turns);
     assert_eq!(world.violations(), []);
 }
 
@@ -342,10 +370,14 @@ fn a_stop_writes_each_task_once_and_says_once_that_it_is_being_stopped() {
         [
             "control_applied",
             "task_status_updated",
-            "task_status_updated"
+            "task_status_updated",
+            "agent_state_changed"
         ]
     );
     let from = world.events.len();
     world.send(Input::Delete);
-    assert_eq!(world.event_kinds(from), ["control_applied"]);
+    assert_eq!(
+        world.event_kinds(from),
+        ["control_applied", "agent_state_changed"]
+    );
 }

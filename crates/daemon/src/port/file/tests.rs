@@ -35,14 +35,23 @@ impl House {
         self.dir.path().join("home").display().to_string()
     }
 
+    fn files(&self) -> Files {
+        let claims = Claims::of_host(self.dir.path());
+        Files::new(claims.clone(), Attachments::new(claims))
+    }
+
+    fn places(&self) -> Journals {
+        self.files().journals(&self.home())
+    }
+
     fn journals(&self) -> PathBuf {
-        Path::new(&self.home()).join(JOURNALS)
+        self.places().own
     }
 
     /// The journal of a call, in a place that is there.
     fn journal(&self, call: &str) -> PathBuf {
         fs::create_dir_all(self.journals()).expect("a folder");
-        journal(&self.home(), &CallId::from_stored(call))
+        self.places().to_begin(&CallId::from_stored(call))
     }
 
     fn workspace(&self) -> WorkspaceEntry {
@@ -54,17 +63,25 @@ impl House {
     }
 
     fn apply(&self, call: &str, patch: &str) -> Result<PatchApplied, ToolError> {
+        self.apply_in(self.workspace(), call, patch)
+    }
+
+    fn apply_in(
+        &self,
+        workspace: WorkspaceEntry,
+        call: &str,
+        patch: &str,
+    ) -> Result<PatchApplied, ToolError> {
         let context = CommandContext {
             agent_id: AgentId::parse("main").expect("an id"),
             agent_home: self.home(),
-            workspace: self.workspace(),
+            workspace,
         };
-        let attachments = Attachments::default();
-        apply(&attachments, &context, &CallId::from_stored(call), patch)
+        apply(&self.files(), &context, &CallId::from_stored(call), patch)
     }
 
     fn came_to(&self, call: &str, patch: &str) -> Option<Result<PatchApplied, ToolError>> {
-        came_to(&self.home(), &CallId::from_stored(call), patch)
+        came_to(&self.places().of(&CallId::from_stored(call)), patch)
     }
 
     /// A call that added a file, up to its outcome: its journal says that it is done.
@@ -162,7 +179,7 @@ fn a_journal_that_tells_nothing_stays_and_hinders_no_patch() {
 fn nothing_is_cleared_away_while_another_patch_of_the_agent_is_at_work() {
     let house = House::new();
     let journal = house.added("call_old", "b.txt");
-    let at_work = enter(&house.journal("call_old")).expect("it may begin");
+    let at_work = enter(&house.places(), &house.journal("call_old")).expect("it may begin");
     assert!(at_work.is_some() && journal.exists(), "its own stays");
     house.apply("call_new", PATCH).expect("it applies");
     assert!(journal.exists());
@@ -201,7 +218,7 @@ fn a_patch_nobody_waits_for_is_brought_to_its_end_or_taken_back_and_its_journal_
 fn a_home_without_a_journal_has_nothing_to_finish_and_a_damaged_one_says_so_and_stays() {
     let house = House::new();
     let call = CallId::from_stored("call_1");
-    assert_eq!(finish(&journal(&house.home(), &call)), Ok(()));
+    assert_eq!(finish(&house.places().of(&call)), Ok(()));
     let damaged = house.journal("call_1");
     fs::write(&damaged, "no plan").expect("it is written");
     let told = finish(&damaged).expect_err("it tells nothing");
@@ -313,7 +330,58 @@ fn a_first_patch_that_died_before_it_had_a_journal_changed_nothing_and_says_so()
     assert_eq!(told.kind, ToolErrorKind::NotStarted);
     assert!(told.message.contains("nothing was changed"), "{told}");
     fs::remove_dir(house.home()).expect("it goes");
-    assert!(house.came_to("call_1", PATCH).is_none(), "without a home");
+    let told = house.came_to("call_1", PATCH).expect("it can be told");
+    assert_eq!(
+        told.expect_err("it is not in place").kind,
+        ToolErrorKind::NotStarted
+    );
+}
+
+#[test]
+fn a_journal_outlives_the_home_of_its_agent() {
+    let house = House::new();
+    house.added("call_1", "b.txt");
+    fs::remove_dir(house.home()).expect("it goes");
+    let add = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+new\n";
+    let told = house.came_to("call_1", add).expect("it can be told");
+    told.expect("it is in place");
+}
+
+#[test]
+fn a_patch_in_the_agents_own_home_makes_it_where_it_is_missing() {
+    let house = House::new();
+    let home = WorkspaceEntry::agent_home(&house.home());
+    let add = |name: &str| format!("--- /dev/null\n+++ b/notes/{name}\n@@ -0,0 +1 @@\n+new\n");
+    for name in ["one", "two"] {
+        fs::remove_dir_all(house.home()).expect("it goes");
+        let applied = house.apply_in(home.clone(), &format!("call_{name}"), &add(name));
+        applied.expect("it applies");
+        let parts = ["AGENTS.md", "memory", "notes"];
+        assert_eq!(House::names(Path::new(&house.home())), parts);
+    }
+    // In another workspace nothing is put into the home.
+    fs::remove_dir_all(house.home()).expect("it goes");
+    house.apply("call_else", PATCH).expect("it applies");
+    assert!(!Path::new(&house.home()).exists());
+}
+
+#[test]
+fn a_journal_of_an_earlier_build_is_settled_where_it_stands_and_cleared_before_the_next_patch() {
+    let house = House::new();
+    let former = house.places().former;
+    fs::create_dir_all(&former).expect("a folder");
+    for (call, file) in [("call_1", "b.txt"), ("call_2", "c.txt")] {
+        let journal = house.added(call, file);
+        let name = journal.file_name().expect("a name");
+        fs::rename(&journal, former.join(name)).expect("it moves");
+    }
+    let journal = house.places().of(&CallId::from_stored("call_1"));
+    assert_eq!(journal, former.join("call_1.json"));
+    assert_eq!(finish(&journal), Ok(()));
+    assert_eq!(House::names(&former), ["call_2.json"]);
+    house.apply("call_new", PATCH).expect("it applies");
+    assert_eq!(House::names(&former), [""; 0]);
+    assert_eq!(House::names(&house.root()), ["a.txt", "b.txt", "c.txt"]);
 }
 
 /// A patch that moves files away, without a line of their content.
@@ -368,7 +436,7 @@ fn a_root_that_was_replaced_is_refused_until_the_agent_is_started_again() {
         (read(&house.root()), read(&moved)),
         ("one\n".to_owned(), "eins\n".to_owned())
     );
-    Attachments::default().started(&house.home());
+    house.files().attachments.started(&house.home());
     house.apply("call_4", PATCH).expect("it applies");
     assert_eq!(read(&house.root()), "eins\n");
 }
@@ -376,7 +444,7 @@ fn a_root_that_was_replaced_is_refused_until_the_agent_is_started_again() {
 #[test]
 fn a_root_that_was_replaced_before_the_first_patch_is_noticed_too() {
     let house = House::new();
-    let attachments = Attachments::default();
+    let attachments = house.files().attachments;
     attachments.named(&house.home(), &house.workspace());
     attachments.started(&house.home());
     fs::rename(house.root(), house.dir.path().join("moved")).expect("it moves");
@@ -389,7 +457,7 @@ fn a_root_that_was_replaced_before_the_first_patch_is_noticed_too() {
 fn a_home_that_was_made_again_is_still_the_home_and_a_link_in_its_place_is_not() {
     let house = House::new();
     let home = WorkspaceEntry::agent_home(&house.home());
-    let attachments = Attachments::default();
+    let attachments = house.files().attachments;
     attachments.open(&house.home(), &home).expect("it opens");
     fs::rename(house.home(), house.dir.path().join("moved")).expect("it moves");
     fs::create_dir(house.home()).expect("a folder");

@@ -5,7 +5,8 @@ use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
-    CommandRun, EntropySource, FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, Ports,
+    CommandRun, EntropySource, FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, PlanHost,
+    Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
@@ -29,8 +30,9 @@ use holon_domain::model::{
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::task::{CommandTaskSpec, TaskReport};
 use holon_domain::tool::{ToolEnvelope, ToolError};
+use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{AgentId, CallId, Entropy, Timestamp};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
 use holon_store::{Db, Readers, SqliteStore, commit};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -213,6 +215,25 @@ impl FileHost for Quiet {
 }
 
 #[async_trait]
+impl PlanHost for Quiet {
+    async fn write(&self, _: &str, _: &WorkItemId, text: String) -> Result<PlanArtifact, String> {
+        Ok(PlanArtifact::of_content(
+            text.as_bytes(),
+            Timestamp::default(),
+        ))
+    }
+    async fn read(&self, _: &str, _: &WorkItemId) -> Option<PlanArtifact> {
+        None
+    }
+    async fn list(&self, _: &str) -> Result<Vec<WorkItemId>, String> {
+        Ok(Vec::new())
+    }
+    async fn remove(&self, _: &str, _: &WorkItemId) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[async_trait]
 impl HomeHost for Quiet {
     async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
         Ok(())
@@ -266,6 +287,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
         model: quiet.clone(),
         command: quiet.clone(),
         file: quiet.clone(),
+        plan: quiet.clone(),
         home: quiet.clone(),
         clock: quiet.clone(),
         entropy: quiet.clone(),

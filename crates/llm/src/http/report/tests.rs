@@ -29,6 +29,7 @@ fn told_with(transport: Transport, status: u16, headers: &HeaderMap, body: &str)
         model: Some(&model),
         url: &url,
         secret: Some(&secret),
+        secrets: &Secrets::default(),
     };
     let status = StatusCode::from_u16(status).unwrap();
     asked.refused(status, headers, &Said::read(body.as_bytes()))
@@ -141,6 +142,7 @@ fn a_redirect_names_the_host_and_nothing_else_of_its_target() {
         model: None,
         url: &url,
         secret: None,
+        secrets: &Secrets::default(),
     };
     for (target, names) in [
         ("https://evil.example/path?token=canary", "evil.example"),
@@ -170,6 +172,7 @@ fn every_limit_that_passes_is_a_timeout_with_its_stage() {
         model: None,
         url: &url,
         secret: None,
+        secrets: &Secrets::default(),
     };
     let failure = asked.late(Stage::Headers, Late::Step(Duration::from_secs(300)));
     assert_eq!(failure.kind, Kind::Timeout);

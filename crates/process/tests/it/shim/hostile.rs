@@ -106,7 +106,10 @@ async fn a_command_that_removes_its_own_records_still_ends_for_whoever_waits() {
     assert_eq!(ended.end, CommandEnd::Exited { status: 4 });
     assert_eq!(second.as_ref(), Ok(&ended));
     let preview = ended.output.output.preview(100).await;
-    assert!(matches!(preview, Err(Error::Output { .. })), "{preview:?}");
+    assert!(
+        matches!(preview, Err(Error::OutputMissing { .. })),
+        "{preview:?}"
+    );
 }
 
 #[tokio::test]

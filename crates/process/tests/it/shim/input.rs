@@ -73,3 +73,15 @@ async fn a_command_without_input_says_so_and_reads_the_end() {
     assert_eq!(task.resize(size).await, Err(Error::NoTerminal));
     task.stop(std::time::Duration::ZERO).await.unwrap();
 }
+
+#[tokio::test]
+async fn input_is_told_as_not_taken_once_its_reader_has_closed_it() {
+    let place = Place::new();
+    let cmd = "exec < /dev/null; echo closed; exec sleep 3600";
+    let task = begin(reader(&place, cmd)).await;
+    until_said(&task, 0, "closed").await;
+    for number in [1, 1, 2] {
+        assert_eq!(task.input(number, b"x").await, Err(Error::InputClosed));
+    }
+    task.stop(std::time::Duration::ZERO).await.unwrap();
+}

@@ -41,7 +41,7 @@ async fn what_a_killed_shim_had_written_can_still_be_shown() {
 }
 
 #[tokio::test]
-async fn a_command_that_never_began_has_empty_output() {
+async fn a_command_that_never_began_has_empty_output_and_a_removed_file_is_missing() {
     let place = Place::new();
     let spec = ShimSpec {
         shell: Some("/no/such/shell".to_owned()),
@@ -51,15 +51,20 @@ async fn a_command_that_never_began_has_empty_output() {
     start(&image(), spec)
         .await
         .expect_err("there is no such shell");
-    for present in [true, false] {
-        assert_eq!(out.exists(), present);
-        let kept = kept_output(&out, err.as_deref());
-        assert_eq!((kept.total_bytes(), &kept.output.error), (0, &None));
-        let preview = kept.output.preview(100).await.unwrap();
-        assert_eq!((preview.head.as_str(), preview.total_bytes), ("", 0));
-        assert!(kept.output.slice(7, 100).await.unwrap().bytes.is_empty());
-        std::fs::remove_file(&out).ok();
-    }
+    let kept = kept_output(&out, err.as_deref());
+    assert_eq!((kept.total_bytes(), &kept.output.error), (0, &None));
+    let preview = kept.output.preview(100).await.unwrap();
+    assert_eq!((preview.head.as_str(), preview.total_bytes), ("", 0));
+    assert!(kept.output.slice(7, 100).await.unwrap().bytes.is_empty());
+
+    std::fs::remove_file(&out).unwrap();
+    let kept = kept_output(&out, err.as_deref());
+    let missing = Error::OutputMissing {
+        path: out.display().to_string(),
+    };
+    assert_eq!(kept.output.slice(7, 100).await, Err(missing.clone()));
+    assert_eq!(kept.output.preview(100).await, Err(missing));
+    assert_eq!(kept.errors.unwrap().preview(100).await.unwrap().head, "");
 }
 
 #[tokio::test]

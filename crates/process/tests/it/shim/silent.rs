@@ -30,20 +30,24 @@ async fn until_up(place: &Place) {
     tokio::time::timeout(FOREVER, up).await.expect("it is up");
 }
 
+/// The task of a shim that lives, found by a new host.
+async fn alive(place: &Place) -> Box<Task> {
+    match attach(place.sought()).await {
+        TaskState::Running(task) => task,
+        other => panic!("not alive: {other:?}"),
+    }
+}
+
 /// The same without its host.
 async fn silent(place: &Place, harm: &str) -> Witness {
     after(place, harm).await.1
 }
 
 #[tokio::test]
-async fn a_shim_without_a_socket_is_killed_with_its_commands_session() {
+async fn a_shim_without_a_socket_is_alive_and_killed_by_a_stop_with_its_commands_session() {
     let place = Place::new();
     let witness = silent(&place, "rm state/shim.sock").await;
-    let found = attach(place.sought()).await;
-    assert!(
-        matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
-        "{found:?}"
-    );
+    assert!(!alive(&place).await.has_answered());
     let stopped = stop(place.sought(), Duration::ZERO).await;
     assert!(
         matches!(
@@ -103,17 +107,13 @@ async fn a_stop_of_what_is_over_or_never_was_says_so() {
 }
 
 #[tokio::test]
-async fn a_shim_that_keeps_everybody_waiting_is_given_up_before_long() {
+async fn a_shim_that_never_answers_is_found_alive_before_long() {
     let place = Place::new();
     let witness = silent(&place, "rm state/shim.sock").await;
     let mute = UnixListener::bind(place.state_dir().join("shim.sock")).unwrap();
     tokio::time::pause();
     let before = tokio::time::Instant::now();
-    let found = attach(place.sought()).await;
-    assert!(
-        matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
-        "{found:?}"
-    );
+    assert!(!alive(&place).await.has_answered());
     assert!(before.elapsed() < Duration::from_secs(30));
     tokio::time::resume();
     drop(mute);
@@ -158,4 +158,45 @@ async fn a_stop_of_somebody_who_cannot_be_found_comes_to_an_end() {
     tokio::time::resume();
     std::fs::write(&pipe, "\n").unwrap();
     assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 0 });
+}
+
+#[tokio::test]
+async fn a_shim_that_does_not_answer_is_followed_to_its_commands_end() {
+    let place = Place::new();
+    let pipe = place.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    let cmd = "rm state/shim.sock; echo up; read x < pipe; exit 3";
+    let before = begin(place.spec(cmd)).await;
+    until_up(&place).await;
+    let after = alive(&place).await;
+    let (told, found) = (before.identity(), after.identity());
+    assert_eq!((&found.task_id, found.pid), (&told.task_id, told.pid));
+    // The claim comes before the start of the program, and is dated by the file system's coarse clock.
+    assert!(told.started_at.millis_since(found.started_at) < 60_000);
+    let silence = before.output().await;
+    assert!(
+        matches!(silence, Err(Error::Unreachable { .. })),
+        "{silence:?}"
+    );
+    std::fs::write(&pipe, "\n").unwrap();
+    for task in [&before, &*after] {
+        assert_eq!(end_of(task).await.end, CommandEnd::Exited { status: 3 });
+    }
+}
+
+#[tokio::test]
+async fn a_shim_of_another_task_is_not_taken_for_alive() {
+    let place = Place::new();
+    let witness = silent(&place, "rm state/shim.sock").await;
+    let other = holon_process::Sought {
+        task_id: "task_2",
+        ..place.sought()
+    };
+    let found = attach(other).await;
+    assert!(
+        matches!(found, TaskState::Unknown(UnknownCause::SupervisorSilent)),
+        "{found:?}"
+    );
+    stop(place.sought(), Duration::ZERO).await;
+    witness.all_dead().await;
 }

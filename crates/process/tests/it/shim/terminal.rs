@@ -3,7 +3,7 @@
 use super::place::{Place, begin, end_of, until_said};
 use crate::support::Witness;
 use holon_domain::command::CommandEnd;
-use holon_process::WindowSize;
+use holon_process::{Error, WindowSize};
 
 #[tokio::test]
 async fn a_prompt_is_driven_by_input_and_output() {
@@ -87,4 +87,55 @@ async fn a_command_may_leave_its_terminal_and_come_back() {
     let task = begin(place.terminal(cmd)).await;
     assert_eq!(end_of(&task).await.output.total_bytes(), 100_005);
     assert!(place.out().ends_with("END\r\n"));
+}
+
+#[tokio::test]
+async fn closing_the_input_ends_it_also_after_a_line_that_was_not_ended() {
+    let place = Place::new();
+    let task = begin(place.terminal("stty -echo; echo ready; cat; echo over")).await;
+    until_said(&task, 0, "ready").await;
+    task.input(1, b"whole\nhalf").await.unwrap();
+    task.close_input(2).await.unwrap();
+    assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 0 });
+    assert_eq!(place.out(), "ready\r\nwhole\r\nhalfover\r\n");
+}
+
+#[tokio::test]
+async fn closing_the_input_at_the_beginning_of_a_line_ends_one_reader_only() {
+    let place = Place::new();
+    let task = begin(place.terminal("stty -echo; echo ready; cat; cat; echo over")).await;
+    until_said(&task, 0, "ready").await;
+    task.input(1, b"first\n").await.unwrap();
+    task.close_input(2).await.unwrap();
+    task.input(3, b"second\n").await.unwrap();
+    task.close_input(4).await.unwrap();
+    assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 0 });
+    assert_eq!(place.out(), "ready\r\nfirst\r\nsecond\r\nover\r\n");
+}
+
+#[tokio::test]
+async fn a_line_that_a_terminal_would_cut_is_refused_and_its_longest_is_not() {
+    let place = Place::new();
+    let task = begin(place.terminal("stty -echo; echo ready; read x; echo ${#x}")).await;
+    until_said(&task, 0, "ready").await;
+    let long = [vec![b'x'; 4096], b"\n".to_vec()].concat();
+    let refused = Err(Error::LineTooLong {
+        bytes: 4096,
+        most: 4095,
+    });
+    assert_eq!(task.input(1, &long).await, refused);
+    assert_eq!(task.input(2, &long[1..]).await, Ok(4096));
+    assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 0 });
+    assert_eq!(place.out(), "ready\r\n4095\r\n");
+}
+
+#[tokio::test]
+async fn a_terminal_that_hands_on_every_byte_takes_lines_of_any_length() {
+    let place = Place::new();
+    let cmd = "stty -echo -icanon; echo ready; head -c 9000 | wc -c";
+    let task = begin(place.terminal(cmd)).await;
+    until_said(&task, 0, "ready").await;
+    assert_eq!(task.input(1, &[b'x'; 9000]).await, Ok(9000));
+    assert_eq!(end_of(&task).await.end, CommandEnd::Exited { status: 0 });
+    assert_eq!(place.out(), "ready\r\n9000\r\n");
 }

@@ -5,13 +5,16 @@
 
 use super::NAME;
 use super::diagnostics::Diagnostics;
+use crate::lines::joined;
 use crate::preview;
 use crate::tool::command::{self, Files, cmd_preview, shown_tokens};
 use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning};
 use holon_domain::intent::ExecCommand;
+use holon_domain::limits::EVENT_PREVIEW_BYTES;
 use holon_domain::task::{CommandSnapshot, TaskHandle, TaskRecord};
+use holon_domain::text;
 use holon_domain::time::Timestamp;
-use holon_domain::tool::ToolEnvelope;
+use holon_domain::tool::{ToolEnvelope, ToolErrorKind, ToolOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -49,8 +52,9 @@ pub(crate) struct Promoted {
     pub(crate) task_handle: TaskHandle,
     pub(crate) waited_ms: u64,
     pub(crate) accepts_input: bool,
+    /// What was printed so far, on both pipes.
     pub(crate) initial_output_preview: String,
-    /// Where complaints are kept apart.
+    /// The part of it that was printed on standard error, where that is kept apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) initial_stderr_preview: Option<String>,
     initial_output_truncated: bool,
@@ -143,12 +147,16 @@ pub fn promoted(
     );
     // A terminal has one stream.
     let apart = !command.tty;
+    let initial_output = text::preview(&previews.stdout.text, EVENT_PREVIEW_BYTES);
     let result = Promoted {
-        task_handle: task_handle.clone(),
+        task_handle: TaskHandle {
+            initial_output: (!initial_output.is_empty()).then_some(initial_output),
+            ..task_handle.clone()
+        },
         waited_ms: command.yield_time_ms,
         accepts_input: command.accepts_input,
         initial_output_truncated: previews.truncated(),
-        initial_output_preview: previews.stdout.text,
+        initial_output_preview: joined(&previews.stdout.text, &previews.stderr.text),
         initial_stderr_preview: apart.then_some(previews.stderr.text),
         next_offset: running.stdout.next_offset(),
         next_stderr_offset: apart.then_some(running.stderr.next_offset()),
@@ -181,4 +189,17 @@ pub fn already_running(command: &ExecCommand, task: &TaskRecord, now: Timestamp)
         command_diagnostics: json!(Diagnostics::of(command)),
     };
     success(summary, &Disposition::AlreadyRunning(result))
+}
+
+/// How many commands the call ran: one, unless it was refused, could not be started, or an equal command ran already. One
+/// that was begun and then lost has run.
+#[must_use]
+pub fn commands_run(envelope: &ToolEnvelope) -> u64 {
+    if envelope.tool_name != NAME {
+        return 0;
+    }
+    u64::from(match &envelope.outcome {
+        ToolOutcome::Success { result } => result["disposition"] != "already_running",
+        ToolOutcome::Error { error } => error.kind == ToolErrorKind::OutcomeUnknown,
+    })
 }

@@ -3,7 +3,7 @@
 //! Rendered from the stored result alone.
 
 use super::envelope::{AlreadyRunning, Completed, Disposition, Promoted};
-use crate::lines::{line, section, span};
+use crate::lines::{line, section, span, without_complaints};
 use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN, cmd_preview, left_running};
 use holon_domain::tool::ToolError;
 use serde_json::Value;
@@ -53,8 +53,10 @@ fn goes_on(promoted: &Promoted) -> String {
         Some(_) => ("stdout so far", "stderr so far"),
         None => ("output so far", ""),
     };
-    section(&mut text, names.0, &promoted.initial_output_preview);
-    section(&mut text, names.1, complaints.unwrap_or_default());
+    let complained = complaints.unwrap_or_default();
+    let printed = without_complaints(&promoted.initial_output_preview, complained);
+    section(&mut text, names.0, printed);
+    section(&mut text, names.1, complained);
     if promoted.initial_output_preview.is_empty() && complaints.is_none_or(str::is_empty) {
         line(&mut text, "(no output yet)");
     }

@@ -8,24 +8,26 @@ use super::NAME;
 use crate::preview::{self, Ends, Previews};
 use crate::tool::command::{self, Files, shown_tokens};
 use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput};
-use holon_domain::intent::{ExecCommand, ExecCommandBatch};
+use holon_domain::intent::{BatchItem, ExecCommand, ExecCommandBatch};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_OUTPUT_TOKENS_MAX};
 use holon_domain::text;
-use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// How much more a batch may show than the largest of its items: it stands for several calls, but is read as one.
 const SHARED_BUDGETS: usize = 2;
 
 /// What became of one command of a batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ItemOutcome {
     /// It was run to its end, or stopped because its time was up.
     Ran(CommandOutput),
     /// It was not run, or nobody knows.
     NotRun(CommandFailure),
+    /// Its arguments make no command.
+    Rejected(ToolError),
     /// It was not begun, because an earlier one failed or the call was called off.
     Skipped,
 }
@@ -39,7 +41,7 @@ impl ItemOutcome {
                 CommandEnd::Exited { status } => status != 0,
                 CommandEnd::Signalled { .. } | CommandEnd::TimedOut => true,
             },
-            Self::NotRun(_) => true,
+            Self::NotRun(_) | Self::Rejected(_) => true,
             Self::Skipped => false,
         }
     }
@@ -58,6 +60,7 @@ impl ItemOutcome {
                 | CommandFailure::Spawn { .. }
                 | CommandFailure::Cancelled,
             )
+            | Self::Rejected(_)
             | Self::Skipped => 0,
         }
     }
@@ -65,8 +68,8 @@ impl ItemOutcome {
     const fn status(&self) -> Status {
         match self {
             Self::Skipped => Status::Skipped,
-            Self::Ran(_) | Self::NotRun(_) if self.failed() => Status::Failed,
-            Self::Ran(_) | Self::NotRun(_) => Status::Completed,
+            Self::Ran(_) | Self::NotRun(_) | Self::Rejected(_) if self.failed() => Status::Failed,
+            Self::Ran(_) | Self::NotRun(_) | Self::Rejected(_) => Status::Completed,
         }
     }
 }
@@ -77,7 +80,7 @@ pub(crate) struct Batch {
     pub(crate) item_count: usize,
     pub(crate) completed_count: usize,
     pub(crate) failed_count: usize,
-    /// Always none: a command that is not accepted fails the call before anything is run.
+    /// How many of the failed ones have arguments that make no command.
     rejected_count: usize,
     pub(crate) skipped_count: usize,
     pub(crate) stop_on_error: bool,
@@ -147,19 +150,22 @@ pub fn completed(batch: &ExecCommandBatch, outcomes: &[ItemOutcome]) -> ToolEnve
     let outcomes = outcomes
         .iter()
         .chain(std::iter::repeat(&ItemOutcome::Skipped));
-    let pairs: Vec<(&ExecCommand, &ItemOutcome)> = batch.items.iter().zip(outcomes).collect();
+    let pairs: Vec<(&BatchItem, &ItemOutcome)> = batch.items.iter().zip(outcomes).collect();
     let items: Vec<Item> = pairs
         .iter()
         .zip(budgets(&pairs))
         .enumerate()
-        .map(|(place, ((command, outcome), budget))| item(place + 1, command, outcome, budget))
+        .map(|(place, ((asked, outcome), budget))| item(place + 1, asked, outcome, budget))
         .collect();
     let count = |status: Status| items.iter().filter(|item| item.status == status).count();
     let result = Batch {
         item_count: items.len(),
         completed_count: count(Status::Completed),
         failed_count: count(Status::Failed),
-        rejected_count: 0,
+        rejected_count: pairs
+            .iter()
+            .filter(|(_, outcome)| matches!(outcome, ItemOutcome::Rejected(_)))
+            .count(),
         skipped_count: count(Status::Skipped),
         stop_on_error: batch.stop_on_error,
         items,
@@ -168,9 +174,12 @@ pub fn completed(batch: &ExecCommandBatch, outcomes: &[ItemOutcome]) -> ToolEnve
 }
 
 /// What each item may show, in bytes.
-fn budgets(pairs: &[(&ExecCommand, &ItemOutcome)]) -> Vec<usize> {
-    let own = |command: &ExecCommand| preview::budget(shown_tokens(command.max_output_tokens));
-    let largest = pairs.iter().map(|(command, _)| own(command)).max();
+fn budgets(pairs: &[(&BatchItem, &ItemOutcome)]) -> Vec<usize> {
+    let own = |item: &BatchItem| match item {
+        BatchItem::Command(command) => preview::budget(shown_tokens(command.max_output_tokens)),
+        BatchItem::Rejected(_) => 0,
+    };
+    let largest = pairs.iter().map(|(item, _)| own(item)).max();
     let most = preview::budget(TOOL_OUTPUT_TOKENS_MAX);
     let shared = largest
         .unwrap_or_default()
@@ -178,15 +187,19 @@ fn budgets(pairs: &[(&ExecCommand, &ItemOutcome)]) -> Vec<usize> {
         .min(most);
     let needs: Vec<usize> = pairs
         .iter()
-        .map(|(command, outcome)| outcome.held().min(own(command)))
+        .map(|(item, outcome)| outcome.held().min(own(item)))
         .collect();
     preview::fair(&needs, shared)
 }
 
-fn item(index: usize, command: &ExecCommand, outcome: &ItemOutcome, budget: usize) -> Item {
+fn item(index: usize, asked: &BatchItem, outcome: &ItemOutcome, budget: usize) -> Item {
+    let cmd = match asked {
+        BatchItem::Command(command) => &command.cmd,
+        BatchItem::Rejected(rejected) => &rejected.written,
+    };
     let bare = Item {
         index,
-        cmd: text::preview(&command.cmd, FAILURE_SUMMARY_BYTES),
+        cmd: text::preview(cmd, FAILURE_SUMMARY_BYTES),
         status: outcome.status(),
         exit_status: None,
         signal: None,
@@ -200,10 +213,28 @@ fn item(index: usize, command: &ExecCommand, outcome: &ItemOutcome, budget: usiz
         error_kind: None,
         error_message: None,
     };
-    match outcome {
-        ItemOutcome::Ran(output) => ran(bare, command, output, budget),
-        ItemOutcome::NotRun(failure) => not_run(bare, command, failure, budget),
-        ItemOutcome::Skipped => bare,
+    match (outcome, asked) {
+        (ItemOutcome::Ran(output), BatchItem::Command(command)) => {
+            ran(bare, command, output, budget)
+        }
+        (ItemOutcome::NotRun(failure), BatchItem::Command(command)) => {
+            not_run(bare, command, failure, budget)
+        }
+        (ItemOutcome::Rejected(error), _) => Item {
+            error_kind: Some(error.kind),
+            error_message: Some(with_hint(error.clone())),
+            ..bare
+        },
+        // What is no command was not run.
+        (ItemOutcome::Ran(_) | ItemOutcome::NotRun(_), BatchItem::Rejected(_))
+        | (ItemOutcome::Skipped, _) => bare,
+    }
+}
+
+fn with_hint(error: ToolError) -> String {
+    match error.recovery_hint {
+        Some(hint) => format!("{}; {hint}", error.message),
+        None => error.message,
     }
 }
 
@@ -246,14 +277,23 @@ fn not_run(bare: Item, command: &ExecCommand, failure: &CommandFailure, budget: 
         | CommandFailure::Spawn { .. }
         | CommandFailure::Cancelled => "",
     };
-    let message = match error.recovery_hint {
-        Some(hint) => format!("{}; {hint}", error.message),
-        None => error.message,
-    };
     Item {
         stdout_preview: last.to_owned(),
         error_kind: Some(error.kind),
-        error_message: Some(message),
+        error_message: Some(with_hint(error)),
         ..bare
     }
+}
+
+/// How many commands the call ran: its items that came to an end of their own or by their time limit, or were begun and
+/// then lost. Items that were skipped or could not be started do not count.
+#[must_use]
+pub fn commands_run(envelope: &ToolEnvelope) -> u64 {
+    let items = match &envelope.outcome {
+        ToolOutcome::Success { result } if envelope.tool_name == NAME => result["items"].as_array(),
+        ToolOutcome::Success { .. } | ToolOutcome::Error { .. } => None,
+    };
+    let lost = json!(ToolErrorKind::OutcomeUnknown);
+    let ran = |item: &&Value| item["exit_status"].is_i64() || item["error_kind"] == lost;
+    items.map_or(0, |items| items.iter().filter(ran).count() as u64)
 }

@@ -5,11 +5,11 @@
 
 use super::NAME;
 use super::part::{Looked, Wanted, look};
-use crate::lines::span;
+use crate::lines::{joined, span};
 use crate::preview::{self, Ends};
 use crate::tool::command::shown_tokens;
 use crate::tool::task;
-use holon_domain::command::{StreamPart, TaskPrinted};
+use holon_domain::command::{Lacks, StreamPart, TaskPrinted};
 use holon_domain::intent::TaskOutput;
 use holon_domain::limits::EVENT_PREVIEW_BYTES;
 use holon_domain::task::{ArtifactRef, TaskOutputSnapshot, TaskRecord};
@@ -144,6 +144,10 @@ fn looked(
     now: Timestamp,
 ) -> Retrieved {
     let running = !task.status.is_terminal();
+    let with_missing = printed
+        .ok()
+        .and_then(|printed| with_missing_stderr(task, printed));
+    let printed = printed.map(|printed| with_missing.as_ref().unwrap_or(printed));
     let snapshot = match printed {
         Ok(printed) => with_output(bare(task), query, printed),
         Err(_) => with_last_words(bare(task), task, shown_bytes(query)),
@@ -183,6 +187,26 @@ fn looked(
         output_lacks: output.and_then(|part| part.lacks.words()),
         stderr_lacks: stderr.and_then(|part| part.lacks.words()),
     }
+}
+
+/// What was read with word of the complaints, where their file should be there and is not.
+fn with_missing_stderr(task: &TaskRecord, printed: &TaskPrinted) -> Option<TaskPrinted> {
+    let spec = task.command().filter(|spec| !spec.tty)?;
+    let path = spec.stderr_path.clone()?;
+    if printed.stderr.is_some() {
+        return None;
+    }
+    Some(TaskPrinted {
+        output: printed.output.clone(),
+        stderr: Some(StreamPart {
+            path: Some(path),
+            lacks: Lacks {
+                missing: true,
+                ..Lacks::default()
+            },
+            ..StreamPart::default()
+        }),
+    })
 }
 
 /// Where the task stands, in one line.
@@ -252,13 +276,18 @@ fn with_output(
         .stderr
         .as_ref()
         .and_then(|part| file(&mut artifacts, part));
+    let stderr_preview = stderr.as_ref().filter(|_| asks_stderr);
+    let stderr_preview = stderr_preview.map(|look| look.shown.text.clone());
     let stderr_bytes = printed.stderr.as_ref().map_or(0, |part| part.total_bytes);
     TaskOutputSnapshot {
         output_truncated: output.shown.cut || stderr.as_ref().is_some_and(|look| look.shown.cut),
         next_offset: Some(output.next_offset),
         next_stderr_offset: stderr.as_ref().map(|look| look.next_offset),
-        output_preview: output.shown.text,
-        stderr_preview: stderr.filter(|_| asks_stderr).map(|look| look.shown.text),
+        output_preview: match (query.names_offset(), &stderr_preview) {
+            (false, Some(complaints)) => joined(&output.shown.text, complaints),
+            (true, _) | (false, None) => output.shown.text,
+        },
+        stderr_preview,
         output_bytes: Some(printed.output.total_bytes.saturating_add(stderr_bytes)),
         artifacts,
         output_artifact,

@@ -1,7 +1,7 @@
 //! What a model reads of a look at a task: where it stands, what it printed, and where to read on.
 
 use super::envelope::{BeyondEnd, NotAskedFor, RetrievalStatus, Retrieved, StreamName, outcome};
-use crate::lines::{line, section};
+use crate::lines::{line, section, without_complaints};
 use holon_domain::task::TaskOutputSnapshot;
 use std::fmt::Write as _;
 
@@ -32,13 +32,17 @@ pub(crate) fn text(result: &Retrieved) -> String {
         None => "output",
     };
     let complaints = task.stderr_preview.as_deref().unwrap_or_default();
-    section(&mut text, name, &task.output_preview);
+    let output = without_complaints(&task.output_preview, complaints);
+    section(&mut text, name, output);
     section(&mut text, "stderr", complaints);
     for beyond in &result.beyond_end {
         line(&mut text, &too_far(*beyond));
     }
     let silent = task.output_preview.is_empty() && complaints.is_empty();
-    if silent && result.unreadable.is_none() && result.beyond_end.is_empty() {
+    let all_read = result.unreadable.is_none()
+        && result.output_lacks.is_none()
+        && result.stderr_lacks.is_none();
+    if silent && all_read && result.beyond_end.is_empty() {
         let nothing = match task.output_bytes {
             Some(1..) => "(nothing new)",
             Some(0) | None => "(no output)",

@@ -1,0 +1,193 @@
+//! Work items, waits, timers and wakes on the wire.
+//!
+//! `trust` is read in these requests for the sake of older clients and has no effect: authority follows from the route.
+
+use crate::message::Supplied;
+use holon_domain::intent::WorkItemFilter;
+use holon_domain::timer::MissedSlots;
+use holon_domain::work_item::{PlanStatus, TodoItem, WorkItemView};
+use holon_domain::{AgentId, Timestamp, WorkItemId};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// `POST /control/agents/{id}/work-items`. The answer is the item.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateWorkItemRequest {
+    /// What is to be reached, in at most 2,000 bytes.
+    pub objective: String,
+    /// `draft` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_status: Option<PlanStatus>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todo_list: Vec<TodoItem>,
+    #[serde(default, skip_serializing)]
+    pub trust: Supplied,
+}
+
+/// `POST /control/agents/{id}/work-items/{item}`. An absent field leaves the item as it is; the answer is the item.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateWorkItemRequest {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_status: Option<PlanStatus>,
+    /// Replaces the whole checklist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub todo_list: Option<Vec<TodoItem>>,
+    /// `null` and an empty text clear the blocker. Only the agent itself names one, so a text is refused.
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub blocked_by: Option<Option<String>>,
+    /// Milliseconds until the agent is reminded of a blocker. Only beside a blocker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck_after_ms: Option<u64>,
+    #[serde(default, skip_serializing)]
+    pub trust: Supplied,
+}
+
+/// Tells a field that is `null` from one that is absent.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// `GET /agents/{id}/work-items`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkItemsResponse {
+    pub context: WorkItemsContext,
+    pub filter: WorkItemFilter,
+    /// Items in this answer.
+    pub returned: u64,
+    /// Items that match the filter, in this answer or not.
+    pub total_matching: u64,
+    pub limit: u64,
+    /// Newest change first.
+    pub work_items: Vec<WorkItemView>,
+}
+
+/// The focus at the time of the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkItemsContext {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_work_item_id: Option<WorkItemId>,
+}
+
+/// Whether a list of waits or timers holds those that are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ListFilter {
+    /// Those that are active, oldest first.
+    Active,
+    /// Those that are kept, newest first.
+    All,
+}
+
+/// `POST /control/agents/{id}/timers`. Exactly one of `duration_ms`, `at` and `cron` says when the timer first fires.
+/// The answer is the timer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateTimerRequest {
+    /// Milliseconds until the first slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// The first slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Milliseconds between slots, beside `duration_ms` or `at`. Absent: the timer fires once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ms: Option<u64>,
+    /// Five fields: minute, hour, day of the month, month, day of the week.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cron: Option<String>,
+    /// IANA zone in which `cron` is read; `UTC` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// What happens to slots that pass while the host is down; `once` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<MissedSlots>,
+    /// What the tick says to the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(default, skip_serializing)]
+    pub trust: Supplied,
+}
+
+/// `POST /control/agents/{id}/wake`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WakeRequest {
+    /// Why the agent should look. The agent reads it.
+    pub reason: String,
+    /// Names the outside system that changed. Wakes of one source coalesce, and waits for that source end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation_id: Option<String>,
+}
+
+/// What became of a wake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WakeDisposition {
+    /// The agent is told of it as soon as it can take a tick.
+    Triggered,
+    /// It joined a wake of the same source that the agent was not told of yet.
+    Coalesced,
+}
+
+/// The wake is on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WakeResponse {
+    /// Always true.
+    pub ok: bool,
+    pub agent_id: AgentId,
+    pub disposition: WakeDisposition,
+}
+
+/// An empty body, for commands that need only their path.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmptyRequest {
+    #[serde(default, skip_serializing)]
+    pub trust: Supplied,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update(json: &str) -> UpdateWorkItemRequest {
+        serde_json::from_str(json).expect("parses")
+    }
+
+    #[test]
+    fn a_blocker_that_is_null_is_not_one_that_is_absent() {
+        assert_eq!(update("{}").blocked_by, None);
+        assert_eq!(update(r#"{"blocked_by":null}"#).blocked_by, Some(None));
+        let set = update(r#"{"blocked_by":"a review"}"#);
+        assert_eq!(set.blocked_by, Some(Some("a review".to_owned())));
+        for json in [
+            "{}",
+            r#"{"blocked_by":null}"#,
+            r#"{"blocked_by":"a review"}"#,
+        ] {
+            let sent = serde_json::to_string(&update(json)).expect("serialises");
+            assert_eq!(sent, json);
+        }
+    }
+
+    #[test]
+    fn fields_that_a_request_does_not_know_are_refused() {
+        let known = serde_json::from_str::<CreateTimerRequest>(r#"{"duration_ms":5,"trust":"x"}"#);
+        assert_eq!(known.expect("parses").duration_ms, Some(5));
+        assert!(serde_json::from_str::<CreateTimerRequest>(r#"{"delay":5}"#).is_err());
+        assert!(serde_json::from_str::<WakeRequest>(r#"{"reason":"x","trust":1}"#).is_err());
+        assert!(serde_json::from_str::<WakeRequest>("{}").is_err());
+        assert!(serde_json::from_str::<EmptyRequest>(r#"{"force":true}"#).is_err());
+    }
+}

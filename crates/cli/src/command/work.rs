@@ -1,0 +1,125 @@
+//! `holon work`: what an agent is to reach, and how far it is.
+
+use super::text;
+use crate::args::{UpdateArgs, WorkCommand};
+use crate::exit::{Exit, Failure};
+use crate::host::Host;
+use crate::output::Output;
+use crate::render;
+use holon_api::{CreateWorkItemRequest, UpdateWorkItemRequest};
+use holon_domain::WorkItemId;
+use holon_domain::intent::WorkItemFilter;
+use holon_domain::work_item::{TodoItem, WorkItemView};
+use std::path::PathBuf;
+
+/// Carries out one of them.
+pub(super) async fn run(
+    home: Option<PathBuf>,
+    command: WorkCommand,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    match command {
+        WorkCommand::List {
+            filter,
+            limit,
+            agent,
+        } => {
+            let host = Host::find(home, agent.agent, output)?;
+            list(&host, filter.into(), limit, output).await
+        }
+        WorkCommand::Show { item, agent } => {
+            let host = Host::find(home, agent.agent, output)?;
+            show(&host, &WorkItemId::from_stored(item), output).await
+        }
+        WorkCommand::Create {
+            objective,
+            todo,
+            agent,
+        } => {
+            let host = Host::find(home, agent.agent, output)?;
+            create(&host, objective, todo, output).await
+        }
+        WorkCommand::Update(args) => update(home, args, output).await,
+        WorkCommand::Complete { item, agent } => {
+            let host = Host::find(home, agent.agent, output)?;
+            let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(item));
+            let done = host.client().complete_work_item(&agent_id, &id).await;
+            answer(host.asked(done)?, "is completed", output)
+        }
+        WorkCommand::Resume { item, agent } => {
+            let host = Host::find(home, agent.agent, output)?;
+            let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(item));
+            let resumed = host.client().resume_work_item(&agent_id, &id).await;
+            answer(host.asked(resumed)?, "is taken up again", output)
+        }
+    }
+}
+
+async fn list(
+    host: &Host,
+    filter: WorkItemFilter,
+    limit: u64,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let agent_id = host.agent_id().await?;
+    let items = host.client().work_items(&agent_id, filter, limit).await;
+    output.answer(&host.asked(items)?, render::work::items);
+    Ok(Exit::Done)
+}
+
+async fn show(host: &Host, id: &WorkItemId, output: &Output) -> Result<Exit, Failure> {
+    let agent_id = host.agent_id().await?;
+    let item = host.asked(host.client().work_item(&agent_id, id).await)?;
+    output.answer(&item, render::work::item);
+    Ok(Exit::Done)
+}
+
+async fn create(
+    host: &Host,
+    objective: String,
+    todo_list: Vec<TodoItem>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let request = CreateWorkItemRequest {
+        objective: text::given("objective", objective)?,
+        todo_list,
+        ..CreateWorkItemRequest::default()
+    };
+    let agent_id = host.agent_id().await?;
+    let item = host.asked(host.client().create_work_item(&agent_id, &request).await)?;
+    output.answer(&item, |item| {
+        format!("{} is made for {}", item.id, item.agent_id)
+    });
+    output.aside(&format!(
+        "see what comes of it with: holon explain {agent_id}"
+    ));
+    Ok(Exit::Done)
+}
+
+async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Result<Exit, Failure> {
+    let request = UpdateWorkItemRequest {
+        objective: args.objective,
+        plan_status: args.plan_status.map(Into::into),
+        todo_list: (!args.todo.is_empty()).then_some(args.todo),
+        blocked_by: args.unblock.then_some(None),
+        ..UpdateWorkItemRequest::default()
+    };
+    if request == UpdateWorkItemRequest::default() {
+        return Err(Failure::usage("nothing to change")
+            .hint("name what changes: --objective, --plan-status, --todo or --unblock"));
+    }
+    let host = Host::find(home, args.agent.agent, output)?;
+    let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(args.item));
+    let changed = host
+        .client()
+        .update_work_item(&agent_id, &id, &request)
+        .await;
+    let item = host.asked(changed)?;
+    let revision = format!("is at revision {}", item.revision);
+    answer(item, &revision, output)
+}
+
+fn answer(item: WorkItemView, what: &str, output: &Output) -> Result<Exit, Failure> {
+    output.answer(&item, |item| format!("{} {what}", item.id));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,58 @@
+//! Words for answers of a host that is newer than this program.
+
+use super::*;
+use serde_json::json;
+
+fn told<T: serde::de::DeserializeOwned>(value: Value) -> Told<T> {
+    Told::new(value).expect("what every host says")
+}
+
+#[test]
+fn a_word_of_a_newer_host_is_shown_as_it_is_spelled() {
+    let posture = json!({ "posture": "daydreaming", "reason": "it dreams" });
+    let listed = told(json!({
+        "identity": { "agent_id": "main" }, "status": "levitating", "scheduling_posture": posture, "pending": 2,
+        "active_workspace_entry": { "cwd": "/w" },
+    }));
+    assert_eq!(
+        agents(&[listed]),
+        "main  levitating     2 queued  it dreams"
+    );
+    let one: Told<Brief> = told(json!({
+        "id": "b", "kind": "haiku", "created_at": "2026-11-15T00:00:00.000Z", "text": "old pond\n",
+    }));
+    assert_eq!(brief(&one), "2026-11-15T00:00:00.000Z haiku: old pond");
+    let dream = told(json!({
+        "created_at": "2026-11-15T00:00:00.000Z", "turn_index": 3, "kind": "dream_recorded", "data": { "of": "sheep" },
+    }));
+    assert_eq!(
+        transcript(&[dream]),
+        "2026-11-15T00:00:00.000Z turn 3 dream_recorded\n    {\"of\":\"sheep\"}"
+    );
+}
+
+#[test]
+fn a_status_of_a_newer_host_is_shown_with_its_words() {
+    let agent: Told<Agent> = told(json!({
+        "identity": { "agent_id": "main" },
+        "agent": {
+            "status": "levitating", "pending": 0, "total_message_count": 1, "turn_index": 1,
+            "last_turn_terminal": { "kind": "evaporated", "reason": "sunshine", "completed_at": "then", "rounds": 2 },
+        },
+        "scheduling_posture": { "posture": "daydreaming", "reason": "it dreams" },
+        "model": { "source": "fleet_policy", "effective_model": "a/b", "override_reasoning_effort": "boundless" },
+        "execution": { "cwd": "/w", "policy": { "process_execution": { "path_confinement": "quantum" } } },
+        "active_tasks": [{ "id": "task_1", "status": "circling", "created_at": "now", "summary": "orbit" }],
+        "newest_seq": 9,
+    }));
+    let shown = summary(&agent);
+    for part in [
+        "agent      main (levitating)\nwhy        it dreams\n",
+        "model      a/b (fleet_policy)\neffort     boundless\n",
+        "task       task_1 (circling) since now: orbit\n",
+        "last turn  evaporated (sunshine) at then, 2 rounds\n",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("confined"), "{shown}");
+}

@@ -1,0 +1,214 @@
+//! Words about work items, waits and timers.
+
+use super::LINE_BYTES;
+use holon_api::WorkItemsResponse;
+use holon_client::view::{State, Work};
+use holon_domain::agent::ItemCounts;
+use holon_domain::text;
+use holon_domain::timer::TimerView;
+use holon_domain::wait::{WaitRecord, WaitStatus};
+use holon_domain::work_item::{TodoState, WorkItemListEntry, WorkItemView};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A word of a closed set, as it stands in JSON.
+pub(super) fn spelled(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
+
+/// A page of items, one line each.
+pub(crate) fn items(page: &WorkItemsResponse) -> String {
+    if page.work_items.is_empty() {
+        return "no such work items; make one with: holon work create OBJECTIVE".to_owned();
+    }
+    let mut lines: Vec<String> = page
+        .work_items
+        .iter()
+        .map(|item| entry(&item.clone().list_entry()))
+        .collect();
+    if page.returned < page.total_matching {
+        let (shown, all) = (page.returned, page.total_matching);
+        lines.push(format!(
+            "{shown} of {all} are shown; see more with --limit N"
+        ));
+    }
+    lines.join("\n")
+}
+
+/// One item in one line: its id, its state, its objective.
+pub(super) fn entry(item: &WorkItemListEntry) -> String {
+    let blocker = item
+        .blocked_by
+        .as_ref()
+        .map_or_else(String::new, |blocker| format!(" (blocked by: {blocker})"));
+    let state = match item.focus {
+        holon_domain::work_item::Focus::Current => {
+            format!("{}, current", spelled(&item.scheduling_state))
+        }
+        _ => spelled(&item.scheduling_state),
+    };
+    let objective = text::preview(&item.objective, LINE_BYTES / 4);
+    format!("{}  {state}: {objective}{blocker}", item.id)
+}
+
+/// One item with everything that is known of it.
+pub(crate) fn item(item: &WorkItemView) -> String {
+    let focus = spelled(&item.focus);
+    let mut lines = vec![
+        format!("item       {} ({focus})", item.id),
+        format!("objective  {}", item.objective),
+        format!("state      {}", spelled(&item.scheduling_state)),
+    ];
+    if let Some(blocker) = &item.blocked_by {
+        lines.push(format!("blocked    {blocker}"));
+    }
+    if let Some(at) = item.recheck_at {
+        lines.push(format!("reminder   {at}"));
+    }
+    let plan = &item.plan_artifact;
+    let size = match plan.hash {
+        Some(_) => format!("{} bytes", plan.bytes),
+        None => "not written yet".to_owned(),
+    };
+    let status = spelled(&item.plan_status);
+    lines.push(format!("plan       {status}, {size}: {}", plan.path));
+    for todo in item.todo_list.iter().flatten() {
+        let mark = match todo.state {
+            TodoState::Completed => "[x]",
+            TodoState::InProgress => "[>]",
+            TodoState::Pending => "[ ]",
+        };
+        lines.push(format!("todo       {mark} {}", todo.text));
+    }
+    lines.push(format!(
+        "changed    {} (revision {})",
+        item.updated_at, item.revision
+    ));
+    if let Some(report) = &item.completion_report {
+        lines.push(format!("report     {}", report.text.trim_end()));
+    }
+    lines.join("\n")
+}
+
+/// Waits, one line each.
+pub(crate) fn waits(waits: &[WaitRecord]) -> String {
+    if waits.is_empty() {
+        return "no waits".to_owned();
+    }
+    let lines: Vec<String> = waits.iter().map(wait).collect();
+    lines.join("\n")
+}
+
+/// One wait: its id, its kind or end, what it is for.
+pub(super) fn wait(wait: &WaitRecord) -> String {
+    let state = match wait.status {
+        WaitStatus::Active => spelled(&wait.kind),
+        WaitStatus::Resolved | WaitStatus::Cancelled | WaitStatus::Expired => spelled(&wait.status),
+    };
+    let item = wait
+        .work_item_id
+        .as_ref()
+        .map_or_else(String::new, |item| format!(" ({item})"));
+    let until = match (wait.status, wait.due_at) {
+        (WaitStatus::Active, Some(at)) => format!(", until {at} at the latest"),
+        (_, _) => String::new(),
+    };
+    let waiting_for = text::preview(&wait.waiting_for, LINE_BYTES / 4);
+    format!("{}  {state}{item}: {waiting_for}{until}", wait.id)
+}
+
+/// Timers, the next to fire first.
+pub(crate) fn timers(timers: &[TimerView]) -> String {
+    if timers.is_empty() {
+        return "no timers; set one with: holon timer create --after 10m".to_owned();
+    }
+    let mut sorted: Vec<&TimerView> = timers.iter().collect();
+    sorted.sort_by_key(|timer| (timer.next_fire_at.is_none(), timer.next_fire_at));
+    let lines: Vec<String> = sorted.into_iter().map(timer).collect();
+    lines.join("\n")
+}
+
+fn timer(timer: &TimerView) -> String {
+    let next = match timer.next_fire_at {
+        Some(at) => format!("fires at {at}"),
+        None => spelled(&timer.status),
+    };
+    let again = match (&timer.cron, timer.interval_ms) {
+        (Some(cron), _) => {
+            let zone = timer.time_zone.as_deref().unwrap_or("UTC");
+            format!(", by \"{cron}\" in {zone}")
+        }
+        (None, Some(interval)) => format!(", then every {interval} ms"),
+        (None, None) => String::new(),
+    };
+    let fired = match timer.fire_count {
+        0 => String::new(),
+        count => format!(", fired {count} times"),
+    };
+    let summary = timer.summary.as_deref().unwrap_or("no summary");
+    let summary = text::preview(summary, LINE_BYTES / 4);
+    format!("{}  {next}{again}{fired}: {summary}", timer.id)
+}
+
+/// What a status says about work, in a few lines.
+pub(super) fn lines(state: &State, work: &Work) -> Vec<String> {
+    let mut lines = Vec::new();
+    let counts = &work.work_item_counts;
+    if counts.open() > 0 {
+        lines.push(format!("work       {}", counted(counts)));
+    }
+    let items = work.work_items.iter();
+    let current = items.filter(|item| Some(&item.id) == state.current_work_item_id.as_ref());
+    lines.extend(current.map(|item| {
+        let blocker = item.blocked_by.as_ref();
+        let blocker = blocker.map_or_else(String::new, |why| format!(" (blocked by: {why})"));
+        let objective = text::preview(&item.objective, LINE_BYTES / 4);
+        let state = &item.scheduling_state;
+        format!("current    {}  {state}: {objective}{blocker}", item.id)
+    }));
+    lines.extend(work.waiting_intents.iter().map(|wait| {
+        let until = wait.due_at.as_ref();
+        let until = until.map_or_else(String::new, |at| format!(", until {at} at the latest"));
+        let what = text::preview(&wait.waiting_for, LINE_BYTES / 4);
+        format!("waits for  {} ({}): {what}{until}", wait.id, wait.kind)
+    }));
+    if work.active_timer_count > 0 {
+        let count = text::counted(u64::from(work.active_timer_count), "timer");
+        let slots = work
+            .timers
+            .iter()
+            .filter_map(|timer| timer.next_fire_at.as_ref());
+        let next = slots.min();
+        let next = next.map_or_else(String::new, |at| format!(", next at {at}"));
+        lines.push(format!("timers     {count} set{next}"));
+    }
+    if let Some(hint) = &state.pending_wake_hint {
+        let why = hint.reason.as_deref().unwrap_or("something changed");
+        lines.push(format!("woken      through {}: {why}", hint.key));
+    }
+    lines
+}
+
+/// Open items by state, those there are.
+fn counted(counts: &ItemCounts) -> String {
+    let states = [
+        (counts.runnable, "runnable"),
+        (counts.stalled, "stalled"),
+        (counts.waiting_operator, "waiting for an operator"),
+        (counts.waiting_task, "waiting for a task"),
+        (counts.waiting_external, "waiting for something outside"),
+        (counts.waiting_timer, "waiting for a time"),
+        (counts.blocked, "blocked"),
+    ];
+    let there: Vec<String> = states
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, state)| format!("{count} {state}"))
+        .collect();
+    let open = text::counted(u64::from(counts.open()), "open item");
+    format!("{open}: {}", there.join(", "))
+}

@@ -1,0 +1,96 @@
+//! What a terminal is given: no character that steers it, whoever wrote the words.
+
+use crate::support::world;
+use holon_testkit::World;
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read as _;
+
+/// Clears the screen in two ways, turns the direction of writing in three, and deletes.
+const STEERING: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d\u{2066}e\u{200f}f\u{7f}\rg";
+
+/// Runs the program on a terminal, and tells what that was given.
+fn on_a_terminal(world: &World, args: &[&str]) -> String {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = openpt(flags).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let theirs = File::from(ioctl_tiocgptpeer(&ours, flags).unwrap());
+    let mut command = world.command();
+    command
+        .args(args)
+        .stdout(theirs.try_clone().unwrap())
+        .stderr(theirs);
+    let mut child = command.spawn().unwrap();
+    // It holds the other end, and the last holder's going is what ends the reading.
+    drop(command);
+    let mut seen = Vec::new();
+    let mut ours = File::from(ours);
+    let mut piece = [0; 4_096];
+    while let Ok(read @ 1..) = ours.read(&mut piece) {
+        seen.extend_from_slice(&piece[..read]);
+    }
+    child.wait().unwrap();
+    let seen = String::from_utf8(seen).unwrap();
+    // The terminal makes two characters of each line end.
+    seen.replace("\r\n", "\n")
+}
+
+fn steers(text: &str) -> bool {
+    let steering = holon_domain::text::is_steering;
+    text.contains(|c| steering(c) && !matches!(c, '\n' | '\t'))
+}
+
+#[test]
+fn words_from_outside_never_steer_a_terminal() {
+    let world = world();
+    let model = world.model("steering", &json!([{ "text": STEERING }]));
+    let served = world.serve(&["--model", &model]);
+    for args in [
+        &["run", STEERING, "--agent", "main"] as &[&str],
+        &["tail"],
+        &["transcript"],
+        &["status"],
+        &["agent", "list"],
+        &["run", "hi", "--agent", STEERING],
+        &["agent", "create", STEERING],
+        &["run", "hi", "--agent", "main", "--model", STEERING],
+        &[STEERING],
+    ] {
+        let shown = on_a_terminal(&world, args);
+        assert!(!shown.trim().is_empty(), "{args:?}");
+        assert!(!steers(&shown), "{args:?}: {shown:?}");
+    }
+    let tail = on_a_terminal(&world, &["tail"]);
+    assert!(tail.contains("a␛[2Jb\u{fffd}2Jc\u{fffd}d"), "{tail:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn json_is_the_same_on_a_terminal_and_in_a_pipe_and_steers_neither() {
+    let world = world();
+    let model = world.model("steering", &json!([{ "text": STEERING }]));
+    let served = world.serve(&["--model", &model]);
+    assert_eq!(
+        world.run(&["run", STEERING, "--agent", "main"]).code,
+        Some(0)
+    );
+    for args in [
+        &["tail", "--json"] as &[&str],
+        &["transcript", "--json"],
+        &["agent", "create", STEERING, "--json"],
+    ] {
+        let shown = on_a_terminal(&world, args);
+        assert!(!steers(&shown), "{args:?}: {shown:?}");
+        let piped = world.run(args);
+        assert_eq!(
+            shown,
+            format!("{}{}", piped.stdout, piped.stderr),
+            "{args:?}"
+        );
+    }
+    let tail: Value = serde_json::from_str(&on_a_terminal(&world, &["tail", "--json"])).unwrap();
+    assert_eq!(tail[0]["text"], STEERING);
+    assert_eq!(served.terminate().0, Some(0));
+}

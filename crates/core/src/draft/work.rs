@@ -1,0 +1,184 @@
+//! What a draft knows of work items, waits, timers and wake hints: the rows that were loaded, as the decision has changed
+//! them so far. Reading a row that was not loaded notes it as missing, and the decision is made again with it.
+
+use super::Draft;
+use holon_domain::decision::Fact;
+use holon_domain::needs::{Loaded, Part};
+use holon_domain::timer::TimerRecord;
+use holon_domain::trigger::WakeHint;
+use holon_domain::wait::{WaitRecord, WaitStatus};
+use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
+use holon_domain::{TimerId, WorkItemId};
+use std::collections::BTreeMap;
+
+/// The rows about work that a draft holds.
+#[derive(Debug, Default)]
+pub(crate) struct WorkRows {
+    items: BTreeMap<WorkItemId, Option<WorkItemRecord>>,
+    next_items: Part<Vec<WorkItemRecord>>,
+    due_rechecks: Part<Vec<WorkItemRecord>>,
+    waits: Part<Vec<WaitRecord>>,
+    timers: BTreeMap<TimerId, Option<TimerRecord>>,
+    hints: Part<Vec<WakeHint>>,
+    parked_timers: Part<Vec<TimerRecord>>,
+}
+
+impl WorkRows {
+    /// Takes the rows about work out of what was loaded.
+    pub(super) fn take(loaded: &mut Loaded) -> Self {
+        Self {
+            items: std::mem::take(&mut loaded.work_items),
+            next_items: std::mem::take(&mut loaded.next_items),
+            due_rechecks: std::mem::take(&mut loaded.due_rechecks),
+            waits: std::mem::take(&mut loaded.active_waits),
+            timers: std::mem::take(&mut loaded.timers),
+            hints: std::mem::take(&mut loaded.hints),
+            parked_timers: std::mem::take(&mut loaded.parked_timers),
+        }
+    }
+}
+
+impl Draft<'_> {
+    pub(crate) fn work_item(&self, id: &WorkItemId) -> Option<WorkItemRecord> {
+        match self.work.items.get(id) {
+            Some(known) => known.clone(),
+            None => {
+                self.missing.borrow_mut().work_items.insert(id.clone());
+                None
+            }
+        }
+    }
+
+    /// Notes that there is no item of this id yet: it is about to be made.
+    pub(crate) fn note_new_item(&mut self, id: &WorkItemId) {
+        self.work.items.insert(id.clone(), None);
+    }
+
+    /// What the scheduler may do with an item now.
+    pub(crate) fn scheduling_state(&self, item: &WorkItemRecord) -> WorkItemSchedulingState {
+        item.scheduling_state(self.agent.work.wake_count)
+    }
+
+    /// Writes an item; `work::write` keeps the counts that go with it.
+    pub(crate) fn put_work_item(&mut self, item: WorkItemRecord) {
+        let fact = Fact::WorkItemWritten(Box::new(item.clone()));
+        self.work.items.insert(item.id.clone(), Some(item));
+        self.fact(fact);
+    }
+
+    /// The first runnable item other than the current one, fewest idle turns first.
+    pub(crate) fn next_item(&self) -> Option<WorkItemRecord> {
+        let current = self.agent.work.current.as_ref().map(|current| &current.id);
+        let may_run = |item: &WorkItemRecord| {
+            Some(&item.id) != current
+                && self.scheduling_state(item) == WorkItemSchedulingState::Runnable
+        };
+        let Part::Loaded(stored) = &self.work.next_items else {
+            self.missing.borrow_mut().next_items = Some(self.agent.work.wake_count);
+            return None;
+        };
+        let changed = self.work.items.values().flatten().cloned();
+        let unchanged = stored
+            .iter()
+            .filter(|item| !self.work.items.contains_key(&item.id));
+        let wake_count = self.agent.work.wake_count;
+        changed
+            .chain(unchanged.cloned())
+            .filter(may_run)
+            .min_by_key(|item| (item.idle_count(wake_count), item.updated_at))
+    }
+
+    /// Items whose recheck has come and that no answered request has shown, earliest first: twice as many as one tick
+    /// names, if there are so many.
+    pub(crate) fn due_rechecks(&self) -> Vec<WorkItemRecord> {
+        if self.agent.work.due_rechecks == 0 {
+            return Vec::new();
+        }
+        let Part::Loaded(stored) = &self.work.due_rechecks else {
+            self.missing.borrow_mut().due_rechecks = true;
+            return Vec::new();
+        };
+        let unchanged = stored
+            .iter()
+            .filter(|item| !self.work.items.contains_key(&item.id));
+        // One may have come in this decision.
+        let changed = self.work.items.values().flatten();
+        let is_due = |item: &WorkItemRecord| {
+            let recheck = item.recheck.as_ref();
+            recheck.is_some_and(|recheck| recheck.due.is_none() && recheck.consumed_at.is_none())
+        };
+        let mut due: Vec<WorkItemRecord> = unchanged
+            .chain(changed)
+            .filter(|item| is_due(item))
+            .cloned()
+            .collect();
+        due.sort_by_key(|item| item.recheck.as_ref().map(|recheck| recheck.at));
+        due
+    }
+
+    pub(crate) fn active_waits(&self) -> Vec<WaitRecord> {
+        match &self.work.waits {
+            Part::Loaded(waits) => waits.clone(),
+            Part::Missing if self.agent.work.active_waits == 0 => Vec::new(),
+            Part::Missing => {
+                self.missing.borrow_mut().active_waits = true;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Writes a wait; `wait` keeps the counts that go with it.
+    pub(crate) fn put_wait(&mut self, wait: WaitRecord) {
+        let mut waits = self.active_waits();
+        waits.retain(|known| known.id != wait.id);
+        if wait.status == WaitStatus::Active {
+            waits.push(wait.clone());
+        }
+        self.work.waits = Part::Loaded(waits);
+        self.fact(Fact::WaitWritten(Box::new(wait)));
+    }
+
+    pub(crate) fn timer(&self, id: &TimerId) -> Option<TimerRecord> {
+        match self.work.timers.get(id) {
+            Some(known) => known.clone(),
+            None => {
+                self.missing.borrow_mut().timers.insert(id.clone());
+                None
+            }
+        }
+    }
+
+    pub(crate) fn put_timer(&mut self, timer: TimerRecord) {
+        let fact = Fact::TimerWritten(Box::new(timer.clone()));
+        self.work.timers.insert(timer.id.clone(), Some(timer));
+        self.fact(fact);
+    }
+
+    /// Timers whose slot came while the agent was stopped, a page of them.
+    pub(crate) fn parked_timers(&self) -> Vec<TimerRecord> {
+        match &self.work.parked_timers {
+            Part::Loaded(timers) => timers.clone(),
+            Part::Missing => {
+                self.missing.borrow_mut().parked_timers = true;
+                Vec::new()
+            }
+        }
+    }
+
+    pub(crate) fn hints(&self) -> Vec<WakeHint> {
+        match &self.work.hints {
+            Part::Loaded(hints) => hints.clone(),
+            Part::Missing if self.agent.work.hints == 0 => Vec::new(),
+            Part::Missing => {
+                self.missing.borrow_mut().hints = true;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Replaces the pending hints after one came or all became a tick.
+    pub(crate) fn put_hints(&mut self, hints: Vec<WakeHint>) {
+        self.agent.work.hints = u32::try_from(hints.len()).unwrap_or(u32::MAX);
+        self.work.hints = Part::Loaded(hints);
+    }
+}

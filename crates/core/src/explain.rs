@@ -1,0 +1,143 @@
+//! The explanation of an agent for people: the assessment that the scheduler decides by, with the rows it rests on.
+
+mod decisions;
+
+use crate::assess::{Next, Standing, assess, suspension};
+use crate::summary::work_item_view;
+use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::explanation::{Explanation, PlannedWake, UnservedInput};
+use holon_domain::feed::EventRecord;
+use holon_domain::queue::{QueueEntry, QueueView};
+use holon_domain::timer::Due;
+use holon_domain::trigger::WakeHint;
+use holon_domain::wait::{WaitRecord, WakeSource};
+use holon_domain::work_item::WorkItemRecord;
+use holon_domain::{Timestamp, limits, text};
+
+/// The rows that an explanation is made of, beside the agent's own. Each list is bounded by its reader.
+#[derive(Debug, Clone, Default)]
+pub struct ExplainedRows {
+    /// The message that has waited longest.
+    pub oldest: Option<QueueEntry>,
+    /// Entries of the due-queue, soonest first.
+    pub due: Vec<(Timestamp, Due)>,
+    /// Active waits, oldest first.
+    pub waits: Vec<WaitRecord>,
+    pub hints: Vec<WakeHint>,
+    pub current: Option<WorkItemRecord>,
+    /// Newest first.
+    pub events: Vec<EventRecord>,
+}
+
+/// Explains where an agent stands.
+#[must_use]
+pub fn explain(agent: &AgentRecord, queue: &QueueView, rows: ExplainedRows) -> Explanation {
+    let assessment = assess(Standing::new(agent, queue));
+    Explanation {
+        agent_id: agent.identity.agent_id.clone(),
+        status: assessment.status,
+        woken_by: woken_by(agent, &assessment.next, &rows.waits),
+        scheduling_posture: assessment.posture,
+        closure: assessment.closure,
+        planned: rows.due.iter().map(planned).collect(),
+        pending: queue.pending,
+        oldest_unserved: rows.oldest.map(unserved),
+        current_work_item: rows
+            .current
+            .map(|item| work_item_view(agent, &item).list_entry()),
+        waiting_intents: rows.waits,
+        pending_wake_hints: rows.hints,
+        decisions: decisions::describe(&rows.events),
+    }
+}
+
+fn unserved(entry: QueueEntry) -> UnservedInput {
+    let message = entry.envelope;
+    UnservedInput {
+        preview: text::preview(&message.body.render(), limits::EVENT_PREVIEW_BYTES),
+        message_id: message.id,
+        kind: message.kind,
+        priority: message.priority,
+        created_at: message.created_at,
+    }
+}
+
+fn planned((at, due): &(Timestamp, Due)) -> PlannedWake {
+    let what = match due {
+        Due::RestOver {
+            reason: Some(reason),
+        } => format!("the rest it asked for ends: {reason}"),
+        Due::RestOver { reason: None } => "the rest it asked for ends".to_owned(),
+        Due::BackoffOver { turn_index } => format!("turn {turn_index} asks its model again"),
+        Due::PaceOver => "the pause between turns it causes itself ends".to_owned(),
+        Due::RemovalRetry => "the removal of its home is tried again".to_owned(),
+        Due::WorkTick => "the pause before it goes on with its work ends".to_owned(),
+        Due::Recheck { work_item_id } => {
+            format!("it is reminded of the blocker of {work_item_id}")
+        }
+        Due::WaitOver { wait_id } => format!("the wait {wait_id} ends at the latest"),
+        Due::TimerFire { timer_id } => format!("the timer {timer_id} fires"),
+        Due::Unpark => "it makes up for what came while it was stopped".to_owned(),
+    };
+    PlannedWake { at: *at, what }
+}
+
+/// What would make the agent act, from what it does next and what it waits for.
+fn woken_by(agent: &AgentRecord, next: &Next, waits: &[WaitRecord]) -> Vec<String> {
+    let id = &agent.identity.agent_id;
+    match next {
+        Next::Stay if agent.lifecycle == Lifecycle::Deleting => return Vec::new(),
+        Next::Stay => return vec![format!("only a start: holon agent start {id}")],
+        Next::Boot => return vec!["the end of the making of its home".to_owned()],
+        Next::Turn if suspension(agent).is_some() => {
+            return vec!["a message of an operator, at once".to_owned()];
+        }
+        Next::Turn | Next::Take | Next::Tick(_) => {
+            return vec!["nothing is needed: it goes on by itself".to_owned()];
+        }
+        Next::Pace { .. } | Next::RestUntil { .. } | Next::Rest => {}
+    }
+    let mut causes = vec![
+        "any message, from an operator or from outside".to_owned(),
+        format!("a wake: holon wake {id} REASON"),
+    ];
+    match agent.active_tasks {
+        0 => {}
+        count => causes.push(format!(
+            "the end of {}",
+            text::counted(u64::from(count), "task")
+        )),
+    }
+    causes.extend(waits.iter().map(wait_words));
+    causes
+}
+
+fn wait_words(wait: &WaitRecord) -> String {
+    let sources: Vec<String> = wait.wake_sources.iter().map(source_words).collect();
+    let item = wait
+        .work_item_id
+        .as_ref()
+        .map_or_else(String::new, |item| format!(" of {item}"));
+    let waiting_for = text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES);
+    format!(
+        "{} (the wait {}{item}: {waiting_for})",
+        sources.join(", or "),
+        wait.id
+    )
+}
+
+fn source_words(source: &WakeSource) -> String {
+    match source {
+        WakeSource::TaskResult { task_id } => format!("the end of {task_id}"),
+        WakeSource::ExternalIngress {
+            source: Some(source),
+            ..
+        } => format!("an event or a wake from {source}"),
+        WakeSource::ExternalIngress { source: None, .. } => {
+            "any event or wake from outside".to_owned()
+        }
+        WakeSource::Timer { wake_at } => format!("the time {wake_at}"),
+        WakeSource::OperatorInput => "an answer of an operator".to_owned(),
+        WakeSource::SystemTick => "a tick of the runtime".to_owned(),
+    }
+}

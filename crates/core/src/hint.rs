@@ -1,0 +1,172 @@
+//! Wake hints: something outside, or an operator by hand, asks the agent to look. Hints of one source coalesce.
+
+use crate::draft::Draft;
+use crate::input::Reply;
+use crate::rejection::Rejection;
+use crate::{wait, work};
+use holon_domain::decision::Fact;
+use holon_domain::event::{Event, WakeHintTriggered};
+use holon_domain::trigger::WakeHint;
+use holon_domain::wait::Wake;
+use holon_domain::{limits, text};
+
+/// The place that hints share when the agent has pending ones from as many sources as it may.
+const OTHERS: &str = "others";
+
+/// Refuses a hint that says nothing or whose parts are too long.
+pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
+    if hint
+        .reason
+        .as_ref()
+        .is_some_and(|reason| reason.trim().is_empty())
+    {
+        return Err(Rejection::InvalidWork {
+            reason: "the reason is empty; say why the agent should look".to_owned(),
+        });
+    }
+    let bodies = [("wake reason", &hint.reason), ("wake body", &hint.body)];
+    for (what, text) in bodies {
+        let bytes = text.as_ref().map_or(0, String::len);
+        if bytes > limits::HINT_BODY_BYTES {
+            let max = limits::HINT_BODY_BYTES;
+            return Err(Rejection::TooLarge { what, bytes, max });
+        }
+    }
+    let names = [
+        ("source", &hint.source, limits::ORIGIN_NAME_BYTES),
+        (
+            "correlation_id",
+            &hint.correlation_id,
+            limits::MESSAGE_LINK_BYTES,
+        ),
+        (
+            "causation_id",
+            &hint.causation_id,
+            limits::MESSAGE_LINK_BYTES,
+        ),
+    ];
+    for (what, text, max) in names {
+        let bytes = text.as_ref().map_or(0, String::len);
+        if bytes > max {
+            return Err(Rejection::NameTooLong { what, bytes, max });
+        }
+    }
+    Ok(())
+}
+
+/// Keeps a hint until the agent can take a tick. Waits that it names are over.
+pub(crate) fn arrive(draft: &mut Draft<'_>, mut hint: WakeHint) -> Reply {
+    shorten(&mut hint);
+    let wake = Wake::Outside {
+        source: hint.source.as_deref(),
+        external_trigger_id: hint.external_trigger_id.as_ref(),
+    };
+    let by = format!(
+        "a wake hint from {}",
+        hint.source.as_deref().unwrap_or(&hint.key)
+    );
+    let ended = wait::wake_matching(draft, wake, &by);
+    hint.wait_ids = ended.into_iter().map(|wait| wait.id).collect();
+    work::wake(draft);
+    let mut hints = draft.hints();
+    // The last place is the one that further sources share.
+    let full = hints.len() + 1 >= limits::WAKE_HINTS as usize;
+    if full && !hints.iter().any(|known| known.key == hint.key) {
+        OTHERS.clone_into(&mut hint.key);
+    }
+    hint.last_at = draft.now;
+    hint.count = 1;
+    match hints.iter_mut().find(|known| known.key == hint.key) {
+        Some(known) => {
+            hint.count += known.count;
+            hint.wait_ids.extend(std::mem::take(&mut known.wait_ids));
+            *known = hint.clone();
+        }
+        None => hints.push(hint.clone()),
+    }
+    draft.put_hints(hints);
+    draft.event(Event::WakeHintTriggered(WakeHintTriggered {
+        key: hint.key.clone(),
+        reason: hint.reason.as_deref().map(shown),
+        count: hint.count,
+        wait_ids: hint.wait_ids.clone(),
+    }));
+    let coalesced = hint.count > 1;
+    draft.fact(Fact::HintWritten(Box::new(hint)));
+    Reply::Woken { coalesced }
+}
+
+/// Bounds what a hint may carry: its names go into rows and events, its words into a prompt.
+fn shorten(hint: &mut WakeHint) {
+    let name = |words: &str| text::preview(words, limits::ORIGIN_NAME_BYTES);
+    let words = |words: &str| text::preview(words, limits::HINT_BODY_BYTES);
+    hint.key = name(&hint.key);
+    hint.source = hint.source.as_deref().map(name);
+    hint.content_type = hint.content_type.as_deref().map(name);
+    hint.correlation_id = hint.correlation_id.as_deref().map(name);
+    hint.causation_id = hint.causation_id.as_deref().map(name);
+    hint.reason = hint.reason.as_deref().map(words);
+    hint.body = hint.body.as_deref().map(words);
+}
+
+fn shown(words: &str) -> String {
+    text::preview(words, limits::EVENT_PREVIEW_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::Timestamp;
+    use holon_domain::trigger::DeliveryMode;
+
+    fn hint(reason: &str) -> WakeHint {
+        WakeHint {
+            key: "operator".to_owned(),
+            external_trigger_id: None,
+            delivery_mode: DeliveryMode::WakeHint,
+            source: None,
+            reason: Some(reason.to_owned()),
+            content_type: None,
+            body: None,
+            correlation_id: None,
+            causation_id: None,
+            wait_ids: Vec::new(),
+            count: 1,
+            last_at: Timestamp::default(),
+        }
+    }
+
+    #[test]
+    fn a_hint_without_a_word_or_with_too_many_is_refused() {
+        let long = "x".repeat(limits::HINT_BODY_BYTES + 1);
+        assert_eq!(judge(&hint("look")), Ok(()));
+        for (refused, code) in [
+            (hint(" \n"), "invalid_work"),
+            (hint(&long), "too_large"),
+            (
+                WakeHint {
+                    body: Some(long.clone()),
+                    ..hint("look")
+                },
+                "too_large",
+            ),
+            (
+                WakeHint {
+                    source: Some(long.clone()),
+                    ..hint("look")
+                },
+                "name_too_long",
+            ),
+            (
+                WakeHint {
+                    correlation_id: Some(long.clone()),
+                    ..hint("look")
+                },
+                "name_too_long",
+            ),
+        ] {
+            let rejection = judge(&refused).expect_err("refused");
+            assert_eq!(rejection.code(), code);
+        }
+    }
+}

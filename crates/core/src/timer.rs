@@ -1,0 +1,246 @@
+//! Timers: made, fired once per slot, cancelled. The slots of a schedule are computed in `slots`.
+//!
+//! A timer holds the due entry of its next slot. A slot that comes late, after a downtime or a stop, fires once; what
+//! happens to the slots that passed meanwhile is the timer's own policy. A late fire moves no later slot.
+
+mod slots;
+
+use crate::admission::{self, Provenance};
+use crate::draft::Draft;
+use crate::ingress::Ingress;
+use crate::input::Reply;
+use crate::subsystem::TIMER;
+use holon_domain::agent::Lifecycle;
+use holon_domain::authority::AuthorityClass;
+use holon_domain::event::{Event, TimerCancelled, TimerCreated, TimerFired};
+use holon_domain::intent::NewTimer;
+use holon_domain::message::{
+    AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
+};
+use holon_domain::timer::{
+    Due, DueId, DueTime, MissedSlots, TimerRecord, TimerSchedule, TimerStatus,
+};
+use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::{MessageId, TimerId, Timestamp, limits};
+use serde_json::json;
+
+use slots::{Passed, check};
+
+/// Makes a timer, or says why it could never fire.
+pub(crate) fn create(
+    draft: &mut Draft<'_>,
+    new: &NewTimer,
+    authority: AuthorityClass,
+) -> Result<TimerRecord, ToolError> {
+    if draft.agent.work.active_timers >= limits::ACTIVE_TIMERS {
+        let max = limits::ACTIVE_TIMERS;
+        let message = format!("not made: {max} timers of this agent are active");
+        return Err(ToolError::new(ToolErrorKind::LimitReached, message)
+            .hint("cancel some of them with CancelTimer: ListTimers shows them"));
+    }
+    check(&new.schedule, draft.now).map_err(slots::refused)?;
+    let Some(first) = slots::next(&new.schedule, draft.now) else {
+        return Err(slots::refused(slots::Unusable::NeverFires));
+    };
+    let id = TimerId::mint(draft.entropy);
+    let due = set_slot(draft, &id, first);
+    let timer = TimerRecord {
+        id,
+        agent_id: draft.agent.identity.agent_id.clone(),
+        created_at: draft.now,
+        schedule: new.schedule.clone(),
+        missed: new.missed,
+        status: TimerStatus::Active,
+        summary: new.summary.clone(),
+        authority,
+        next_fire_at: Some(first),
+        due: Some(due),
+        last_fired_at: None,
+        fire_count: 0,
+        missed_count: 0,
+    };
+    draft.agent.work.active_timers += 1;
+    draft.event(Event::TimerCreated(TimerCreated {
+        timer_id: timer.id.clone(),
+        next_fire_at: first,
+        summary: timer.summary.clone(),
+    }));
+    draft.put_timer(timer.clone());
+    Ok(timer)
+}
+
+fn set_slot(draft: &mut Draft<'_>, id: &TimerId, at: Timestamp) -> DueId {
+    let due = Due::TimerFire {
+        timer_id: id.clone(),
+    };
+    draft.set_due_time(DueTime::Slot(at), due)
+}
+
+/// Cancels a timer. None when there is none, or it is over.
+pub(crate) fn cancel(draft: &mut Draft<'_>, id: &TimerId) -> Option<TimerRecord> {
+    let timer = draft.timer(id)?;
+    if timer.status != TimerStatus::Active {
+        return None;
+    }
+    if let Some(due) = timer.due {
+        draft.clear_due(due);
+    }
+    draft.event(Event::TimerCancelled(TimerCancelled {
+        timer_id: timer.id.clone(),
+    }));
+    Some(close(draft, timer, TimerStatus::Cancelled))
+}
+
+fn close(draft: &mut Draft<'_>, timer: TimerRecord, status: TimerStatus) -> TimerRecord {
+    let work = &mut draft.agent.work;
+    work.active_timers = work.active_timers.saturating_sub(1);
+    let timer = TimerRecord {
+        status,
+        due: None,
+        next_fire_at: None,
+        ..timer
+    };
+    draft.put_timer(timer.clone());
+    timer
+}
+
+/// A slot of a timer has come. While the agent is stopped the timer only notes it: a start makes up for it.
+pub(crate) fn due_came(
+    draft: &mut Draft<'_>,
+    due: DueId,
+    id: &TimerId,
+    planned_at: Timestamp,
+) -> Reply {
+    let Some(mut timer) = draft.timer(id).filter(|timer| timer.due == Some(due)) else {
+        return Reply::Unchanged;
+    };
+    draft.clear_due(due);
+    timer.due = None;
+    if draft.agent.lifecycle == Lifecycle::Runnable {
+        let passed = passed(draft, &timer, planned_at);
+        let missed = passed.count > 0;
+        fire(draft, timer, (planned_at, missed), &passed);
+    } else {
+        draft.agent.work.parked += 1;
+        draft.put_timer(timer);
+    }
+    Reply::Done
+}
+
+/// The agent was started again: a page of the timers whose slots came meanwhile fires, as their policies say. Answers
+/// how many there were.
+pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
+    let parked = draft.parked_timers();
+    let count = u32::try_from(parked.len()).unwrap_or(u32::MAX);
+    for timer in parked {
+        let planned_at = timer.next_fire_at.unwrap_or(draft.now);
+        let passed = passed(draft, &timer, planned_at);
+        fire(draft, timer, (planned_at, true), &passed);
+    }
+    count
+}
+
+fn passed(draft: &Draft<'_>, timer: &TimerRecord, planned_at: Timestamp) -> Passed {
+    let wants_all = timer.missed == MissedSlots::All;
+    slots::passed(&timer.schedule, planned_at, draft.now, wants_all)
+}
+
+/// Sends the ticks of a slot that came, which was missed itself when another passed after it or the agent was stopped.
+fn fire(
+    draft: &mut Draft<'_>,
+    mut timer: TimerRecord,
+    (planned_at, missed): (Timestamp, bool),
+    passed: &Passed,
+) {
+    let ticks: Vec<Timestamp> = match timer.missed {
+        MissedSlots::Skip if missed => Vec::new(),
+        MissedSlots::Skip | MissedSlots::Once => vec![planned_at],
+        MissedSlots::All => {
+            let all = std::iter::once(planned_at).chain(passed.newest.iter().copied());
+            let all: Vec<Timestamp> = all.collect();
+            let kept = all.len().min(limits::MISSED_SLOTS as usize);
+            all[all.len() - kept..].to_vec()
+        }
+    };
+    let mut sent = 0;
+    for slot in ticks {
+        if !has_room(draft, &timer) {
+            break;
+        }
+        sent += 1;
+        timer.fire_count += 1;
+        let message_id = tick(draft, &timer, slot, passed.count);
+        record(draft, &timer, slot, Some(message_id), passed);
+    }
+    timer.missed_count += (passed.count + 1).saturating_sub(sent);
+    if sent == 0 {
+        record(draft, &timer, planned_at, None, passed);
+    } else {
+        timer.last_fired_at = Some(draft.now);
+    }
+    match passed.next {
+        Some(at) => {
+            timer.next_fire_at = Some(at);
+            timer.due = Some(set_slot(draft, &timer.id, at));
+            draft.put_timer(timer);
+        }
+        None => drop(close(draft, timer, TimerStatus::Completed)),
+    }
+}
+
+/// Whether a tick of this timer may be queued. An agent that cannot keep up with its repeating timers misses slots; what
+/// fires once is never left out.
+fn has_room(draft: &Draft<'_>, timer: &TimerRecord) -> bool {
+    let fires_once = matches!(timer.schedule, TimerSchedule::Once { .. });
+    fires_once || draft.agent.work.timer_ticks < limits::TIMER_TICKS_QUEUED
+}
+
+fn record(
+    draft: &mut Draft<'_>,
+    timer: &TimerRecord,
+    planned_at: Timestamp,
+    message_id: Option<MessageId>,
+    passed: &Passed,
+) {
+    draft.event(Event::TimerFired(TimerFired {
+        timer_id: timer.id.clone(),
+        planned_at,
+        message_id,
+        fire_count: timer.fire_count,
+        missed: passed.count,
+        next_fire_at: passed.next,
+    }));
+}
+
+fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64) -> MessageId {
+    let words = timer
+        .summary
+        .as_deref()
+        .unwrap_or("A timer you set has fired.");
+    let ingress = Ingress {
+        kind: MessageKind::TimerTick,
+        origin: Origin::Timer {
+            timer_id: timer.id.clone(),
+        },
+        priority: Priority::Next,
+        body: Body::text(words),
+        metadata: Some(json!({
+            "planned_at": slot,
+            "fired_at": draft.now,
+            "missed_slots": missed,
+            "subsystem": TIMER,
+        })),
+        delivery_surface: DeliverySurface::TimerScheduler,
+        admission_context: AdmissionContext::RuntimeOwned,
+        correlation_id: None,
+        causation_id: None,
+        max_rounds: None,
+    };
+    let authority = timer.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let provenance = Provenance {
+        authority,
+        cause: Cause::Runtime,
+        resumes: None,
+    };
+    admission::enqueue(draft, ingress, provenance).envelope.id
+}

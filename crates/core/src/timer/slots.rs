@@ -1,0 +1,360 @@
+//! The slots of a schedule: which comes next, and which passed unnoticed. Pure functions of times on the wall.
+//!
+//! Cron slots are read on the clock of their time zone. A local time that a change of the clock skips has no slot that
+//! day; one that is repeated has its slot once, at its first occurrence, unless the expression fires every hour.
+
+use cronexpr::{Crontab, MakeTimestamp, parse_crontab};
+use holon_domain::timer::TimerSchedule;
+use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::{Timestamp, limits};
+
+/// Why a schedule cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unusable {
+    PastTime { at: Timestamp, now: Timestamp },
+    TooFar,
+    NoInterval,
+    BadExpression { reason: String },
+    NeverFires,
+}
+
+/// Refuses a schedule that is malformed or has no slot left.
+pub(crate) fn check(schedule: &TimerSchedule, now: Timestamp) -> Result<(), Unusable> {
+    let (first, interval) = match schedule {
+        TimerSchedule::Once { at } => (*at, None),
+        TimerSchedule::Every {
+            first_at,
+            interval_ms,
+        } => (*first_at, Some(*interval_ms)),
+        TimerSchedule::Cron { .. } => {
+            let crontab = parse(schedule)?;
+            return match after(&crontab, now) {
+                Some(_) => Ok(()),
+                None => Err(Unusable::NeverFires),
+            };
+        }
+    };
+    if first < now {
+        return Err(Unusable::PastTime { at: first, now });
+    }
+    let too_long = |ms: u64| ms > limits::TIMER_MAX_MS;
+    if too_long(first.millis_since(now)) || interval.is_some_and(too_long) {
+        return Err(Unusable::TooFar);
+    }
+    match interval {
+        Some(0) => Err(Unusable::NoInterval),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A cron expression that was read.
+struct Cron {
+    crontab: Crontab,
+    /// Whether its hours are fixed. One that fires every hour fires in both hours that a change of the clock repeats.
+    fixed_hours: bool,
+}
+
+fn parse(schedule: &TimerSchedule) -> Result<Cron, Unusable> {
+    let TimerSchedule::Cron {
+        expression,
+        time_zone,
+    } = schedule
+    else {
+        return Err(Unusable::NeverFires);
+    };
+    let parsed = parse_crontab(&format!("{expression} {time_zone}"));
+    let crontab = parsed.map_err(|error| {
+        let reason = error.to_string();
+        Unusable::BadExpression { reason }
+    })?;
+    let hours = expression.split_whitespace().nth(1);
+    Ok(Cron {
+        crontab,
+        fixed_hours: hours.is_some_and(|hours| !hours.starts_with('*')),
+    })
+}
+
+/// The first slot strictly after a time.
+fn after(cron: &Cron, time: Timestamp) -> Option<Timestamp> {
+    let mut from = time;
+    // A repeated hour holds one slot for each of its minutes at most.
+    for _ in 0..=60 {
+        let start = jiff::Timestamp::from_millisecond(from.as_millis()).ok()?;
+        let slot = cron.crontab.find_next(MakeTimestamp(start)).ok()?;
+        let at = Timestamp::from_millis(slot.timestamp().as_millisecond());
+        if !(cron.fixed_hours && is_repeated(&slot)) {
+            return Some(at);
+        }
+        from = at;
+    }
+    None
+}
+
+/// Whether a local time came before, in the hour that a change of the clock repeats.
+fn is_repeated(slot: &jiff::Zoned) -> bool {
+    let zone = slot.time_zone();
+    match zone.to_ambiguous_timestamp(slot.datetime()).offset() {
+        jiff::tz::AmbiguousOffset::Fold { after, .. } => slot.offset() == after,
+        jiff::tz::AmbiguousOffset::Unambiguous { .. } | jiff::tz::AmbiguousOffset::Gap { .. } => {
+            false
+        }
+    }
+}
+
+/// The first slot of a new timer.
+pub(crate) fn next(schedule: &TimerSchedule, now: Timestamp) -> Option<Timestamp> {
+    match schedule {
+        TimerSchedule::Once { at } => Some(*at),
+        TimerSchedule::Every { first_at, .. } => Some(*first_at),
+        TimerSchedule::Cron { .. } => after(&parse(schedule).ok()?, now),
+    }
+}
+
+/// The slots between a planned slot and now, and the first one after now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// How many passed, the planned one not counted. Of a cron expression at most the bound is counted.
+    pub(crate) count: u64,
+    /// The newest of them, oldest first, at most `limits::MISSED_SLOTS`. Of a cron expression only when asked for.
+    pub(crate) newest: Vec<Timestamp>,
+    pub(crate) next: Option<Timestamp>,
+}
+
+/// What lies between the slot that came and now.
+pub(crate) fn passed(
+    schedule: &TimerSchedule,
+    planned: Timestamp,
+    now: Timestamp,
+    wants_newest: bool,
+) -> Passed {
+    match schedule {
+        TimerSchedule::Once { .. } => Passed {
+            count: 0,
+            newest: Vec::new(),
+            next: None,
+        },
+        TimerSchedule::Every { interval_ms, .. } => passed_on_grid(*interval_ms, planned, now),
+        TimerSchedule::Cron { .. } => parse(schedule).map_or_else(
+            |_| Passed {
+                count: 0,
+                newest: Vec::new(),
+                next: None,
+            },
+            |crontab| passed_of_cron(&crontab, planned, now, wants_newest),
+        ),
+    }
+}
+
+fn passed_on_grid(interval_ms: u64, planned: Timestamp, now: Timestamp) -> Passed {
+    let interval = interval_ms.max(1);
+    let count = now.millis_since(planned) / interval;
+    let kept = count.min(u64::from(limits::MISSED_SLOTS));
+    let newest = (count - kept + 1..=count).map(|n| planned.plus_millis(n * interval));
+    Passed {
+        count,
+        newest: newest.collect(),
+        next: Some(planned.plus_millis((count + 1) * interval)),
+    }
+}
+
+fn passed_of_cron(
+    crontab: &Cron,
+    planned: Timestamp,
+    now: Timestamp,
+    wants_newest: bool,
+) -> Passed {
+    let bound = limits::MISSED_SLOTS as usize;
+    let oldest = slots_between(crontab, planned, now, bound);
+    let count = oldest.len() as u64;
+    let newest = if oldest.len() < bound {
+        oldest
+    } else if wants_newest {
+        newest_of_cron(crontab, planned, now)
+    } else {
+        Vec::new()
+    };
+    Passed {
+        count,
+        newest,
+        next: after(crontab, now.max(planned)),
+    }
+}
+
+/// The first slots after one time and up to another, at most so many.
+fn slots_between(
+    crontab: &Cron,
+    from: Timestamp,
+    until: Timestamp,
+    bound: usize,
+) -> Vec<Timestamp> {
+    let slots = std::iter::successors(after(crontab, from), |slot| after(crontab, *slot));
+    slots
+        .take_while(|slot| *slot <= until)
+        .take(bound)
+        .collect()
+}
+
+/// How often the time since the planned slot is halved: what is left of a year is then less than ten minutes.
+const HALVINGS: u32 = 16;
+
+/// The newest slots up to now, of which there are more than the bound since the planned one. A cron expression is only
+/// read forward, so this looks for a time from which on there are few more than the bound.
+fn newest_of_cron(crontab: &Cron, planned: Timestamp, now: Timestamp) -> Vec<Timestamp> {
+    let bound = limits::MISSED_SLOTS as usize;
+    let (mut enough, mut too_few) = (planned, now);
+    for _ in 0..HALVINGS {
+        let middle = enough.plus_millis(too_few.millis_since(enough) / 2);
+        if slots_between(crontab, middle, now, bound).len() < bound {
+            too_few = middle;
+        } else {
+            enough = middle;
+        }
+    }
+    let mut slots = slots_between(crontab, enough, now, 2 * bound);
+    let surplus = slots.len().saturating_sub(bound);
+    slots.drain(..surplus);
+    slots
+}
+
+/// The refusal of a schedule, with the next step.
+pub(crate) fn refused(unusable: Unusable) -> ToolError {
+    let invalid = |message: String| ToolError::new(ToolErrorKind::InvalidToolInput, message);
+    match unusable {
+        Unusable::PastTime { at, now } => {
+            invalid(format!("the time {at} has passed; it is {now} now")).hint("name a later time")
+        }
+        Unusable::TooFar => invalid("the delay or interval is longer than ten years".to_owned())
+            .hint("name a shorter one"),
+        Unusable::NoInterval => invalid("interval_ms must be at least 1".to_owned())
+            .hint("leave it out for a timer that fires once"),
+        Unusable::BadExpression { reason } => {
+            invalid(format!("the cron expression or time zone cannot be used: {reason}")).hint(
+                "use five fields (minute hour day month weekday) and an IANA zone such as Europe/Berlin",
+            )
+        }
+        Unusable::NeverFires => invalid("the schedule has no slot after now".to_owned())
+            .hint("check day and month: for example 30 February does not exist"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        let parsed: jiff::Timestamp = text.parse().expect("a time");
+        Timestamp::from_millis(parsed.as_millisecond())
+    }
+
+    fn cron(expression: &str, time_zone: &str) -> TimerSchedule {
+        TimerSchedule::Cron {
+            expression: expression.to_owned(),
+            time_zone: time_zone.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_interval_stays_on_its_grid_however_late_it_fires() {
+        let start = at("2026-03-01T00:00:00Z");
+        let every = TimerSchedule::Every {
+            first_at: start,
+            interval_ms: 60_000,
+        };
+        for (late_ms, count, next) in [
+            (0, 0, "2026-03-01T00:01:00Z"),
+            (59_999, 0, "2026-03-01T00:01:00Z"),
+            (60_000, 1, "2026-03-01T00:02:00Z"),
+            (630_500, 10, "2026-03-01T00:11:00Z"),
+        ] {
+            let passed = passed(&every, start, start.plus_millis(late_ms), true);
+            assert_eq!(
+                (passed.count, passed.next),
+                (count, Some(at(next))),
+                "{late_ms}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cron_slot_keeps_its_local_time_over_a_change_of_the_clock() {
+        // Berlin goes from +01:00 to +02:00 on 29 March 2026 at 02:00 local time and back on 25 October at 03:00.
+        let daily = cron("30 9 * * *", "Europe/Berlin");
+        assert_eq!(
+            next(&daily, at("2026-03-28T12:00:00Z")),
+            Some(at("2026-03-29T07:30:00Z"))
+        );
+        assert_eq!(
+            next(&daily, at("2026-03-27T12:00:00Z")),
+            Some(at("2026-03-28T08:30:00Z"))
+        );
+    }
+
+    #[test]
+    fn a_skipped_local_time_causes_no_storm_and_a_repeated_one_fires_once() {
+        let skipped = cron("30 2 * * *", "Europe/Berlin");
+        let first = next(&skipped, at("2026-03-28T12:00:00Z")).expect("a slot");
+        let second = next(&skipped, first).expect("a slot");
+        assert!(
+            second.millis_since(first) >= 22 * 3_600_000,
+            "{first} {second}"
+        );
+        let repeated = cron("30 2 * * *", "Europe/Berlin");
+        let first = next(&repeated, at("2026-10-24T12:00:00Z")).expect("a slot");
+        assert_eq!(first, at("2026-10-25T00:30:00Z"));
+        assert_eq!(next(&repeated, first), Some(at("2026-10-26T01:30:00Z")));
+        let hourly = cron("30 * * * *", "Europe/Berlin");
+        assert_eq!(
+            next(&hourly, first),
+            Some(at("2026-10-25T01:30:00Z")),
+            "an hour later"
+        );
+    }
+
+    #[test]
+    fn schedules_that_cannot_fire_are_refused_with_the_reason() {
+        let now = at("2026-03-01T00:00:00Z");
+        let once = |at| TimerSchedule::Once { at };
+        let every = |interval_ms| TimerSchedule::Every {
+            first_at: now,
+            interval_ms,
+        };
+        assert!(matches!(
+            check(&once(now.minus_millis(1)), now),
+            Err(Unusable::PastTime { .. })
+        ));
+        assert_eq!(
+            check(&once(now.plus_millis(limits::TIMER_MAX_MS + 1)), now),
+            Err(Unusable::TooFar)
+        );
+        assert_eq!(check(&every(0), now), Err(Unusable::NoInterval));
+        assert_eq!(
+            check(&cron("0 0 30 2 *", "UTC"), now),
+            Err(Unusable::NeverFires)
+        );
+        for (expression, zone) in [
+            ("0 0 * *", "UTC"),
+            ("61 0 * * *", "UTC"),
+            ("0 0 * * *", "Mars/Base"),
+        ] {
+            let refused = check(&cron(expression, zone), now);
+            assert!(
+                matches!(refused, Err(Unusable::BadExpression { .. })),
+                "{expression} {zone}"
+            );
+        }
+        assert_eq!(check(&cron("*/5 * * * *", "Asia/Tokyo"), now), Ok(()));
+    }
+
+    #[test]
+    fn missed_cron_slots_are_counted_up_to_a_bound() {
+        let minutely = cron("* * * * *", "UTC");
+        let planned = at("2026-03-01T00:00:00Z");
+        let week = planned.plus_millis(7 * 24 * 3_600_000);
+        let missed = passed(&minutely, planned, week, true);
+        assert_eq!(missed.count, u64::from(limits::MISSED_SLOTS));
+        assert_eq!(missed.next, Some(week.plus_millis(60_000)));
+        assert_eq!(missed.newest.last(), Some(&week), "the newest of them");
+        assert_eq!(missed.newest.len(), limits::MISSED_SLOTS as usize);
+        assert_eq!(passed(&minutely, planned, week, false).newest, []);
+    }
+}

@@ -1,0 +1,284 @@
+//! Calls about work that the kernel decides in the commit of the round: what they change and what they answer.
+
+use crate::draft::Draft;
+use crate::input::RoundInHand;
+use crate::{timer, wait, work};
+use holon_domain::block::ToolCall;
+use holon_domain::intent::{Intent, NewTimer, NewWait, NewWorkItem, WorkIntent, WorkItemChange};
+use holon_domain::timer::TimerSchedule;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::turn::{CallPlace, OpenTurn};
+use holon_domain::wait::{WaitRecord, WakeSource};
+use holon_domain::work_item::{
+    PlanArtifact, TodoState, ViewContext, WorkItemProvenance, WorkItemRecord, WorkItemView,
+};
+use holon_domain::{Timestamp, WorkItemId, limits, text};
+use serde_json::{Value, json};
+
+/// Unfinished entries of a checklist that a warning names.
+const SAMPLE: usize = 3;
+
+const BINDING_NOTE: &str = "later calls of this turn are about this item unless they name another";
+
+/// Performs a call that changes work.
+pub(super) fn take(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    (call, round): (&ToolCall, &RoundInHand),
+    intent: &WorkIntent,
+) -> ToolEnvelope {
+    let done = match intent {
+        WorkIntent::Pick {
+            work_item_id,
+            reason,
+        } => picked(draft, turn, call, work_item_id, reason.as_deref()),
+        WorkIntent::Update {
+            work_item_id,
+            change,
+        } => updated(draft, turn, call, (work_item_id, change)),
+        WorkIntent::Complete { work_item_id } => {
+            completed(draft, turn, (call, round), work_item_id)
+        }
+        WorkIntent::CancelWait { wait_id } => {
+            let ended = wait::cancel(draft, wait_id, "the agent cancelled it");
+            let unknown = || {
+                let id = text::preview(wait_id.as_str(), limits::EVENT_PREVIEW_BYTES);
+                ToolError::new(
+                    ToolErrorKind::UnknownWait,
+                    format!("this agent has no active wait {id:?}"),
+                )
+                .hint("AgentGet shows the active waits with their ids")
+            };
+            ended.ok_or_else(unknown).map(|wait| {
+                turn.progress = true;
+                ToolEnvelope::success(
+                    &call.name,
+                    format!("wait {} is cancelled", wait.id),
+                    json!({ "wait": wait }),
+                )
+            })
+        }
+        WorkIntent::CreateTimer(new) => timer_made(draft, turn, call, new),
+        WorkIntent::CreateTimerAfter {
+            delay_ms,
+            interval_ms,
+            missed,
+            summary,
+        } => {
+            let new = NewTimer {
+                schedule: schedule_after(draft.now.plus_millis(*delay_ms), *interval_ms),
+                missed: *missed,
+                summary: summary.clone(),
+            };
+            timer_made(draft, turn, call, &new)
+        }
+        WorkIntent::CancelTimer { timer_id } => {
+            let unknown = || {
+                let id = text::preview(timer_id.as_str(), limits::EVENT_PREVIEW_BYTES);
+                ToolError::new(
+                    ToolErrorKind::UnknownTimer,
+                    format!("this agent has no active timer {id:?}"),
+                )
+                .hint("ListTimers shows the timers of this agent with their ids")
+            };
+            timer::cancel(draft, timer_id)
+                .ok_or_else(unknown)
+                .map(|timer| {
+                    ToolEnvelope::success(
+                        &call.name,
+                        format!("timer {} is cancelled", timer.id),
+                        json!({ "timer": timer }),
+                    )
+                })
+        }
+    };
+    done.unwrap_or_else(|error| work::refused(call, error))
+}
+
+fn updated(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    (id, change): (&WorkItemId, &WorkItemChange),
+) -> Result<ToolEnvelope, ToolError> {
+    let updated = work::update(draft, id, change, turn.authority)?;
+    turn.progress |= updated.changed;
+    let item = &updated.item;
+    let summary = format!("work item {} is at revision {}", item.id, item.revision);
+    let result = json!({
+        "work_item": view(draft, item),
+        "warnings": updated.warnings,
+        "changed": updated.changed,
+    });
+    Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+fn timer_made(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    call: &ToolCall,
+    new: &NewTimer,
+) -> Result<ToolEnvelope, ToolError> {
+    let timer = timer::create(draft, new, turn.authority)?;
+    let first = timer
+        .next_fire_at
+        .map(|at| at.to_string())
+        .unwrap_or_default();
+    Ok(ToolEnvelope::success(
+        &call.name,
+        format!("timer {} fires first at {first}", timer.id),
+        json!({ "timer": timer }),
+    ))
+}
+
+fn schedule_after(first: Timestamp, interval_ms: Option<u64>) -> TimerSchedule {
+    match interval_ms {
+        None => TimerSchedule::Once { at: first },
+        Some(interval_ms) => TimerSchedule::Every {
+            first_at: first,
+            interval_ms,
+        },
+    }
+}
+
+fn picked(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    id: &WorkItemId,
+    reason: Option<&str>,
+) -> Result<ToolEnvelope, ToolError> {
+    let picked = work::pick(draft, id, reason)?;
+    turn.work_item_id = Some(picked.current.id.clone());
+    let warnings: Vec<&str> = picked
+        .reason_missing
+        .then_some("the item you left could have gone on; say why you switch in `reason`")
+        .into_iter()
+        .collect();
+    let summary = format!("work item {} has the focus", picked.current.id);
+    let result = json!({
+        "previous_work_item": picked.previous.as_ref().map(|item| view(draft, item)),
+        "current_work_item": view(draft, &picked.current),
+        "current_work_item_id": picked.current.id,
+        "transition": "picked",
+        "binding_note": BINDING_NOTE,
+        "warnings": warnings,
+    });
+    Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+fn completed(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    (call, round): (&ToolCall, &RoundInHand),
+    id: &WorkItemId,
+) -> Result<ToolEnvelope, ToolError> {
+    let (item, warnings) = work::complete(draft, turn, id)?;
+    turn.progress = true;
+    let mut warnings: Vec<Value> = warnings
+        .iter()
+        .map(|message| unfinished(&item, message))
+        .collect();
+    if round.report().is_empty() {
+        warnings.push(json!({
+            "kind": "missing_report",
+            "message": work::MISSING_REPORT,
+        }));
+    }
+    let result = json!({
+        "work_item": view(draft, &item),
+        "warnings": warnings,
+        "completed_transition": true,
+    });
+    let summary = format!("work item {} is completed", item.id);
+    Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+/// The warning about entries of the checklist that a completed item leaves open.
+fn unfinished(item: &WorkItemRecord, message: &str) -> Value {
+    let open = item
+        .todo_list
+        .iter()
+        .filter(|todo| todo.state != TodoState::Completed);
+    let sample: Vec<String> = open
+        .take(SAMPLE)
+        .map(|todo| text::preview(&todo.text, limits::EVENT_PREVIEW_BYTES))
+        .collect();
+    json!({
+        "kind": "unfinished_todos",
+        "message": message,
+        "pending_count": item.todo_count(TodoState::Pending),
+        "in_progress_count": item.todo_count(TodoState::InProgress),
+        "sample": sample,
+    })
+}
+
+/// The plan file of a new item is written: the row makes the item exist.
+pub(super) fn created(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    round: &RoundInHand,
+    place: CallPlace,
+    plan: &PlanArtifact,
+) -> Option<ToolEnvelope> {
+    let (call, planned) = round.calls().nth(place.call_index)?;
+    let Some(Ok(Intent::CreateWorkItem(new))) = planned else {
+        return None;
+    };
+    let id = WorkItemId::of_call(&call.id);
+    let provenance = WorkItemProvenance {
+        authority: turn.authority,
+        turn_index: Some(turn.turn_index),
+        message_id: Some(turn.message_id.clone()),
+    };
+    let plan = PlanArtifact {
+        updated_at: draft.now,
+        ..plan.clone()
+    };
+    let item = work::create(draft, id, new, Some(plan), provenance);
+    turn.progress = true;
+    let summary = format!(
+        "work item {} is made; PickWorkItem gives it the focus",
+        item.id
+    );
+    let result = json!({ "work_item": view(draft, &item) });
+    Some(ToolEnvelope::success(&call.name, summary, result))
+}
+
+/// Whether a new item may be made at all, before its plan file is written.
+pub(super) fn check_new(draft: &Draft<'_>, _new: &NewWorkItem) -> Result<(), ToolError> {
+    work::has_room(draft)
+}
+
+/// Declares a wait and answers its call; the turn ends with it.
+pub(super) fn waited(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    new: &NewWait,
+) -> Result<(ToolEnvelope, WaitRecord), ToolError> {
+    let wait = wait::declare(draft, turn, new)?;
+    turn.progress = true;
+    let summary = format!(
+        "waiting for: {}",
+        text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES)
+    );
+    let envelope = ToolEnvelope::success(&call.name, summary, json!({ "wait": wait }));
+    Ok((envelope, wait))
+}
+
+/// Whether only an operator's answer or a time ends this wait.
+pub(super) fn asks_operator(wait: &WaitRecord) -> bool {
+    wait.wake_sources
+        .iter()
+        .any(|source| matches!(source, WakeSource::OperatorInput))
+}
+
+fn view(draft: &Draft<'_>, item: &WorkItemRecord) -> WorkItemView {
+    item.view(ViewContext {
+        agent_home: &draft.agent.agent_home,
+        current: draft.agent.work.current.as_ref().map(|current| &current.id),
+        wake_count: draft.agent.work.wake_count,
+        include_todo_list: true,
+    })
+}

@@ -1,0 +1,279 @@
+//! Waits: declared by the agent at the end of a turn (`declare`), ended by what they name.
+//!
+//! | ends by | status | then |
+//! |---|---|---|
+//! | a task's end, an event, a hint or an operator's message that it names | resolved | its item may run again, unless it is blocked |
+//! | its due time | expired | a tick tells the agent |
+//! | `CancelWait`, an operator, a newer wait of the same item, completion of the item | cancelled | its item may run again |
+//!
+//! One active wait per item, and one of the agent itself. What ends a wait also begins a turn: a message that was going to
+//! come, the next tick of the item, or else a tick that says so.
+
+mod declare;
+
+pub(crate) use declare::declare;
+
+use crate::admission::{self, Provenance};
+use crate::draft::Draft;
+use crate::ingress::Ingress;
+use crate::input::Reply;
+use crate::rest::self_caused_priority;
+use crate::subsystem::WAIT_OVER;
+use crate::work;
+use holon_domain::agent::Lifecycle;
+use holon_domain::authority::AuthorityClass;
+use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentEnded};
+use holon_domain::message::{Cause, MessageKind, Origin, Priority, Resumes};
+use holon_domain::timer::DueId;
+use holon_domain::wait::{WaitRecord, WaitStatus, Wake};
+use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
+use holon_domain::{TaskId, Timestamp, WaitId, limits, text};
+use serde_json::json;
+
+/// A message is about to be admitted: it may be what waits name, and an operator's prompt gives stalled work another
+/// chance. Answers what the message resumes.
+pub(crate) fn message_comes(
+    draft: &mut Draft<'_>,
+    ingress: &Ingress,
+    cause: Cause,
+) -> Option<Resumes> {
+    let outside = |source: &str| (Some(source.to_owned()), format!("an event from {source}"));
+    let (source, by) = match (&ingress.origin, cause) {
+        (Origin::Operator { .. }, _) if ingress.kind == MessageKind::OperatorPrompt => {
+            (None, "a message of an operator".to_owned())
+        }
+        (Origin::Channel { channel_id, .. }, _) => outside(channel_id),
+        (Origin::Webhook { source, .. }, _) => outside(source),
+        (
+            Origin::Callback {
+                descriptor_id,
+                source,
+            },
+            _,
+        ) => outside(source.as_deref().unwrap_or(descriptor_id)),
+        // Another agent.
+        (Origin::System { subsystem }, Cause::Outside) => outside(subsystem),
+        (
+            Origin::Operator { .. }
+            | Origin::Timer { .. }
+            | Origin::System { .. }
+            | Origin::Task { .. },
+            _,
+        ) => return None,
+    };
+    let wake = match &source {
+        Some(source) => Wake::Outside {
+            source: Some(source),
+            external_trigger_id: None,
+        },
+        None => Wake::Operator,
+    };
+    let ended = wake_matching(draft, wake, &by);
+    if wake == Wake::Operator {
+        work::wake(draft);
+    }
+    resumes(&ended)
+}
+
+/// What a message that ended these waits resumes: the oldest of them is told.
+pub(crate) fn resumes(ended: &[WaitRecord]) -> Option<Resumes> {
+    let reason = ended.first()?.kind.reason();
+    Some(Resumes::Wait { reason })
+}
+
+/// Something happened: every wait that names it is over. Answers the waits that ended.
+pub(crate) fn wake_matching(draft: &mut Draft<'_>, wake: Wake<'_>, by: &str) -> Vec<WaitRecord> {
+    if draft.agent.work.active_waits == 0 {
+        return Vec::new();
+    }
+    let waits = draft.active_waits().into_iter();
+    let matching: Vec<WaitRecord> = waits.filter(|wait| wait.is_ended_by(wake)).collect();
+    let task = match wake {
+        Wake::TaskEnded(id) => Some(id),
+        Wake::Outside { .. } | Wake::Operator => None,
+    };
+    let end = |mut wait: WaitRecord| {
+        wait.trigger_count += 1;
+        wait.last_triggered_at = Some(draft.now);
+        end_by(draft, wait, (WaitStatus::Resolved, by, task))
+    };
+    matching.into_iter().map(end).collect()
+}
+
+/// Wakes the agent for waits that ended by something that begins no turn. An item that may run now is taken up by its
+/// next tick; the agent itself and an item that is still blocked get a tick that says what happened.
+pub(crate) fn tell_ended(draft: &mut Draft<'_>, ended: &[WaitRecord], happened: &str) {
+    let has_tick = |draft: &Draft<'_>, wait: &WaitRecord| {
+        let item = wait
+            .work_item_id
+            .as_ref()
+            .and_then(|id| draft.work_item(id));
+        let may_run = |item: WorkItemRecord| {
+            draft.scheduling_state(&item) == WorkItemSchedulingState::Runnable
+        };
+        !draft.agent.is_one_run() && item.is_some_and(may_run)
+    };
+    let untold = ended.iter().find(|wait| !has_tick(draft, wait));
+    if let Some(wait) = untold.filter(|_| draft.agent.lifecycle != Lifecycle::Deleting) {
+        let words = format!("{happened} You waited for: {}", wait.waiting_for);
+        tick(draft, wait, words, draft.now);
+    }
+}
+
+/// Ends a wait by its id, for the agent or an operator. None when no such wait is active.
+pub(crate) fn cancel(draft: &mut Draft<'_>, id: &WaitId, by: &str) -> Option<WaitRecord> {
+    let wait = draft
+        .active_waits()
+        .into_iter()
+        .find(|wait| wait.id == *id)?;
+    Some(end(draft, wait, WaitStatus::Cancelled, by))
+}
+
+/// The latest time of a wait has come: it is over, and a tick tells the agent.
+pub(crate) fn due_came(
+    draft: &mut Draft<'_>,
+    due: DueId,
+    id: &WaitId,
+    planned_at: Timestamp,
+) -> Reply {
+    let waits = draft.active_waits();
+    let Some(mut wait) = waits.into_iter().find(|wait| wait.id == *id) else {
+        return Reply::Unchanged;
+    };
+    if wait.due != Some(due) {
+        return Reply::Unchanged;
+    }
+    draft.clear_due(due);
+    wait.due = None;
+    if draft.agent.lifecycle != Lifecycle::Runnable {
+        draft.agent.work.parked += 1;
+        draft.put_wait(wait);
+        return Reply::Done;
+    }
+    expire(draft, wait, planned_at);
+    Reply::Done
+}
+
+/// The agent was started again: waits whose time came meanwhile are over. Answers how many there were.
+pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
+    let is_parked = |wait: &WaitRecord| wait.due.is_none() && wait.due_at.is_some();
+    let parked = draft.active_waits().into_iter().filter(is_parked);
+    let parked: Vec<WaitRecord> = parked.collect();
+    let count = u32::try_from(parked.len()).unwrap_or(u32::MAX);
+    for wait in parked {
+        let planned_at = wait.due_at.unwrap_or(draft.now);
+        expire(draft, wait, planned_at);
+    }
+    count
+}
+
+fn expire(draft: &mut Draft<'_>, mut wait: WaitRecord, planned_at: Timestamp) {
+    wait.trigger_count += 1;
+    wait.last_triggered_at = Some(draft.now);
+    let words = format!(
+        "The time you waited for has come. You waited for: {}",
+        wait.waiting_for
+    );
+    let wait = end(draft, wait, WaitStatus::Expired, "its time came");
+    tick(draft, &wait, words, planned_at);
+}
+
+/// Tells the agent that a wait is over. The words repeat what the turn said that declared it, so the tick is worth no
+/// more than that turn.
+fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Timestamp) {
+    let authority = wait.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let metadata = match &wait.work_item_id {
+        Some(id) => json!({ "work_item_id": id, "waiting_intent_id": wait.id }),
+        None => json!({ "waiting_intent_id": wait.id }),
+    };
+    let ingress = Ingress {
+        priority: self_caused_priority(&draft.agent, Priority::Next),
+        metadata: Some(metadata),
+        ..Ingress::runtime(MessageKind::SystemTick, WAIT_OVER, words)
+    };
+    let reason = wait.kind.reason();
+    let provenance = Provenance::itself(authority).resuming(Some(Resumes::Wait { reason }));
+    let entry = admission::enqueue(draft, ingress, provenance);
+    draft.event(Event::SystemTickEmitted(SystemTickEmitted {
+        subsystem: WAIT_OVER.to_owned(),
+        message_id: entry.envelope.id,
+        planned_at,
+        work_item_id: wait.work_item_id.clone(),
+    }));
+}
+
+/// Ends the wait of an item that the caller is about to write.
+pub(crate) fn end_of_item(
+    draft: &mut Draft<'_>,
+    item: &mut WorkItemRecord,
+    status: WaitStatus,
+    by: &str,
+) {
+    let Some(waiting) = item.wait.take() else {
+        return;
+    };
+    let waits = draft.active_waits();
+    if let Some(wait) = waits.into_iter().find(|wait| wait.id == waiting.wait_id) {
+        close(draft, wait, (status, by, None));
+    }
+}
+
+/// Ends the wait of the agent itself.
+fn end_of_agent(draft: &mut Draft<'_>, status: WaitStatus, by: &str) {
+    let Some(waiting) = draft.agent.work.agent_wait.clone() else {
+        return;
+    };
+    let waits = draft.active_waits();
+    if let Some(wait) = waits.into_iter().find(|wait| wait.id == waiting.wait_id) {
+        end(draft, wait, status, by);
+    }
+}
+
+/// How a wait ends: its status, by what, and by which task.
+type End<'a> = (WaitStatus, &'a str, Option<&'a TaskId>);
+
+/// Ends a wait and lets its item run again.
+fn end(draft: &mut Draft<'_>, wait: WaitRecord, status: WaitStatus, by: &str) -> WaitRecord {
+    end_by(draft, wait, (status, by, None))
+}
+
+fn end_by(draft: &mut Draft<'_>, wait: WaitRecord, how: End<'_>) -> WaitRecord {
+    let wait = close(draft, wait, how);
+    let item = wait
+        .work_item_id
+        .as_ref()
+        .and_then(|id| draft.work_item(id));
+    let waits_here = |item: &WorkItemRecord| {
+        let waiting = item.wait.as_ref();
+        waiting.is_some_and(|waiting| waiting.wait_id == wait.id)
+    };
+    if let Some(mut item) = item.filter(waits_here) {
+        item.wait = None;
+        work::touch(draft, &mut item);
+        work::write(draft, item, "wait_ended", Vec::new());
+    }
+    wait
+}
+
+/// Writes the end of a wait.
+fn close(draft: &mut Draft<'_>, mut wait: WaitRecord, (status, by, task): End<'_>) -> WaitRecord {
+    if let Some(due) = wait.due.take() {
+        draft.clear_due(due);
+    }
+    let ended_by = text::preview(by, limits::EVENT_PREVIEW_BYTES);
+    wait.status = status;
+    wait.ended_by = Some(ended_by.clone());
+    wait.updated_at = draft.now;
+    draft.event(Event::WaitingIntentEnded(WaitingIntentEnded {
+        wait_id: wait.id.clone(),
+        work_item_id: wait.work_item_id.clone(),
+        status,
+        ended_by,
+        task_id: task.cloned(),
+    }));
+    draft.put_wait(wait.clone());
+    let work = &mut draft.agent.work;
+    work.active_waits = work.active_waits.saturating_sub(1);
+    work.agent_wait.take_if(|known| known.wait_id == wait.id);
+    wait
+}

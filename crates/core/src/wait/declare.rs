@@ -1,0 +1,223 @@
+//! Declaring a wait: what it may name, when it ends at the latest, and what it replaces.
+
+use super::{end_of_agent, end_of_item};
+use crate::draft::Draft;
+use crate::work;
+use holon_domain::agent::AgentWait;
+use holon_domain::event::{Event, WaitingIntentCreated};
+use holon_domain::intent::{NewWait, WakeOn};
+use holon_domain::timer::{Due, DueId, DueTime};
+use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::turn::OpenTurn;
+use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeSource};
+use holon_domain::work_item::{ItemWait, WorkItemRecord};
+use holon_domain::{Timestamp, WaitId, limits, text};
+use serde_json::json;
+
+/// Declares a wait. An older wait of the same item, or of the agent itself, is cancelled.
+pub(crate) fn declare(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    new: &NewWait,
+) -> Result<WaitRecord, ToolError> {
+    let current = draft.agent.work.current.as_ref();
+    let item_id = new
+        .work_item_id
+        .clone()
+        .or_else(|| current.map(|current| current.id.clone()));
+    let item = match &item_id {
+        Some(id) => Some(work::open_item(draft, id)?),
+        None => None,
+    };
+    check(draft, new, item.as_ref())?;
+    let item = replace_older(draft, item);
+    let wait = record(draft, turn, new, item_id);
+    draft.event(Event::WaitingIntentCreated(WaitingIntentCreated {
+        wait_id: wait.id.clone(),
+        work_item_id: wait.work_item_id.clone(),
+        kind: wait.kind,
+        waiting_for: text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES),
+        due_at: wait.due_at,
+    }));
+    draft.put_wait(wait.clone());
+    draft.agent.work.active_waits += 1;
+    match item {
+        Some(mut item) => {
+            item.wait = Some(ItemWait {
+                wait_id: wait.id.clone(),
+                kind: wait.kind,
+            });
+            work::touch(draft, &mut item);
+            work::write(draft, item, "wait_began", Vec::new());
+        }
+        None => {
+            draft.agent.work.agent_wait = Some(AgentWait {
+                wait_id: wait.id.clone(),
+                kind: wait.kind,
+                waiting_for: text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES),
+                due_at: wait.due_at,
+            });
+        }
+    }
+    Ok(wait)
+}
+
+/// Refuses a wait that could never end, or for which there is no room. Nothing has changed by then.
+fn check(draft: &Draft<'_>, new: &NewWait, item: Option<&WorkItemRecord>) -> Result<(), ToolError> {
+    if new.wake_on.is_empty() && new.recheck_after_ms.is_none() {
+        return Err(ToolError::new(
+            ToolErrorKind::InvalidToolInput,
+            "the wait names nothing that could end it",
+        )
+        .hint("name a task, an outside source, the operator or a time in `wake_on`"));
+    }
+    for on in &new.wake_on {
+        check_source(draft, on)?;
+    }
+    let replaces = match item {
+        Some(item) => item.wait.is_some(),
+        None => draft.agent.work.agent_wait.is_some(),
+    };
+    if draft.agent.work.active_waits >= limits::ACTIVE_WAITS && !replaces {
+        return Err(no_room());
+    }
+    Ok(())
+}
+
+/// Refuses a task that is over or unknown, and a time that has passed.
+fn check_source(draft: &Draft<'_>, on: &WakeOn) -> Result<(), ToolError> {
+    match on {
+        WakeOn::Task { task_id } => {
+            let runs = draft
+                .task(task_id)
+                .is_some_and(|task| !task.status.is_terminal());
+            if runs {
+                return Ok(());
+            }
+            let id = text::preview(task_id.as_str(), limits::EVENT_PREVIEW_BYTES);
+            Err(ToolError::new(
+                ToolErrorKind::UnknownTask,
+                format!("no task {id:?} of this agent runs, so its end cannot be waited for"),
+            )
+            .details(json!({ "task_id": id }))
+            .hint("TaskList shows the tasks that run; TaskStatus tells how one ended"))
+        }
+        WakeOn::Time { at } if *at <= draft.now => Err(ToolError::new(
+            ToolErrorKind::InvalidToolInput,
+            format!("the time {at} has passed; it is {} now", draft.now),
+        )
+        .hint("name a later time, or go on without a wait")),
+        WakeOn::Time { .. } | WakeOn::After { .. } | WakeOn::External { .. } | WakeOn::Operator => {
+            Ok(())
+        }
+    }
+}
+
+fn no_room() -> ToolError {
+    let max = limits::ACTIVE_WAITS;
+    ToolError::new(
+        ToolErrorKind::LimitReached,
+        format!("not declared: {max} waits of this agent are active"),
+    )
+    .hint("end some of them with CancelWait, or by completing their items")
+}
+
+fn replace_older(draft: &mut Draft<'_>, item: Option<WorkItemRecord>) -> Option<WorkItemRecord> {
+    let by = "a newer wait replaced it";
+    match item {
+        Some(mut item) => {
+            end_of_item(draft, &mut item, WaitStatus::Cancelled, by);
+            Some(item)
+        }
+        None => {
+            end_of_agent(draft, WaitStatus::Cancelled, by);
+            None
+        }
+    }
+}
+
+/// The row of a wait, with its due entry.
+fn record(
+    draft: &mut Draft<'_>,
+    turn: &OpenTurn,
+    new: &NewWait,
+    work_item_id: Option<holon_domain::WorkItemId>,
+) -> WaitRecord {
+    let wake_sources: Vec<WakeSource> = new.wake_on.iter().map(|on| source(draft, on)).collect();
+    let due_at = due_at(draft, new, &wake_sources);
+    let id = WaitId::mint(draft.entropy);
+    let due = due_at.map(|at| set_due(draft, &id, new, at));
+    WaitRecord {
+        id,
+        agent_id: draft.agent.identity.agent_id.clone(),
+        work_item_id,
+        kind: wake_sources
+            .first()
+            .map_or(WaitKind::Timer, WakeSource::kind),
+        status: WaitStatus::Active,
+        waiting_for: new.reason.clone(),
+        source: outside_source(&wake_sources),
+        wake_sources,
+        external_ref: new.external_ref.clone(),
+        due_at,
+        due,
+        authority: turn.authority,
+        trigger_count: 0,
+        last_triggered_at: None,
+        ended_by: None,
+        created_at: draft.now,
+        updated_at: draft.now,
+    }
+}
+
+/// A time that the agent named is a slot on the wall; a delay is a pause.
+fn set_due(draft: &mut Draft<'_>, id: &WaitId, new: &NewWait, at: Timestamp) -> DueId {
+    let due = Due::WaitOver {
+        wait_id: id.clone(),
+    };
+    let on_the_wall = |on: &WakeOn| matches!(on, WakeOn::Time { at: named } if *named == at);
+    if new.wake_on.iter().any(on_the_wall) {
+        draft.set_due_time(DueTime::Slot(at), due)
+    } else {
+        draft.set_due(at, due)
+    }
+}
+
+fn source(draft: &Draft<'_>, on: &WakeOn) -> WakeSource {
+    match on {
+        WakeOn::Task { task_id } => WakeSource::TaskResult {
+            task_id: task_id.clone(),
+        },
+        WakeOn::External { source } => WakeSource::ExternalIngress {
+            source: source.clone(),
+            external_trigger_id: None,
+        },
+        WakeOn::Operator => WakeSource::OperatorInput,
+        WakeOn::Time { at } => WakeSource::Timer { wake_at: *at },
+        WakeOn::After { delay_ms } => WakeSource::Timer {
+            wake_at: draft.now.plus_millis(*delay_ms),
+        },
+    }
+}
+
+fn due_at(draft: &Draft<'_>, new: &NewWait, sources: &[WakeSource]) -> Option<Timestamp> {
+    let times = sources.iter().filter_map(|source| match source {
+        WakeSource::Timer { wake_at } => Some(*wake_at),
+        WakeSource::TaskResult { .. }
+        | WakeSource::ExternalIngress { .. }
+        | WakeSource::OperatorInput
+        | WakeSource::SystemTick => None,
+    });
+    let recheck = new.recheck_after_ms.map(|ms| draft.now.plus_millis(ms));
+    times.chain(recheck).min()
+}
+
+fn outside_source(sources: &[WakeSource]) -> Option<String> {
+    sources.iter().find_map(|source| match source {
+        WakeSource::ExternalIngress { source, .. } => source.clone(),
+        WakeSource::TaskResult { .. }
+        | WakeSource::Timer { .. }
+        | WakeSource::OperatorInput
+        | WakeSource::SystemTick => None,
+    })
+}

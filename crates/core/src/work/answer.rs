@@ -1,0 +1,32 @@
+//! What calls about work items answer: refusals with their next step.
+
+use holon_domain::block::ToolCall;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::{WorkItemId, limits, text};
+use serde_json::json;
+
+/// The failed result of a call.
+pub(crate) fn refused(call: &ToolCall, error: ToolError) -> ToolEnvelope {
+    ToolEnvelope::failure(&call.name, error)
+}
+
+/// The refusal of an id that this agent has no item for.
+pub(super) fn unknown(id: &WorkItemId) -> ToolError {
+    let id = text::preview(id.as_str(), limits::EVENT_PREVIEW_BYTES);
+    ToolError::new(
+        ToolErrorKind::UnknownWorkItem,
+        format!("this agent has no work item {id:?}"),
+    )
+    .details(json!({ "work_item_id": id }))
+    .hint("ListWorkItems shows the items of this agent with their ids")
+}
+
+/// The refusal of an item that is completed.
+pub(super) fn completed(id: &WorkItemId) -> ToolError {
+    ToolError::new(
+        ToolErrorKind::WorkItemCompleted,
+        format!("work item {id} is completed and does not change any more"),
+    )
+    .details(json!({ "work_item_id": id }))
+    .hint("make a new item with CreateWorkItem if there is more to do")
+}

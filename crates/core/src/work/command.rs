@@ -1,0 +1,126 @@
+//! What an operator does with an agent's work, past the agent's own calls; and what a start makes up for.
+
+use super::{check, complete_item, create, has_room, open_item, touch, update, write};
+use crate::draft::Draft;
+use crate::input::{Reply, WorkCommand};
+use crate::rejection::Rejection;
+use crate::{admission, timer, wait};
+use holon_domain::WorkItemId;
+use holon_domain::agent::Lifecycle;
+use holon_domain::authority::AuthorityClass;
+use holon_domain::intent::{BlockerChange, NewTimer};
+use holon_domain::timer::{Due, TimerSchedule};
+use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::work_item::WorkItemProvenance;
+
+/// Performs an operator's command about work. A stopped agent takes none, so that nothing waits unseen.
+pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Reply, Rejection> {
+    admission::judge_lifecycle(&draft.agent)?;
+    check::command(command)?;
+    let authority = AuthorityClass::OperatorInstruction;
+    match command {
+        WorkCommand::Create(new) => {
+            has_room(draft).map_err(refused)?;
+            let provenance = WorkItemProvenance {
+                authority,
+                turn_index: None,
+                message_id: None,
+            };
+            let id = WorkItemId::mint(draft.entropy);
+            Ok(Reply::WorkItem(Box::new(create(
+                draft, id, new, None, provenance,
+            ))))
+        }
+        WorkCommand::Update {
+            work_item_id,
+            change,
+        } => {
+            if let Some(BlockerChange::Set { .. }) = &change.blocker {
+                return Err(Rejection::InvalidWork {
+                    reason: "only the agent names a blocker; send it a message that says what is in the way"
+                        .to_owned(),
+                });
+            }
+            let updated = update(draft, work_item_id, change, authority).map_err(refused)?;
+            Ok(Reply::WorkItem(Box::new(updated.item)))
+        }
+        WorkCommand::Complete { work_item_id } => {
+            let (item, _, _) = complete_item(draft, work_item_id).map_err(refused)?;
+            Ok(Reply::WorkItem(Box::new(item)))
+        }
+        WorkCommand::Resume { work_item_id } => {
+            let mut item = open_item(draft, work_item_id).map_err(refused)?;
+            touch(draft, &mut item);
+            write(draft, item.clone(), "resumed", Vec::new());
+            Ok(Reply::WorkItem(Box::new(item)))
+        }
+        WorkCommand::CancelWait { wait_id } => {
+            let ended = wait::cancel(draft, wait_id, "an operator cancelled it");
+            let wait = ended.ok_or(Rejection::NoSuchWait)?;
+            Ok(Reply::Wait(Box::new(wait)))
+        }
+        WorkCommand::CreateTimer(new) => {
+            let timer = timer::create(draft, new, authority).map_err(refused)?;
+            Ok(Reply::Timer(Box::new(timer)))
+        }
+        WorkCommand::CreateTimerAfter {
+            delay_ms,
+            interval_ms,
+            missed,
+            summary,
+        } => {
+            let first_at = draft.now.plus_millis(*delay_ms);
+            let new = NewTimer {
+                schedule: TimerSchedule::starting_at(first_at, *interval_ms),
+                missed: *missed,
+                summary: summary.clone(),
+            };
+            let timer = timer::create(draft, &new, authority).map_err(refused)?;
+            Ok(Reply::Timer(Box::new(timer)))
+        }
+        WorkCommand::CancelTimer { timer_id } => {
+            let timer = timer::cancel(draft, timer_id).ok_or(Rejection::NoSuchTimer)?;
+            Ok(Reply::Timer(Box::new(timer)))
+        }
+    }
+}
+
+/// The refusal of a command, from the refusal that a call of the agent would get.
+fn refused(error: ToolError) -> Rejection {
+    match error.kind {
+        ToolErrorKind::UnknownWorkItem => Rejection::NoSuchWorkItem,
+        ToolErrorKind::WorkItemCompleted => Rejection::WorkItemCompleted,
+        ToolErrorKind::InvalidToolInput => Rejection::InvalidWork {
+            reason: match error.recovery_hint {
+                Some(hint) => format!("{}; {hint}", error.message),
+                None => error.message,
+            },
+        },
+        // The hints of other refusals name tools of the agent.
+        _ => Rejection::InvalidWork {
+            reason: error.message,
+        },
+    }
+}
+
+/// The agent may run again: what came while it was stopped is looked at next.
+pub(crate) fn agent_started(draft: &mut Draft<'_>) {
+    let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
+    if may_run && draft.agent.work.parked > 0 && draft.agent.work.unpark.is_none() {
+        draft.agent.work.unpark = Some(draft.set_due(draft.now, Due::Unpark));
+    }
+}
+
+/// Timers and waits whose time came while the agent was stopped are made up for, a page at a time.
+pub(crate) fn unpark(draft: &mut Draft<'_>) -> Reply {
+    draft.agent.work.unpark = None;
+    if draft.agent.lifecycle != Lifecycle::Runnable {
+        return Reply::Unchanged;
+    }
+    let done = wait::unpark(draft) + timer::unpark(draft);
+    // A page that holds nothing ends it, whatever the count says.
+    let left = draft.agent.work.parked.saturating_sub(done);
+    draft.agent.work.parked = if done == 0 { 0 } else { left };
+    agent_started(draft);
+    Reply::Done
+}

@@ -1,0 +1,182 @@
+//! What a turn means for the work it was about: progress, an idle turn, or a stall.
+//!
+//! A turn that the agent itself caused by a tick and that changed no fact about the work counts against its item. The next
+//! tick waits longer each time, and after three the item is stalled and one brief asks the operator to act.
+
+use super::{no_idle_turns, store, write};
+use crate::draft::Draft;
+use crate::input::RoundAnswer;
+use crate::subsystem::WORK_QUEUE;
+use crate::turn::notice;
+use holon_domain::brief::{ActionCode, ActionRequired};
+use holon_domain::event::{
+    Event, SystemTickSuppressed, WorkItemPlanArtifactRefreshed, WorkItemRecheckConsumed,
+};
+use holon_domain::message::MessageKind;
+use holon_domain::turn::{OpenTurn, TerminalReason};
+use holon_domain::work_item::{
+    IdleTurns, PlanArtifact, STALLED_AFTER, WorkItemRecord, WorkItemSchedulingState, WorkItemState,
+};
+use holon_domain::{WorkItemId, limits, text};
+
+/// A request was answered: what it showed of due rechecks is consumed, and a plan that it found changed is noted.
+pub(crate) fn request_answered(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer) {
+    if turn.rounds == 1 && draft.agent.work.due_rechecks > 0 {
+        let due = draft.due_rechecks().into_iter();
+        // No more than a tick names, so that this decision still knows what the next tick would name.
+        let shown = due.filter(|item| answer.shown_items.contains(&item.id));
+        let shown: Vec<_> = shown.take(limits::RECHECKS_PER_TICK).collect();
+        // Reminders for which the request had no place come with the next tick.
+        draft.agent.work.rechecks_told &= shown.is_empty();
+        for item in shown {
+            consume_recheck(draft, item);
+        }
+    }
+    if let Some((id, plan)) = &answer.plan {
+        refresh_plan(draft, turn, id, plan);
+    }
+}
+
+fn consume_recheck(draft: &mut Draft<'_>, mut item: WorkItemRecord) {
+    let now = draft.now;
+    let Some(recheck) = &mut item.recheck else {
+        return;
+    };
+    recheck.consumed_at = Some(now);
+    let recheck_at = recheck.at;
+    let work = &mut draft.agent.work;
+    work.due_rechecks = work.due_rechecks.saturating_sub(1);
+    draft.event(Event::WorkItemRecheckConsumed(WorkItemRecheckConsumed {
+        work_item_id: item.id.clone(),
+        recheck_at,
+    }));
+    draft.put_work_item(item);
+}
+
+fn refresh_plan(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId, plan: &PlanArtifact) {
+    let Some(mut item) = draft.work_item(id) else {
+        return;
+    };
+    let known = item.plan.as_ref();
+    if known.is_some_and(|known| known.is_same_file(plan)) || item.state == WorkItemState::Completed
+    {
+        return;
+    }
+    item.plan = Some(PlanArtifact {
+        updated_at: draft.now,
+        ..plan.clone()
+    });
+    // The first request of a turn finds what happened before the turn; that makes the item's idle turns void too.
+    turn.progress |= turn.rounds > 1;
+    item.idle_turns = no_idle_turns(draft);
+    super::end_tick_pause(draft);
+    draft.event(Event::WorkItemPlanArtifactRefreshed(
+        WorkItemPlanArtifactRefreshed {
+            work_item_id: item.id.clone(),
+            hash: plan.hash.clone(),
+            bytes: plan.bytes,
+        },
+    ));
+    store(draft, item);
+}
+
+/// Counts a turn that ended for this reason against the item it was about, where it changed nothing.
+pub(crate) fn turn_ended(draft: &mut Draft<'_>, turn: &OpenTurn, reason: TerminalReason) {
+    if turn.progress {
+        for id in [&turn.work_item_id, &turn.ticked_item]
+            .into_iter()
+            .flatten()
+        {
+            forget_idle_turns(draft, id);
+        }
+        return;
+    }
+    let Some(id) = &turn.ticked_item else {
+        return;
+    };
+    // The same request would be too long again, whatever began this turn.
+    let too_long = reason == TerminalReason::ContextLengthExceeded;
+    if !(too_long || is_own_tick(draft, turn)) || was_called_off(reason) {
+        return;
+    }
+    let Some(mut item) = draft.work_item(id) else {
+        return;
+    };
+    if draft.scheduling_state(&item) != WorkItemSchedulingState::Runnable {
+        return;
+    }
+    let wake_count = draft.agent.work.wake_count;
+    let count = if too_long {
+        STALLED_AFTER
+    } else {
+        item.idle_count(wake_count) + 1
+    };
+    item.idle_turns = IdleTurns { count, wake_count };
+    let stalled = count >= STALLED_AFTER;
+    let action = if stalled { "stalled" } else { "idle_turn" };
+    write(draft, item.clone(), action, Vec::new());
+    if stalled {
+        tell_stalled(draft, turn, &item, too_long);
+    }
+}
+
+/// The turn changed something that the item's record does not show, a file or a task: idle turns before it are void.
+fn forget_idle_turns(draft: &mut Draft<'_>, id: &WorkItemId) {
+    let current = draft.agent.work.current.as_ref();
+    if current.is_some_and(|current| current.id == *id && current.idle_turns == 0) {
+        return;
+    }
+    let counts = |item: &WorkItemRecord| item.idle_count(draft.agent.work.wake_count) > 0;
+    let Some(mut item) = draft.work_item(id).filter(counts) else {
+        return;
+    };
+    item.idle_turns = no_idle_turns(draft);
+    super::end_tick_pause(draft);
+    write(draft, item, "progress", Vec::new());
+}
+
+/// Whether a tick that nothing but the agent itself caused began the turn in hand.
+fn is_own_tick(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
+    turn.message_kind == MessageKind::SystemTick && draft.agent.self_caused_turns > 0
+}
+
+/// Asks the operator to act, once: from now on nothing but a change takes the item up again.
+fn tell_stalled(draft: &mut Draft<'_>, turn: &OpenTurn, item: &WorkItemRecord, too_long: bool) {
+    let why = if too_long {
+        "its request is longer than the model takes".to_owned()
+    } else {
+        format!("{STALLED_AFTER} turns in a row changed nothing about it")
+    };
+    let objective = text::preview(&item.objective, limits::EVENT_PREVIEW_BYTES);
+    let words =
+        format!("Work on \"{objective}\" stalled: {why}, so it is not taken up again by itself.");
+    let action = ActionRequired {
+        code: ActionCode::WorkStalled,
+        next_step: format!(
+            "tell the agent how to go on, or: holon work resume {}",
+            item.id
+        ),
+    };
+    notice::write_notice(draft, turn, &words, action);
+    draft.event(Event::SystemTickSuppressed(SystemTickSuppressed {
+        subsystem: WORK_QUEUE.to_owned(),
+        reason: "stalled".to_owned(),
+        work_item_id: Some(item.id.clone()),
+        until: None,
+    }));
+}
+
+/// Whether a turn ended because an operator or a crash ended it, which says nothing about the work.
+const fn was_called_off(reason: TerminalReason) -> bool {
+    match reason {
+        TerminalReason::OperatorAborted | TerminalReason::AgentStopped => true,
+        TerminalReason::Finished
+        | TerminalReason::Slept
+        | TerminalReason::MaxRounds
+        | TerminalReason::ProviderFailed
+        | TerminalReason::ContextLengthExceeded
+        | TerminalReason::OutputLimit
+        | TerminalReason::Poisoned
+        | TerminalReason::RuntimeFault => false,
+    }
+}

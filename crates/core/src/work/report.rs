@@ -1,0 +1,80 @@
+//! Completion reports: the text of the round that completed an item becomes its result summary and a brief.
+
+use super::write;
+use crate::draft::Draft;
+use crate::input::RoundInHand;
+use holon_domain::brief::{BriefKind, BriefRow, BriefText};
+use holon_domain::decision::Fact;
+use holon_domain::event::{
+    BriefCreated, Event, WorkItemCompletionReportPromoted, WorkItemCompletionWarning,
+};
+use holon_domain::turn::{Completion, OpenTurn};
+use holon_domain::{BriefId, limits, text};
+
+/// What the agent is told that completed an item in silence.
+pub(crate) const MISSING_REPORT: &str =
+    "completed without a report: the completing message held no text";
+
+/// Promotes the text of a round whose calls are all done. Exactly one completed item that had the focus gets it;
+/// where several were completed, the runtime does not guess which one the text is about.
+pub(crate) fn promote(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &RoundInHand) {
+    let completions = std::mem::take(&mut turn.completions);
+    let focused: Vec<&Completion> = completions.iter().filter(|one| one.focused).collect();
+    let [completion] = focused.as_slice() else {
+        return;
+    };
+    let report = round.report();
+    if report.is_empty() {
+        draft.event(Event::WorkItemCompletionWarning(
+            WorkItemCompletionWarning {
+                work_item_id: completion.work_item_id.clone(),
+                kind: "missing_report".to_owned(),
+                message: MISSING_REPORT.to_owned(),
+            },
+        ));
+        return;
+    }
+    let Some(mut item) = draft.work_item(&completion.work_item_id) else {
+        return;
+    };
+    item.result_summary = Some(text::preview(&report, limits::RESULT_SUMMARY_BYTES));
+    write(draft, item.clone(), "completed", Vec::new());
+    let preview = text::preview(&report, limits::EVENT_PREVIEW_BYTES);
+    draft.event(Event::WorkItemCompletionReportPromoted(
+        WorkItemCompletionReportPromoted {
+            work_item_id: item.id.clone(),
+            turn_index: turn.turn_index,
+            text_preview: preview.clone(),
+        },
+    ));
+    let seq = draft.next_brief();
+    let row = BriefRow {
+        id: BriefId::mint(draft.entropy),
+        kind: BriefKind::Result,
+        created_at: draft.now,
+        text: BriefText::Round(round.entry),
+        workspace_id: item.workspace_id.clone(),
+        related_message_id: Some(turn.message_id.clone()),
+        settles: Vec::new(),
+        turn_index: turn.turn_index,
+        work_item_id: Some(item.id),
+        acknowledges: Vec::new(),
+        action_required: None,
+        related_task_id: turn.task_id.clone(),
+    };
+    draft.event(Event::BriefCreated(BriefCreated {
+        brief_id: row.id.clone(),
+        brief_seq: seq,
+        kind: BriefKind::Result,
+        turn_index: turn.turn_index,
+        settles: Vec::new(),
+        acknowledges: Vec::new(),
+        text_preview: preview,
+        action_required: None,
+        related_task_id: turn.task_id.clone(),
+        message_seq: Some(turn.message_seq),
+    }));
+    draft.fact(Fact::BriefWritten { seq, row });
+    draft.agent.last_brief_at = Some(draft.now);
+    turn.delivery = Some(round.entry);
+}

@@ -1,0 +1,122 @@
+//! What an operator is told of work: that it goes on, that it waits for them, and nothing besides.
+
+use super::*;
+use holon_domain::brief::{ActionCode, BriefKind, BriefText};
+
+fn kinds(world: &World) -> Vec<BriefKind> {
+    world.briefs.iter().map(|brief| brief.kind).collect()
+}
+
+#[test]
+fn an_operator_who_was_answered_is_told_that_work_goes_on() {
+    let (world, id) = ticked();
+    assert_eq!(kinds(&world), [BriefKind::Result, BriefKind::Ack]);
+    let (outcome, ack) = (&world.briefs[0], &world.briefs[1]);
+    assert_eq!(outcome.settles.len(), 1, "the answer is the one outcome");
+    assert!(ack.settles.is_empty() && ack.acknowledges.is_empty());
+    assert_eq!(ack.work_item_id.as_ref(), Some(&id));
+    let BriefText::Words(words) = &ack.text else {
+        panic!("words of the runtime: {ack:?}");
+    };
+    assert!(words.contains("mend the build"), "{words}");
+}
+
+#[test]
+fn work_that_waits_for_a_task_goes_on_too() {
+    let (mut world, _) = working();
+    let task_id = task(&mut world);
+    call(&mut world, vec![wait_for(vec![WakeOn::Task { task_id }])]);
+    assert_eq!(kinds(&world), [BriefKind::Result, BriefKind::Ack]);
+}
+
+#[test]
+fn a_turn_after_which_nothing_goes_on_has_its_outcome_alone() {
+    let (mut world, id) = working();
+    call(&mut world, vec![update(&id, blocked("no key", 1_000))]);
+    say(&mut world);
+    assert_eq!(kinds(&world), [BriefKind::Result]);
+    let mut world = states::calling_model();
+    say(&mut world);
+    assert_eq!(kinds(&world), [BriefKind::Result]);
+}
+
+#[test]
+fn a_tick_that_nobody_waits_for_is_not_acknowledged() {
+    let (mut world, id) = ticked();
+    let before = world.briefs.len();
+    call(&mut world, vec![update(&id, objective("mend it well"))]);
+    say(&mut world);
+    assert_eq!(kinds(&world)[before..], [BriefKind::Result]);
+}
+
+#[test]
+fn a_turn_that_ends_with_a_question_asks_the_operator_to_act() {
+    let (mut world, _) = working();
+    let silent = Said {
+        words: "",
+        ..Said::calls(vec![wait_for(vec![WakeOn::Operator])])
+    };
+    world.send(silent.to(&world));
+    let brief = world.briefs.last().expect("an outcome");
+    let action = brief.action_required.as_ref().expect("it asks");
+    assert_eq!(action.code, ActionCode::OperatorInput);
+    assert_eq!(
+        brief.text,
+        BriefText::Words("the answer".to_owned()),
+        "a silent turn says why"
+    );
+    assert_eq!(brief.settles.len(), 1);
+}
+
+#[test]
+fn a_plan_that_needs_input_asks_the_operator_to_act() {
+    let (mut world, id) = working();
+    call(
+        &mut world,
+        vec![update(&id, plan_status(PlanStatus::NeedsInput))],
+    );
+    say(&mut world);
+    let brief = world.briefs.last().expect("an outcome");
+    let action = brief.action_required.as_ref().expect("it asks");
+    assert_eq!(action.code, ActionCode::OperatorInput);
+    world.send(prompt());
+    assert_eq!(class(&world), ContinuationClass::ResumeExpectedWait);
+    call(
+        &mut world,
+        vec![update(&id, plan_status(PlanStatus::Ready))],
+    );
+    say(&mut world);
+    let outcome = world
+        .briefs
+        .iter()
+        .rev()
+        .find(|brief| !brief.settles.is_empty());
+    assert_eq!(outcome.expect("an outcome").action_required, None);
+}
+
+#[test]
+fn going_to_rest_records_why_and_what_is_expected() {
+    let (mut world, id) = working();
+    call(&mut world, vec![update(&id, blocked("no key", 1_000))]);
+    let wait = NewWait {
+        recheck_after_ms: Some(60_000),
+        ..new_wait(vec![WakeOn::External { source: None }])
+    };
+    call(&mut world, vec![complete(&id)]);
+    call(&mut world, vec![("WaitFor", Ok(Intent::WaitFor(wait)))]);
+    let decision = world.events.iter().rev().find_map(|event| match event {
+        Event::SchedulerDecision(decision) => Some(decision.clone()),
+        _ => None,
+    });
+    let decision = decision.expect("it is recorded");
+    let choice = holon_domain::event::SchedulerChoice::WaitForExternalChange;
+    assert_eq!(decision.decision, choice);
+    assert!(decision.reason.contains("the answer"), "{decision:?}");
+    assert!(
+        decision
+            .evidence
+            .iter()
+            .any(|line| line.starts_with("wakes at")),
+        "{decision:?}"
+    );
+}

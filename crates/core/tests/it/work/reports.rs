@@ -1,0 +1,153 @@
+//! Completion reports: the words of the round that completed the focused item, and no others.
+
+use super::*;
+use holon_domain::brief::{BriefKind, BriefText};
+use holon_domain::work_item::{TodoItem, TodoState};
+
+fn warnings(world: &World) -> Vec<String> {
+    let kinds = world.events.iter().filter_map(|event| match event {
+        Event::WorkItemCompletionWarning(warning) => Some(warning.kind.clone()),
+        _ => None,
+    });
+    kinds.collect()
+}
+
+fn said(words: &'static str, calls: Vec<Planned>) -> Said {
+    Said {
+        words,
+        ..Said::calls(calls)
+    }
+}
+
+/// The warnings that the newest call was answered with, by kind.
+fn answered_warnings(world: &World) -> Vec<String> {
+    let result = world.log.iter().rev().find_map(|(_, entry)| match entry {
+        holon_domain::log::LogEntry::ToolResult { envelope, .. } => Some(envelope),
+        _ => None,
+    });
+    let value = serde_json::to_value(result.expect("a result")).expect("serialises");
+    let warnings = value["result"]["warnings"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let kind = |warning: &serde_json::Value| warning["kind"].as_str().unwrap_or("").to_owned();
+    warnings.iter().map(kind).collect()
+}
+
+#[test]
+fn the_words_of_the_round_that_completed_the_focused_item_are_its_report() {
+    let (mut world, id) = working();
+    world.send(said("It builds again.", vec![complete(&id)]).to(&world));
+    assert_eq!(
+        item(&world, &id).result_summary.as_deref(),
+        Some("It builds again.")
+    );
+    let report = world.briefs.last().expect("a brief");
+    assert_eq!(
+        (report.kind, report.work_item_id.as_ref()),
+        (BriefKind::Result, Some(&id))
+    );
+    assert!(
+        report.settles.is_empty(),
+        "it is not the outcome of the prompt"
+    );
+    let turn = world.agent.open_turn.as_ref().expect("the turn goes on");
+    let BriefText::Round(entry) = report.text else {
+        panic!("the words stand in the log: {report:?}");
+    };
+    assert_eq!(turn.delivery, Some(entry));
+    assert_eq!(warnings(&world), [""; 0]);
+    assert_eq!(answered_warnings(&world), [""; 0]);
+}
+
+#[test]
+fn without_words_there_is_no_report_but_a_warning() {
+    let (mut world, id) = working();
+    world.send(said("", vec![complete(&id)]).to(&world));
+    assert_eq!(item(&world, &id).result_summary, None);
+    assert_eq!(world.briefs.len(), 0);
+    assert_eq!(warnings(&world), ["missing_report"]);
+    assert_eq!(answered_warnings(&world), ["missing_report"]);
+}
+
+#[test]
+fn of_several_focused_completions_none_gets_the_words() {
+    let (mut world, id) = working();
+    let other = agent_makes(&mut world);
+    let calls = vec![complete(&id), pick(&other), complete(&other)];
+    world.send(said("Both are done.", calls).to(&world));
+    assert_eq!(item(&world, &id).result_summary, None);
+    assert_eq!(item(&world, &other).result_summary, None);
+    assert_eq!(world.briefs.len(), 0);
+}
+
+#[test]
+fn an_item_without_the_focus_gets_no_report() {
+    let (mut world, id) = working();
+    let other = agent_makes(&mut world);
+    world.send(said("That is done too.", vec![complete(&other)]).to(&world));
+    assert_eq!(item(&world, &other).result_summary, None);
+    assert_eq!(current(&world), Some(&id));
+}
+
+#[test]
+fn a_completion_that_was_refused_is_none() {
+    let (mut world, id) = working();
+    let calls = vec![
+        complete(&WorkItemId::from_stored("work_nobody")),
+        complete(&id),
+    ];
+    world.send(said("It builds again.", calls).to(&world));
+    assert_eq!(
+        item(&world, &id).result_summary.as_deref(),
+        Some("It builds again.")
+    );
+}
+
+#[test]
+fn words_of_another_round_are_no_report() {
+    let (mut world, id) = working();
+    world.send(said("", vec![complete(&id)]).to(&world));
+    world.send(Said::words("It builds again.").to(&world));
+    assert_eq!(item(&world, &id).result_summary, None);
+}
+
+#[test]
+fn the_report_waits_for_the_calls_behind_the_completion() {
+    let (mut world, id) = working();
+    world.send(said("It builds again.", vec![complete(&id), make::exec()]).to(&world));
+    assert_eq!(item(&world, &id).result_summary, None, "a call still runs");
+    world.send(make::tool_ok(world.stamp().expect("a command runs")));
+    assert_eq!(
+        item(&world, &id).result_summary.as_deref(),
+        Some("It builds again.")
+    );
+}
+
+#[test]
+fn a_turn_that_ends_in_silence_after_a_report_is_settled_by_the_report() {
+    let (mut world, id) = working();
+    world.send(said("It builds again.", vec![complete(&id)]).to(&world));
+    let report = world.briefs.last().expect("the report").text.clone();
+    world.send(Said::words("").to(&world));
+    let outcome = world.briefs.last().expect("an outcome");
+    assert_eq!(outcome.settles.len(), 1);
+    assert_eq!(outcome.text, report);
+}
+
+#[test]
+fn open_entries_of_the_checklist_are_allowed_with_a_warning() {
+    let (mut world, id) = working();
+    let entry = |state| TodoItem {
+        text: "tell".to_owned(),
+        state,
+    };
+    let change = WorkItemChange {
+        todo_list: Some(vec![entry(TodoState::Pending), entry(TodoState::Completed)]),
+        ..WorkItemChange::default()
+    };
+    call(&mut world, vec![update(&id, change)]);
+    world.send(said("Done.", vec![complete(&id)]).to(&world));
+    assert_eq!(warnings(&world), ["unfinished_todos"]);
+    assert_eq!(answered_warnings(&world), ["unfinished_todos"]);
+}

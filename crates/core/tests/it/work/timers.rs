@@ -1,0 +1,402 @@
+//! Timers: one fire per slot, what becomes of missed ones, and clocks that step.
+
+use super::*;
+use holon_core::Rejection;
+use holon_core::input::RunningPause;
+use holon_domain::Timestamp;
+use holon_domain::limits;
+use holon_domain::message::Origin;
+use holon_domain::timer::{DueTime, TimerStatus};
+
+const MINUTE: u64 = 60_000;
+const HOUR: u64 = 60 * MINUTE;
+
+fn timer(world: &mut World, new: NewTimer) -> TimerId {
+    match world.send(operator(WorkCommand::CreateTimer(new))).reply {
+        Ok(Reply::Timer(timer)) => timer.id,
+        other => panic!("a timer is made: {other:?}"),
+    }
+}
+
+fn once(at: Timestamp) -> NewTimer {
+    new_timer(TimerSchedule::Once { at })
+}
+
+fn every(first_at: Timestamp, interval_ms: u64, missed: MissedSlots) -> NewTimer {
+    let schedule = TimerSchedule::Every {
+        first_at,
+        interval_ms,
+    };
+    NewTimer {
+        missed,
+        ..new_timer(schedule)
+    }
+}
+
+fn cron(expression: &str, time_zone: &str) -> NewTimer {
+    new_timer(TimerSchedule::Cron {
+        expression: expression.to_owned(),
+        time_zone: time_zone.to_owned(),
+    })
+}
+
+/// The slots that were told, by minutes after the beginning.
+fn slots(world: &World) -> Vec<i64> {
+    let fired = world.events.iter().filter_map(|event| match event {
+        Event::TimerFired(fired) if fired.message_id.is_some() => Some(fired.planned_at),
+        _ => None,
+    });
+    let minute = |at: Timestamp| (at.as_millis() - make::T0.as_millis()) / 60_000;
+    fired.map(minute).collect()
+}
+
+/// Answers whatever the agent is asked, until it rests.
+fn answer_all(world: &mut World) {
+    while world.agent.open_turn.is_some() {
+        say(world);
+    }
+}
+
+#[test]
+fn a_timer_that_fires_once_fires_once() {
+    let mut world = states::idle();
+    let at = make::T0.plus_millis(HOUR);
+    timer(&mut world, once(at));
+    assert_eq!(world.agent.open_turn, None);
+    world.let_due_come();
+    let turn = world
+        .agent
+        .open_turn
+        .as_ref()
+        .expect("its tick begins a turn");
+    let message = &world.messages[&turn.message_seq].entry.envelope;
+    assert!(matches!(message.origin, Origin::Timer { .. }));
+    let metadata = message.metadata.as_ref().expect("times");
+    assert_eq!(metadata["planned_at"], serde_json::json!(at));
+    assert_eq!(metadata["fired_at"], serde_json::json!(world.now));
+    assert_eq!(world.timers[0].status, TimerStatus::Completed);
+    assert_eq!((world.due.len(), world.agent.work.active_timers), (0, 0));
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_late_fire_moves_no_later_slot() {
+    let mut world = states::idle();
+    timer(
+        &mut world,
+        every(make::T0.plus_millis(MINUTE), MINUTE, MissedSlots::Once),
+    );
+    for late in [0, 100, 59_999] {
+        world.advance(MINUTE.saturating_sub(1) + late);
+        world.let_due_come();
+        answer_all(&mut world);
+    }
+    let next = world.timers[0].next_fire_at.expect("it goes on");
+    assert_eq!(next.millis_since(make::T0) % MINUTE, 0, "on the grid");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn slots_that_passed_in_a_downtime_are_treated_as_the_timer_says() {
+    let rows = [
+        (MissedSlots::Skip, vec![], 10),
+        (MissedSlots::Once, vec![1], 9),
+        (MissedSlots::All, (1..=10).collect(), 0),
+    ];
+    for (missed, told, counted) in rows {
+        let mut world = states::idle();
+        timer(
+            &mut world,
+            every(make::T0.plus_millis(MINUTE), MINUTE, missed),
+        );
+        world.advance(10 * MINUTE + 5);
+        world.recover(false);
+        world.let_due_come();
+        assert_eq!(slots(&world), told, "{missed:?}");
+        assert_eq!(world.timers[0].missed_count, counted, "{missed:?}");
+        let next = make::T0.plus_millis(11 * MINUTE);
+        assert_eq!(world.timers[0].next_fire_at, Some(next), "{missed:?}");
+        assert_eq!(world.violations(), [], "{missed:?}");
+    }
+}
+
+#[test]
+fn a_long_downtime_causes_no_storm() {
+    for missed in [MissedSlots::Skip, MissedSlots::Once, MissedSlots::All] {
+        for new in [
+            every(make::T0.plus_millis(1_000), 1_000, missed),
+            NewTimer {
+                missed,
+                ..cron("* * * * *", "Europe/Berlin")
+            },
+        ] {
+            let mut world = states::idle();
+            timer(&mut world, new);
+            world.advance(365 * 24 * HOUR);
+            world.let_due_come();
+            assert!(slots(&world).len() <= limits::MISSED_SLOTS as usize);
+            let mut told = slots(&world);
+            told.dedup();
+            let seconds = matches!(world.timers[0].schedule, TimerSchedule::Every { .. });
+            assert!(
+                seconds || told.len() == slots(&world).len(),
+                "each slot once"
+            );
+            assert!(
+                world.timers[0]
+                    .next_fire_at
+                    .is_some_and(|next| next > world.now)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_stopped_agents_timers_do_not_fire_and_its_start_applies_their_policies() {
+    let rows = [
+        (MissedSlots::Skip, 0),
+        (MissedSlots::Once, 1),
+        (MissedSlots::All, 3),
+    ];
+    for (missed, told) in rows {
+        let mut world = states::idle();
+        timer(
+            &mut world,
+            every(make::T0.plus_millis(MINUTE), MINUTE, missed),
+        );
+        world.send(Input::Stop);
+        world.let_due_come();
+        assert_eq!(slots(&world), [0; 0], "{missed:?}");
+        assert_eq!(world.due.len(), 0, "{missed:?}: nothing stays overdue");
+        assert_eq!(world.violations(), [], "{missed:?}");
+        world.now = make::T0.plus_millis(3 * MINUTE + 7);
+        world.send(Input::Start);
+        let mut world = states::ready(world);
+        world.let_due_come();
+        assert_eq!(slots(&world).len(), told, "{missed:?}");
+        assert_eq!(world.agent.work.parked, 0, "{missed:?}");
+        let next = make::T0.plus_millis(4 * MINUTE);
+        assert_eq!(world.timers[0].next_fire_at, Some(next), "{missed:?}");
+        assert_eq!(world.violations(), [], "{missed:?}");
+    }
+}
+
+#[test]
+fn one_missed_slot_of_a_stopped_agent_is_skipped_where_the_timer_says_so() {
+    let mut world = states::idle();
+    let at = make::T0.plus_millis(MINUTE);
+    timer(
+        &mut world,
+        NewTimer {
+            missed: MissedSlots::Skip,
+            ..once(at)
+        },
+    );
+    world.send(Input::Stop);
+    world.let_due_come();
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    world.let_due_come();
+    assert_eq!(slots(&world), [0; 0]);
+    assert_eq!(world.timers[0].missed_count, 1);
+    assert_eq!(world.timers[0].status, TimerStatus::Completed);
+}
+
+#[test]
+fn many_timers_of_a_stopped_agent_are_made_up_for_page_by_page() {
+    let count = 2 * limits::UNPARKED_AT_ONCE + 3;
+    let mut world = states::idle();
+    for _ in 0..count {
+        timer(&mut world, once(make::T0.plus_millis(MINUTE)));
+    }
+    world.send(Input::Stop);
+    for _ in 0..count {
+        world.let_due_come();
+    }
+    assert_eq!(world.agent.work.parked as usize, count);
+    world.send(Input::Start);
+    let mut world = states::ready(world);
+    while !world.due.is_empty() {
+        world.let_due_come();
+    }
+    assert_eq!(slots(&world).len(), count, "one of them each, none lost");
+    assert_eq!(
+        (world.agent.work.parked, world.agent.work.active_timers),
+        (0, 0)
+    );
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn an_agent_that_cannot_keep_up_misses_slots_of_repeating_timers_and_none_that_fire_once() {
+    let mut world = states::calling_model();
+    timer(
+        &mut world,
+        every(make::T0.plus_millis(1), 1, MissedSlots::All),
+    );
+    let single = timer(&mut world, once(make::T0.plus_millis(2_000)));
+    for _ in 0..2 * limits::TIMER_TICKS_QUEUED {
+        world.advance(1);
+        world.let_due_come();
+    }
+    assert_eq!(world.agent.work.timer_ticks, limits::TIMER_TICKS_QUEUED);
+    assert!(world.timers[0].missed_count > 0);
+    world.advance(2_000);
+    let ids: Vec<u64> = world.due.keys().copied().collect();
+    for id in ids {
+        let (time, due) = world.due[&id].clone();
+        world.send(Input::DueCame {
+            id,
+            planned_at: time.at(),
+            due,
+        });
+    }
+    let fired = world.timers.iter().find(|timer| timer.id == single);
+    assert_eq!(fired.map(|timer| timer.fire_count), Some(1));
+    let work_item_id = &world.timers[0].id.clone();
+    world.send(operator(WorkCommand::CancelTimer {
+        timer_id: work_item_id.clone(),
+    }));
+    answer_all(&mut world);
+    assert_eq!(world.agent.work.timer_ticks, 0);
+}
+
+#[test]
+fn a_cancelled_timer_fires_no_more() {
+    let mut world = states::idle();
+    let id = timer(
+        &mut world,
+        every(make::T0.plus_millis(MINUTE), MINUTE, MissedSlots::Once),
+    );
+    let late = world.first_due().expect("a slot");
+    world.send(operator(WorkCommand::CancelTimer {
+        timer_id: id.clone(),
+    }));
+    assert_eq!(
+        (world.due.len(), world.timers[0].status),
+        (0, TimerStatus::Cancelled)
+    );
+    world.advance(MINUTE);
+    assert_eq!(world.send(late).facts.len(), 0, "its entry was read before");
+    let again = world.send(operator(WorkCommand::CancelTimer { timer_id: id }));
+    assert_eq!(again.reply, Err(Rejection::NoSuchTimer));
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_tick_is_worth_no_more_than_whoever_made_the_timer() {
+    let mut world = states::idle();
+    world.send(news());
+    let new = once(make::T0.plus_millis(MINUTE));
+    call(
+        &mut world,
+        vec![(
+            "CreateTimer",
+            Ok(Intent::Work(WorkIntent::CreateTimer(new))),
+        )],
+    );
+    say(&mut world);
+    world.let_due_come();
+    let (words, authority) = began_with(&world);
+    assert_eq!(
+        (words.as_str(), authority),
+        ("look at the mail", AuthorityClass::ExternalEvidence)
+    );
+    let mut world = states::idle();
+    timer(&mut world, once(make::T0.plus_millis(MINUTE)));
+    world.let_due_come();
+    assert_eq!(began_with(&world).1, AuthorityClass::RuntimeInstruction);
+}
+
+#[test]
+fn schedules_that_cannot_fire_are_refused() {
+    let mut world = states::idle();
+    let refused = [
+        once(make::T0.minus_millis(1)),
+        every(make::T0, 0, MissedSlots::Once),
+        every(make::T0, limits::TIMER_MAX_MS + 1, MissedSlots::Once),
+        cron("0 0 30 2 *", "UTC"),
+        cron("every day", "UTC"),
+        cron("0 0 * * *", "Mars/Base"),
+    ];
+    for new in refused {
+        let reply = world
+            .send(operator(WorkCommand::CreateTimer(new.clone())))
+            .reply;
+        assert!(
+            matches!(reply, Err(Rejection::InvalidWork { .. })),
+            "{new:?}: {reply:?}"
+        );
+    }
+    assert_eq!(world.agent.work.active_timers, 0);
+    world.agent.work.active_timers = limits::ACTIVE_TIMERS;
+    let full = world.send(operator(WorkCommand::CreateTimer(once(
+        make::T0.plus_millis(1),
+    ))));
+    assert!(matches!(full.reply, Err(Rejection::InvalidWork { .. })));
+}
+
+#[test]
+fn slots_stay_on_the_wall_when_the_clock_is_set_back_and_pauses_keep_their_lengths() {
+    let mut world = states::idle();
+    timer(
+        &mut world,
+        every(make::T0.plus_millis(HOUR), HOUR, MissedSlots::Once),
+    );
+    let planned: Vec<DueTime> = world.due.values().map(|(time, _)| *time).collect();
+    assert_eq!(planned, [DueTime::Slot(make::T0.plus_millis(HOUR))]);
+    world.let_due_come();
+    answer_all(&mut world);
+    let (mut waiting, id) = waiting(vec![WakeOn::After { delay_ms: HOUR }]);
+    waiting.send(news());
+    let other = agent_makes(&mut waiting);
+    call(
+        &mut waiting,
+        vec![update(&other, blocked("no key", 2 * HOUR))],
+    );
+    say(&mut waiting);
+    for (name, mut world) in [("timer", world), ("waits", waiting)] {
+        world.now = world.now.minus_millis(24 * HOUR);
+        let pauses: Vec<RunningPause> = world
+            .due
+            .iter()
+            .filter_map(|(id, (time, due))| match time {
+                DueTime::Pause(pause) => Some(RunningPause {
+                    id: *id,
+                    pause: *pause,
+                    due: due.clone(),
+                }),
+                DueTime::Slot(_) => None,
+            })
+            .collect();
+        let count = pauses.len();
+        let by_ms = 24 * HOUR;
+        world.send(Input::ClockSetBack { by_ms, pauses });
+        for (time, _) in world.due.values() {
+            match time {
+                DueTime::Slot(at) => assert_eq!(*at, make::T0.plus_millis(2 * HOUR), "{name}"),
+                DueTime::Pause(pause) => {
+                    let left = pause.over_at().millis_since(world.now);
+                    assert!(left <= 2 * HOUR, "{name}: {left}");
+                }
+            }
+        }
+        assert_eq!(count, if name == "waits" { 2 } else { 0 });
+        assert_eq!(world.violations(), [], "{name}");
+    }
+    assert_ne!(id, other);
+}
+
+#[test]
+fn a_slot_that_came_is_not_told_again_after_the_clock_was_set_back() {
+    let mut world = states::idle();
+    timer(
+        &mut world,
+        every(make::T0.plus_millis(HOUR), HOUR, MissedSlots::All),
+    );
+    world.let_due_come();
+    answer_all(&mut world);
+    world.now = world.now.minus_millis(30 * MINUTE);
+    world.let_due_come();
+    assert_eq!(slots(&world), [60, 120]);
+}

@@ -1,0 +1,68 @@
+//! The message an event is about, by its position: what a reader needs to add the labels of that message.
+
+use super::Event;
+use crate::queue::MessageSeq;
+
+impl Event {
+    /// Position of the message that the event's turn answers, or that the event itself is about. None where the payload
+    /// does not say, as in events of earlier builds.
+    #[must_use]
+    pub const fn message_seq(&self) -> Option<MessageSeq> {
+        match self {
+            Self::MessageAdmitted(e) => Some(e.message_seq),
+            Self::MessageProcessingStarted(e) => e.message_seq,
+            Self::MessageProcessingAborted(e) => e.message_seq,
+            Self::OperatorInterjectionAdmitted(e) => e.message_seq,
+            Self::TurnStarted(e) => e.message_seq,
+            Self::TurnResumed(e) => e.message_seq,
+            Self::TurnSuspended(e) => e.message_seq,
+            Self::TurnSuspensionEnded(e) => e.message_seq,
+            Self::TurnContextBuilt(e) => e.message_seq,
+            Self::ProviderRoundCompleted(e) => e.message_seq,
+            Self::ProviderRetryScheduled(e) => e.message_seq,
+            Self::ProviderFallbackSelected(e) => e.message_seq,
+            Self::AssistantRoundRecorded(e) => e.message_seq,
+            Self::MaxOutputTokensRecovery(e) => e.message_seq,
+            Self::ProcessExecutionRequested(e) => e.message_seq,
+            Self::ToolExecuted(e) => e.message_seq,
+            Self::ToolExecutionFailed(e) => e.message_seq,
+            Self::TurnTerminal(e) => e.message_seq,
+            Self::RuntimeError(e) => e.message_seq,
+            Self::BriefCreated(e) => e.message_seq,
+            Self::AgentCreated(_)
+            | Self::AgentPutAside(_)
+            | Self::SchedulerDecision(_)
+            | Self::ContinuationResolved(_)
+            | Self::TerminalDeliveryRoundCompleted(_)
+            | Self::ModelLimitLearned(_)
+            | Self::AgentModelOverrideSet(_)
+            | Self::AgentModelOverrideCleared(_)
+            | Self::TaskCreated(_)
+            | Self::TaskStatusUpdated(_)
+            | Self::TaskResultReceived(_)
+            | Self::ClosureDecided(_)
+            | Self::AgentStateChanged(_)
+            | Self::SessionStateChanged(_)
+            | Self::SystemTickEmitted(_)
+            | Self::SystemTickSuppressed(_)
+            | Self::WorkItemWritten(_)
+            | Self::WorkItemPicked(_)
+            | Self::WorkItemFocusReleased(_)
+            | Self::WorkItemPlanArtifactRefreshed(_)
+            | Self::WorkItemRecheckConsumed(_)
+            | Self::WorkItemCompletionReportPromoted(_)
+            | Self::WorkItemCompletionWarning(_)
+            | Self::WaitingIntentCreated(_)
+            | Self::WaitingIntentEnded(_)
+            | Self::TimerCreated(_)
+            | Self::TimerFired(_)
+            | Self::TimerCancelled(_)
+            | Self::WakeHintTriggered(_)
+            | Self::ControlApplied(_)
+            | Self::CurrentRunAborted(_)
+            | Self::WorkspaceUsed(_)
+            | Self::EffectOutcomeDropped(_)
+            | Self::Unknown { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Intents about work items, waits and timers: what such a call asks for once its arguments are understood.
+
+use crate::id::{TaskId, TimerId, WaitId, WorkItemId};
+use crate::time::Timestamp;
+use crate::timer::{MissedSlots, TimerSchedule};
+use crate::work_item::{PlanStatus, TodoItem};
+use serde::{Deserialize, Serialize};
+
+/// A work item to make. The plan text stays in the call; the shell writes it to the plan file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewWorkItem {
+    pub objective: String,
+    #[serde(default)]
+    pub plan_status: PlanStatus,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todo_list: Vec<TodoItem>,
+}
+
+/// Changes of a work item. An absent field leaves the item as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WorkItemChange {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_status: Option<PlanStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub todo_list: Option<Vec<TodoItem>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocker: Option<BlockerChange>,
+}
+
+/// What an update does to the blocker of an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockerChange {
+    Clear,
+    Set {
+        text: String,
+        /// Milliseconds until the agent is reminded of the blocker.
+        recheck_after_ms: u64,
+    },
+}
+
+/// One thing a new wait names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "on", rename_all = "snake_case")]
+pub enum WakeOn {
+    Task { task_id: TaskId },
+    External { source: Option<String> },
+    Operator,
+    Time { at: Timestamp },
+    After { delay_ms: u64 },
+}
+
+/// A wait to declare. It ends the turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewWait {
+    pub reason: String,
+    pub wake_on: Vec<WakeOn>,
+    /// The item that waits. Absent: the current one, or the agent itself where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_ref: Option<String>,
+    /// Milliseconds after which the agent looks again, whatever happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck_after_ms: Option<u64>,
+}
+
+/// A timer to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewTimer {
+    pub schedule: TimerSchedule,
+    #[serde(default)]
+    pub missed: MissedSlots,
+    /// What the tick says to the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+/// Which items a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkItemFilter {
+    #[default]
+    All,
+    Open,
+    Completed,
+    Current,
+    Queued,
+    Blocked,
+    WaitingForOperator,
+    Runnable,
+}
+
+/// A question about stored work. The shell answers it from a reader, never inside the writer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "query", rename_all = "snake_case")]
+pub enum WorkQuery {
+    Item {
+        work_item_id: WorkItemId,
+        include_todo_list: bool,
+    },
+    Items {
+        filter: WorkItemFilter,
+        limit: u32,
+        include_todo_list: bool,
+    },
+    Timers {
+        limit: u32,
+    },
+}
+
+/// A call that changes work and that the kernel decides in its own commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "work", rename_all = "snake_case")]
+pub enum WorkIntent {
+    Pick {
+        work_item_id: WorkItemId,
+        reason: Option<String>,
+    },
+    Update {
+        work_item_id: WorkItemId,
+        change: WorkItemChange,
+    },
+    Complete {
+        work_item_id: WorkItemId,
+    },
+    CancelWait {
+        wait_id: WaitId,
+    },
+    CreateTimer(NewTimer),
+    /// A timer whose first slot is counted from the commit that makes it.
+    CreateTimerAfter {
+        delay_ms: u64,
+        /// Absent for a timer that fires once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interval_ms: Option<u64>,
+        #[serde(default)]
+        missed: MissedSlots,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+    },
+    CancelTimer {
+        timer_id: TimerId,
+    },
+}

@@ -1,0 +1,198 @@
+//! A work item as tools, prompts and clients see it.
+
+use super::{
+    PlanArtifact, PlanStatus, Readiness, TodoItem, WorkItemProvenance, WorkItemRecord,
+    WorkItemSchedulingState, WorkItemState,
+};
+use crate::id::{AgentId, WorkItemId, WorkspaceId};
+use crate::time::Timestamp;
+use crate::{limits, text};
+use serde::{Deserialize, Serialize};
+
+/// Where an item stands relative to the focus of its agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Focus {
+    Current,
+    Queued,
+    Blocked,
+    Completed,
+}
+
+/// The plan file of an item, with the path under which the agent reads and edits it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanDescriptor {
+    /// Absolute path.
+    pub path: String,
+    /// SHA-256 of the file. Absent while the runtime has seen no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    pub bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    pub preview: String,
+    pub preview_complete: bool,
+}
+
+/// The report that was promoted when the item was completed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompletionReport {
+    pub text: String,
+    /// Where the text was taken from: always `work_item_result_summary`.
+    pub source: String,
+}
+
+/// A work item for readers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkItemView {
+    pub id: WorkItemId,
+    pub agent_id: AgentId,
+    pub workspace_id: WorkspaceId,
+    pub objective: String,
+    pub state: WorkItemState,
+    pub focus: Focus,
+    pub readiness: Readiness,
+    pub scheduling_state: WorkItemSchedulingState,
+    pub is_current: bool,
+    pub is_runnable: bool,
+    pub plan_status: PlanStatus,
+    pub plan_artifact: PlanDescriptor,
+    /// Absent where the reader did not ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub todo_list: Option<Vec<TodoItem>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck_consumed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_report: Option<CompletionReport>,
+    pub provenance: WorkItemProvenance,
+    pub revision: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// A work item in a list that has room for a line of each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkItemListEntry {
+    pub id: WorkItemId,
+    /// The beginning of the objective.
+    pub objective: String,
+    pub focus: Focus,
+    pub scheduling_state: WorkItemSchedulingState,
+    pub plan_status: PlanStatus,
+    /// The beginning of the blocker text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck_at: Option<Timestamp>,
+    pub updated_at: Timestamp,
+}
+
+impl WorkItemView {
+    /// The item in one line.
+    #[must_use]
+    pub fn list_entry(self) -> WorkItemListEntry {
+        let short = |text: &str| text::preview(text, limits::EVENT_PREVIEW_BYTES);
+        WorkItemListEntry {
+            objective: short(&self.objective),
+            focus: self.focus,
+            scheduling_state: self.scheduling_state,
+            plan_status: self.plan_status,
+            blocked_by: self.blocked_by.as_deref().map(short),
+            recheck_at: self.recheck_at,
+            updated_at: self.updated_at,
+            id: self.id,
+        }
+    }
+}
+
+/// What a view needs to know beside the record.
+#[derive(Debug, Clone, Copy)]
+pub struct ViewContext<'a> {
+    pub agent_home: &'a str,
+    pub current: Option<&'a WorkItemId>,
+    /// The agent's, which decides whether idle turns still count.
+    pub wake_count: u64,
+    pub include_todo_list: bool,
+}
+
+impl WorkItemRecord {
+    /// The item as a reader sees it.
+    #[must_use]
+    pub fn view(&self, context: ViewContext<'_>) -> WorkItemView {
+        let scheduling_state = self.scheduling_state(context.wake_count);
+        let readiness = scheduling_state.readiness();
+        let is_current = context.current == Some(&self.id);
+        WorkItemView {
+            id: self.id.clone(),
+            agent_id: self.agent_id.clone(),
+            workspace_id: self.workspace_id.clone(),
+            objective: self.objective.clone(),
+            state: self.state,
+            focus: match (self.state, is_current) {
+                (WorkItemState::Completed, _) => Focus::Completed,
+                (WorkItemState::Open, true) => Focus::Current,
+                (WorkItemState::Open, false) if readiness == Readiness::Blocked => Focus::Blocked,
+                (WorkItemState::Open, false) => Focus::Queued,
+            },
+            readiness,
+            scheduling_state,
+            is_current,
+            is_runnable: scheduling_state == WorkItemSchedulingState::Runnable,
+            plan_status: self.plan_status,
+            plan_artifact: self.plan_descriptor(context.agent_home),
+            todo_list: context.include_todo_list.then(|| self.todo_list.clone()),
+            blocked_by: self.blocked_by.clone(),
+            recheck_at: self.recheck.as_ref().map(|recheck| recheck.at),
+            recheck_consumed_at: self
+                .recheck
+                .as_ref()
+                .and_then(|recheck| recheck.consumed_at),
+            completion_report: self.result_summary.clone().map(|text| CompletionReport {
+                text,
+                source: "work_item_result_summary".to_owned(),
+            }),
+            provenance: self.provenance.clone(),
+            revision: self.revision,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+        }
+    }
+
+    /// Where the plan file of the item lies, relative to the agent's home.
+    #[must_use]
+    pub fn plan_path(id: &WorkItemId) -> String {
+        format!("work-items/{id}/plan.md")
+    }
+
+    fn plan_descriptor(&self, agent_home: &str) -> PlanDescriptor {
+        let path = format!("{agent_home}/{}", Self::plan_path(&self.id));
+        match &self.plan {
+            Some(PlanArtifact {
+                hash,
+                bytes,
+                updated_at,
+                preview,
+                preview_complete,
+            }) => PlanDescriptor {
+                path,
+                hash: Some(hash.clone()),
+                bytes: *bytes,
+                updated_at: Some(*updated_at),
+                preview: preview.clone(),
+                preview_complete: *preview_complete,
+            },
+            None => PlanDescriptor {
+                path,
+                hash: None,
+                bytes: 0,
+                updated_at: None,
+                preview: String::new(),
+                preview_complete: true,
+            },
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What operators do with an agent's work: items, waits, timers and wakes.
+
+use super::Acts;
+use crate::error::Error;
+use crate::request::{FirstSlot, TimerOrder, Wake};
+use holon_core::input::WorkCommand;
+use holon_core::{Input, Reply, summary};
+use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
+use holon_domain::timer::TimerView;
+use holon_domain::trigger::{DeliveryMode, WakeHint};
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::WorkItemView;
+use holon_domain::{AgentId, TimerId, Timestamp, WaitId, WorkItemId};
+
+/// The key under which the hints of operators who name no source coalesce.
+const OPERATOR: &str = "operator";
+
+impl Acts {
+    /// Makes a work item. An agent that rests takes it up by itself.
+    ///
+    /// # Errors
+    /// When there is no such agent, it is stopped, the item is refused, or storage fails.
+    pub async fn create_work_item(
+        &self,
+        agent_id: &AgentId,
+        new: NewWorkItem,
+    ) -> Result<WorkItemView, Error> {
+        self.change_item(agent_id, WorkCommand::Create(new)).await
+    }
+
+    /// Changes fields of an open work item.
+    ///
+    /// # Errors
+    /// When there is no such agent or item, the item is completed, the change is refused, or storage fails.
+    pub async fn update_work_item(
+        &self,
+        agent_id: &AgentId,
+        work_item_id: WorkItemId,
+        change: WorkItemChange,
+    ) -> Result<WorkItemView, Error> {
+        let command = WorkCommand::Update {
+            work_item_id,
+            change,
+        };
+        self.change_item(agent_id, command).await
+    }
+
+    /// Completes an open work item.
+    ///
+    /// # Errors
+    /// When there is no such agent or item, the item is completed already, or storage fails.
+    pub async fn complete_work_item(
+        &self,
+        agent_id: &AgentId,
+        work_item_id: WorkItemId,
+    ) -> Result<WorkItemView, Error> {
+        let command = WorkCommand::Complete { work_item_id };
+        self.change_item(agent_id, command).await
+    }
+
+    /// Gives a stalled work item another chance.
+    ///
+    /// # Errors
+    /// When there is no such agent or item, the item is completed, or storage fails.
+    pub async fn resume_work_item(
+        &self,
+        agent_id: &AgentId,
+        work_item_id: WorkItemId,
+    ) -> Result<WorkItemView, Error> {
+        let command = WorkCommand::Resume { work_item_id };
+        self.change_item(agent_id, command).await
+    }
+
+    /// Ends an active wait.
+    ///
+    /// # Errors
+    /// When there is no such agent, it has no such active wait, or storage fails.
+    pub async fn cancel_wait(
+        &self,
+        agent_id: &AgentId,
+        wait_id: WaitId,
+    ) -> Result<WaitRecord, Error> {
+        let command = WorkCommand::CancelWait { wait_id };
+        match self.command(agent_id, command).await? {
+            Reply::Wait(wait) => Ok(*wait),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Makes a timer.
+    ///
+    /// # Errors
+    /// When there is no such agent, it is stopped, the timer could never fire, or storage fails.
+    pub async fn create_timer(
+        &self,
+        agent_id: &AgentId,
+        order: TimerOrder,
+    ) -> Result<TimerView, Error> {
+        let TimerOrder {
+            first,
+            missed,
+            summary,
+        } = order;
+        let command = match first {
+            FirstSlot::After {
+                delay_ms,
+                interval_ms,
+            } => WorkCommand::CreateTimerAfter {
+                delay_ms,
+                interval_ms,
+                missed,
+                summary,
+            },
+            FirstSlot::By(schedule) => WorkCommand::CreateTimer(NewTimer {
+                schedule,
+                missed,
+                summary,
+            }),
+        };
+        self.change_timer(agent_id, command).await
+    }
+
+    /// Cancels an active timer.
+    ///
+    /// # Errors
+    /// When there is no such agent, it has no such active timer, or storage fails.
+    pub async fn cancel_timer(
+        &self,
+        agent_id: &AgentId,
+        timer_id: TimerId,
+    ) -> Result<TimerView, Error> {
+        self.change_timer(agent_id, WorkCommand::CancelTimer { timer_id })
+            .await
+    }
+
+    /// Asks an agent to look. Answers whether the wake joined one that the agent was not told of yet.
+    ///
+    /// # Errors
+    /// When there is no such agent, it is stopped, the wake is refused, or storage fails.
+    pub async fn wake(&self, agent_id: &AgentId, wake: Wake) -> Result<bool, Error> {
+        let hint = WakeHint {
+            key: wake.source.clone().unwrap_or_else(|| OPERATOR.to_owned()),
+            external_trigger_id: None,
+            delivery_mode: DeliveryMode::WakeHint,
+            source: wake.source,
+            reason: Some(wake.reason),
+            content_type: None,
+            body: None,
+            correlation_id: wake.correlation_id,
+            causation_id: wake.causation_id,
+            // The decision that keeps the hint fills in the rest.
+            wait_ids: Vec::new(),
+            count: 1,
+            last_at: Timestamp::default(),
+        };
+        let input = Input::WakeHint(Box::new(hint));
+        match self.submit(agent_id, input).await? {
+            Reply::Woken { coalesced } => Ok(coalesced),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn command(&self, agent_id: &AgentId, command: WorkCommand) -> Result<Reply, Error> {
+        self.submit(agent_id, Input::Work(Box::new(command))).await
+    }
+
+    async fn change_item(
+        &self,
+        agent_id: &AgentId,
+        command: WorkCommand,
+    ) -> Result<WorkItemView, Error> {
+        let item = match self.command(agent_id, command).await? {
+            Reply::WorkItem(item) => item,
+            other => return Err(unexpected(&other)),
+        };
+        // The view needs the focus of the agent, which its row holds.
+        let agent = self.find(agent_id).await?;
+        let agent = agent.ok_or_else(|| Error::AgentNotFound {
+            agent_id: agent_id.clone(),
+        })?;
+        Ok(summary::work_item_view(&agent, &item))
+    }
+
+    async fn change_timer(
+        &self,
+        agent_id: &AgentId,
+        command: WorkCommand,
+    ) -> Result<TimerView, Error> {
+        match self.command(agent_id, command).await? {
+            Reply::Timer(timer) => Ok(timer.view()),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+fn unexpected(reply: &Reply) -> Error {
+    Error::Internal {
+        message: format!("a command about work was answered by {reply:?}"),
+    }
+}

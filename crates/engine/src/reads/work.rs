@@ -1,0 +1,204 @@
+//! Reading work items, waits and timers, and the explanation of an agent.
+
+use super::{Reads, page, readable};
+use crate::error::Error;
+use holon_core::explain::{self, ExplainedRows};
+use holon_core::{Rejection, summary};
+use holon_domain::agent::AgentRecord;
+use holon_domain::explanation::Explanation;
+use holon_domain::feed::{EventOrder, EventQuery};
+use holon_domain::intent::WorkItemFilter;
+use holon_domain::summary::WorkSummary;
+use holon_domain::timer::TimerView;
+use holon_domain::trigger::WakeHint;
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::{WorkItemRecord, WorkItemView};
+use holon_domain::{AgentId, WorkItemId, limits};
+use holon_store::{AgentNo, Reader};
+
+/// Open items shown with a status.
+const STATUS_ITEMS: usize = 20;
+/// Active timers shown with a status.
+const STATUS_TIMERS: usize = 50;
+/// Due entries shown in an explanation.
+const PLANNED: usize = 10;
+
+/// A page of work items.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkItemPage {
+    /// The item that has the focus.
+    pub current: Option<WorkItemId>,
+    /// Newest change first.
+    pub items: Vec<WorkItemView>,
+    /// All items that match the filter, on this page or not.
+    pub total: u64,
+}
+
+/// Whether a list holds what is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// What is active, oldest first.
+    Active,
+    /// Everything that is kept, newest first.
+    All,
+}
+
+impl Reads {
+    /// A page of an agent's work items.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn work_items(
+        &self,
+        agent_id: &AgentId,
+        filter: WorkItemFilter,
+        limit: u64,
+    ) -> Result<WorkItemPage, Error> {
+        self.of(agent_id, move |reader, no, agent| {
+            let (found, total) = reader.work_item_page(no, &agent, filter, page(limit))?;
+            let view = |item: &WorkItemRecord| summary::work_item_view(&agent, item);
+            Ok(WorkItemPage {
+                items: found.iter().map(view).collect(),
+                total,
+                current: agent.work.current.map(|current| current.id),
+            })
+        })
+        .await
+    }
+
+    /// One work item of an agent, open or completed.
+    ///
+    /// # Errors
+    /// When there is no such agent or the agent has no such item, or storage fails.
+    pub async fn work_item(
+        &self,
+        agent_id: &AgentId,
+        id: &WorkItemId,
+    ) -> Result<WorkItemView, Error> {
+        let id = id.clone();
+        let found = self.of(agent_id, move |reader, no, agent| {
+            let item = reader.work_item(no, &id)?;
+            Ok(item.map(|item| summary::work_item_view(&agent, &item)))
+        });
+        found.await?.ok_or(Rejection::NoSuchWorkItem.into())
+    }
+
+    /// The waits of an agent and of its work items.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn waits(
+        &self,
+        agent_id: &AgentId,
+        which: Which,
+        limit: u64,
+    ) -> Result<Vec<WaitRecord>, Error> {
+        self.of(agent_id, move |reader, no, _| {
+            let mut waits = match which {
+                Which::Active => reader.active_waits(no)?,
+                Which::All => reader.newest_waits(no, page(limit))?,
+            };
+            waits.truncate(page(limit));
+            Ok(waits)
+        })
+        .await
+    }
+
+    /// The timers of an agent.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn timers(
+        &self,
+        agent_id: &AgentId,
+        which: Which,
+        limit: u64,
+    ) -> Result<Vec<TimerView>, Error> {
+        self.of(agent_id, move |reader, no, _| {
+            let timers = match which {
+                Which::Active => reader.active_timers(no, page(limit))?,
+                Which::All => reader.newest_timers(no, page(limit))?,
+            };
+            Ok(timers.iter().map(|timer| timer.view()).collect())
+        })
+        .await
+    }
+
+    /// Where an agent stands, why, and what changes it next.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn explain(&self, agent_id: &AgentId) -> Result<Explanation, Error> {
+        let (agent, queue, rows, aside) = self
+            .of(agent_id, move |reader, no, agent| {
+                let rows = explained_rows(reader, no, &agent)?;
+                let aside = reader.aside(&agent.identity.agent_id)?;
+                Ok((agent, reader.queue(no)?, rows, aside))
+            })
+            .await?;
+        let mut explanation = explain::explain(&agent, &queue, rows);
+        self.stalled
+            .explain(agent_id, &mut explanation.scheduling_posture);
+        if let Some(reason) = aside {
+            summary::explain_aside(&mut explanation, &reason);
+        }
+        Ok(explanation)
+    }
+}
+
+/// What a status shows of an agent's work. A row that cannot be read hides nothing else.
+pub(super) fn status_rows(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+) -> Result<(WorkSummary, Vec<WakeHint>), holon_store::Error> {
+    let work = &agent.work;
+    let items = match work.items.open() {
+        0 => Vec::new(),
+        _ => readable(reader.work_items(no, WorkItemFilter::Open, STATUS_ITEMS))?.0,
+    };
+    let waiting_intents = match work.active_waits {
+        0 => Vec::new(),
+        _ => readable(reader.active_waits(no))?,
+    };
+    let timers = match work.active_timers {
+        0 => Vec::new(),
+        _ => readable(reader.active_timers(no, STATUS_TIMERS))?,
+    };
+    let hints = match work.hints {
+        0 => Vec::new(),
+        _ => readable(reader.hints(no))?,
+    };
+    let entry = |item: &WorkItemRecord| summary::work_item_view(agent, item).list_entry();
+    let summary = WorkSummary {
+        work_items: items.iter().map(entry).collect(),
+        waiting_intents,
+        timers: timers.iter().map(|timer| timer.view()).collect(),
+    };
+    Ok((summary, hints))
+}
+
+fn explained_rows(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+) -> Result<ExplainedRows, holon_store::Error> {
+    let newest = EventQuery {
+        before_seq: None,
+        after_seq: None,
+        limit: limits::EVENT_PAGE_MAX,
+        order: EventOrder::Descending,
+    };
+    let current = match &agent.work.current {
+        Some(current) => readable(reader.work_item(no, &current.id))?,
+        None => None,
+    };
+    Ok(ExplainedRows {
+        oldest: readable(reader.oldest_queued(no))?,
+        due: readable(reader.due_of_agent(no, PLANNED))?,
+        waits: readable(reader.active_waits(no))?,
+        hints: readable(reader.hints(no))?,
+        current,
+        events: reader.events(no, newest)?.events,
+    })
+}

@@ -1,0 +1,107 @@
+//! Calls about work that need the world: plan files are written, and stored work is read.
+//!
+//! The plan of a new item is written before the item has a row, under an id that follows from its call. A call whose
+//! turn is over by then leaves a folder that belongs to no item: it is removed at once, or in the background after the
+//! next boot that follows a crash.
+
+use super::Shell;
+use super::tool::unreadable;
+use crate::tool_outcome::{Forget, ToolRunOutcome};
+use crate::tool_run::ToolRun;
+use crate::work_answer;
+use holon_domain::consequence::Consequence;
+use holon_domain::intent::WorkQuery;
+use holon_domain::{AgentId, WorkItemId};
+use holon_prompt::PlanLook;
+use holon_store::{LastExit, Readers, TurnRows};
+use holon_tools::create_work_item;
+
+/// Folders that are looked up in one read.
+const FOLDERS_AT_ONCE: usize = 256;
+
+impl Shell {
+    /// Writes the plan file of the item that a call makes. Performed again after a restart, it writes the same file.
+    pub(super) async fn write_plan(&self, run: &ToolRun) -> ToolRunOutcome {
+        let item = WorkItemId::of_call(&run.call.id);
+        let text = create_work_item::plan_of(&run.call);
+        let written = self.ports.plan.write(&run.agent_home, &item, text).await;
+        holon_fault::hit("plan.written");
+        match written {
+            Ok(plan) => ToolRunOutcome {
+                consequence: Consequence::PlanWritten(plan),
+                forget: Forget::Nothing,
+            },
+            Err(reason) => ToolRunOutcome::result(create_work_item::not_written(&reason)),
+        }
+    }
+
+    /// Answers a call that reads stored work.
+    pub(super) async fn work_query(&self, run: &ToolRun, query: &WorkQuery) -> ToolRunOutcome {
+        let read = self.store.work(&run.agent_id, query);
+        match self.noted(&run.agent_id, read).await {
+            Ok(Some(look)) => ToolRunOutcome::result(work_answer::envelope(query, &look)),
+            Ok(None) | Err(_) => ToolRunOutcome::result(unreadable(&run.call)),
+        }
+    }
+
+    /// What is found of the plan file of the item a turn is about.
+    pub(super) async fn look_at_plan(&self, rows: &TurnRows) -> PlanLook {
+        let Some(item) = &rows.item else {
+            return PlanLook::Known;
+        };
+        let home = &rows.agent.agent_home;
+        work_answer::plan_look(item, self.ports.plan.read(home, &item.id).await)
+    }
+
+    /// The result of a call that wrote a plan was not taken: without an item, the plan goes.
+    pub(super) async fn discard_plan(&self, run: &ToolRun) {
+        let item = WorkItemId::of_call(&run.call.id);
+        self.remove_orphans(&run.agent_id, &run.agent_home, vec![item])
+            .await;
+    }
+
+    /// Removes plan folders that belong to no item, of every agent whose last process died. Runs beside the agents' turns.
+    pub(crate) async fn sweep_all_plans(self, last_exit: LastExit, readers: Readers) {
+        let listed = match readers.read(|reader| reader.agents()).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                return tracing::warn!(%error, "the agents whose plans are to be looked at could not be read");
+            }
+        };
+        for agent_id in listed.into_iter().map(|listed| listed.agent_id) {
+            if self.covers(&agent_id) && !last_exit.was_clean_for(&agent_id) {
+                self.sweep_plans(&agent_id).await;
+            }
+        }
+    }
+
+    async fn sweep_plans(&self, agent_id: &AgentId) {
+        let Some(home) = self.home_of(agent_id).await else {
+            return;
+        };
+        let mut items = match self.ports.plan.list(&home).await {
+            Ok(items) => items,
+            Err(reason) => {
+                return tracing::warn!(%agent_id, reason, "plan folders could not be listed");
+            }
+        };
+        while !items.is_empty() && !self.draining.is_cancelled() {
+            let rest = items.split_off(items.len().min(FOLDERS_AT_ONCE));
+            self.remove_orphans(agent_id, &home, std::mem::replace(&mut items, rest))
+                .await;
+        }
+    }
+
+    async fn remove_orphans(&self, agent_id: &AgentId, home: &str, items: Vec<WorkItemId>) {
+        let read = self.store.items_without_row(agent_id, items);
+        // What cannot be read stays until the next boot after a crash.
+        let Ok(orphans) = self.noted(agent_id, read).await else {
+            return;
+        };
+        for item in orphans {
+            if let Err(reason) = self.ports.plan.remove(home, &item).await {
+                tracing::warn!(%agent_id, %item, reason, "a plan that belongs to no item could not be removed");
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a query about stored work answers, and what a look at a plan file means. Pure, and shared by the shell and the
+//! simulation.
+
+use holon_domain::intent::WorkQuery;
+use holon_domain::tool::ToolEnvelope;
+use holon_domain::work_item::{PlanArtifact, ViewContext, WorkItemRecord, WorkItemView};
+pub use holon_prompt::PlanLook;
+use holon_store::{WorkFound, WorkLook};
+use holon_tools::{get_work_item, list_timers, list_work_items};
+
+/// The result of the call that asked.
+#[must_use]
+pub fn envelope(query: &WorkQuery, look: &WorkLook) -> ToolEnvelope {
+    let current = look.agent.work.current.as_ref().map(|current| &current.id);
+    let view = |item: &WorkItemRecord| view(look, item, shows_todos(query));
+    match &look.found {
+        WorkFound::Item {
+            item: Some(item), ..
+        } => get_work_item::envelope(current, &view(item)),
+        WorkFound::Item { asked, item: None } => get_work_item::unknown(asked),
+        WorkFound::Items {
+            filter,
+            limit,
+            items,
+            total,
+        } => {
+            let items: Vec<WorkItemView> = items.iter().map(view).collect();
+            list_work_items::envelope(current, (*filter, *limit), &items, *total)
+        }
+        WorkFound::Timers { timers, total } => list_timers::envelope(timers, *total),
+    }
+}
+
+/// What was found of an item's plan file, compared with what its row has. An item that never had a file misses none.
+#[must_use]
+pub fn plan_look(item: &WorkItemRecord, found: Option<PlanArtifact>) -> PlanLook {
+    match (&item.plan, found) {
+        (None, None) => PlanLook::Known,
+        (Some(_), None) => PlanLook::Missing,
+        (Some(known), Some(found)) if known.is_same_file(&found) => PlanLook::Known,
+        (Some(_) | None, Some(found)) => PlanLook::Changed(found),
+    }
+}
+
+const fn shows_todos(query: &WorkQuery) -> bool {
+    match query {
+        WorkQuery::Item {
+            include_todo_list, ..
+        }
+        | WorkQuery::Items {
+            include_todo_list, ..
+        } => *include_todo_list,
+        WorkQuery::Timers { .. } => false,
+    }
+}
+
+fn view(look: &WorkLook, item: &WorkItemRecord, include_todo_list: bool) -> WorkItemView {
+    item.view(ViewContext {
+        agent_home: &look.agent.agent_home,
+        current: look.agent.work.current.as_ref().map(|current| &current.id),
+        wake_count: look.agent.work.wake_count,
+        include_todo_list,
+    })
+}

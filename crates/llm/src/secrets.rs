@@ -1,0 +1,245 @@
+//! The secrets a host knows, and answers of providers without them.
+//!
+//! A provider may send a key back: in words, in the arguments of a call, in an error. The router cleans every outcome
+//! here before its caller sees it, so that no key is stored, shown or sent on by way of an answer. A key is found
+//! whole, behind JSON escapes of any depth, and where two text blocks that follow each other share it. One that was
+//! changed (encoded, spelled backwards, split by other words) is not found.
+
+use crate::search::{self, Needle};
+use holon_domain::limits::KNOWN_SECRETS;
+use holon_domain::model::{ModelFailure, ModelReply, ReplyBlock, RequestedCall};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::mem;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Stands where a secret stood.
+pub(crate) const PLACEHOLDER: &str = "[secret]";
+
+/// Bytes from which a secret is one whatever it is made of.
+const LONG: usize = 16;
+/// Bytes from which a text with a digit in it is a secret. Servers on one's own machine are given words such as
+/// `ollama`, `lm-studio` or `not-needed` for a key; to replace these in every answer would spoil what models write.
+const SHORT: usize = 8;
+
+/// Every secret a host knows. Clones share what they know.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<RwLock<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    /// Those of the host itself; never forgotten.
+    own: Vec<SecretString>,
+    /// Credentials that were fetched for attempts, the one that was fetched last at the end.
+    fetched: Vec<SecretString>,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secrets(..)")
+    }
+}
+
+impl Secrets {
+    /// Adds a secret of the host itself, such as its control token.
+    pub fn keep(&self, secret: SecretString) {
+        if is_searched(&secret) {
+            self.change(|inner| inner.own.push(secret));
+        }
+    }
+
+    /// Adds a credential that was fetched for an attempt. Of too many the one that was fetched longest ago is
+    /// forgotten: commands may print a new one every few minutes.
+    pub(crate) fn learn(&self, secret: &SecretString) {
+        if !is_searched(secret) {
+            return;
+        }
+        self.change(|inner| {
+            inner.fetched.retain(|known| !is_same(known, secret));
+            inner.fetched.push(secret.clone());
+            let surplus = inner.fetched.len().saturating_sub(KNOWN_SECRETS);
+            inner.fetched.drain(..surplus);
+        });
+    }
+
+    /// The text without any of them.
+    pub(crate) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        hide(text, &self.needles())
+    }
+
+    /// How much of a text that was cut off may be read: its end may be the beginning of a secret, which no search finds.
+    pub(crate) fn uncut(&self, text: &str) -> usize {
+        let begins = |needle: &Needle| search::beginning_at_end(text, needle);
+        let starts = self.needles().iter().filter_map(begins).min();
+        starts.unwrap_or(text.len())
+    }
+
+    /// What came of an attempt, without any of them.
+    pub(crate) fn clean(
+        &self,
+        answer: Result<ModelReply, ModelFailure>,
+    ) -> Result<ModelReply, ModelFailure> {
+        match answer {
+            Ok(reply) => Ok(self.clean_reply(reply)),
+            Err(failure) => Err(self.clean_failure(failure)),
+        }
+    }
+
+    /// An answer without any of them.
+    fn clean_reply(&self, mut reply: ModelReply) -> ModelReply {
+        let needles = self.needles();
+        if needles.is_empty() {
+            return reply;
+        }
+        clean_texts(&mut reply.blocks, &needles);
+        clean_reasoning(&mut reply.blocks, &needles);
+        for block in &mut reply.blocks {
+            if let ReplyBlock::Call(call) = block {
+                clean_call(call, &needles);
+            }
+        }
+        reply
+    }
+
+    /// A failure without any of them.
+    pub(crate) fn clean_failure(&self, mut failure: ModelFailure) -> ModelFailure {
+        let needles = self.needles();
+        replace(&mut failure.message, &needles);
+        if let Some(diagnostics) = &mut failure.diagnostics {
+            let causes = diagnostics.source_chain.iter_mut();
+            for text in causes.chain(&mut diagnostics.url) {
+                replace(text, &needles);
+            }
+        }
+        failure
+    }
+
+    fn needles(&self) -> Vec<Needle> {
+        let inner = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = inner.own.iter().chain(&inner.fetched);
+        all.map(|secret| Needle::new(secret.expose_secret().trim()))
+            .collect()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Inner)) {
+        // A panic cannot leave a list half-written, so a poisoned lock is as good as any.
+        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Whether a text is looked for in answers.
+fn is_searched(secret: &SecretString) -> bool {
+    let text = secret.expose_secret().trim();
+    let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
+    text.len() >= LONG || (text.len() >= SHORT && has_digit)
+}
+
+fn is_same(one: &SecretString, other: &SecretString) -> bool {
+    one.expose_secret().trim() == other.expose_secret().trim()
+}
+
+fn hide<'a>(text: &'a str, needles: &[Needle]) -> Cow<'a, str> {
+    let spans = search::spans(text, needles);
+    if spans.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(search::without(text, 0, &spans, PLACEHOLDER))
+}
+
+/// Whether the text changed.
+fn replace(text: &mut String, needles: &[Needle]) -> bool {
+    let Cow::Owned(hidden) = hide(text, needles) else {
+        return false;
+    };
+    *text = hidden;
+    true
+}
+
+/// Words, looked at as if they were one text: two blocks may share a secret.
+fn clean_texts(blocks: &mut Vec<ReplyBlock>, needles: &[Needle]) {
+    let texts = blocks.iter_mut().filter_map(|block| match block {
+        ReplyBlock::Text { text } => Some(text),
+        ReplyBlock::Reasoning { .. } | ReplyBlock::Call(_) => None,
+    });
+    if clean_joined(texts.collect(), needles).contains(&true) {
+        // A block that held nothing but the rest of a secret says nothing any more.
+        blocks.retain(|block| !matches!(block, ReplyBlock::Text { text } if text.is_empty()));
+    }
+}
+
+/// Reasoning, in the same way. Its sealed form is dropped where it holds a secret or no longer fits its words.
+fn clean_reasoning(blocks: &mut [ReplyBlock], needles: &[Needle]) {
+    let (mut texts, mut seals) = (Vec::new(), Vec::new());
+    for block in blocks {
+        if let ReplyBlock::Reasoning { text, opaque } = block {
+            texts.push(text);
+            seals.push(opaque);
+        }
+    }
+    let changed = clean_joined(texts, needles);
+    for (seal, changed) in seals.into_iter().zip(changed) {
+        if seal.as_mut().is_some_and(|seal| replace(seal, needles)) || changed {
+            *seal = None;
+        }
+    }
+}
+
+/// Cleans texts as if they were one, and says which of them changed.
+fn clean_joined(texts: Vec<&mut String>, needles: &[Needle]) -> Vec<bool> {
+    let joined: String = texts.iter().map(|text| text.as_str()).collect();
+    let spans = search::spans(&joined, needles);
+    let mut start = 0;
+    let clean = |text: &mut String| {
+        let (from, to) = (start, start + text.len());
+        start = to;
+        let touched = spans.iter().any(|span| span.start < to && from < span.end);
+        if touched {
+            *text = search::without(text, from, &spans, PLACEHOLDER);
+        }
+        touched
+    };
+    texts.into_iter().map(clean).collect()
+}
+
+fn clean_call(call: &mut RequestedCall, needles: &[Needle]) {
+    replace(&mut call.name, needles);
+    clean_value(&mut call.input, needles);
+    // An id is sent back as it came or not at all.
+    if call
+        .provider_id
+        .as_mut()
+        .is_some_and(|id| replace(id, needles))
+    {
+        call.provider_id = None;
+    }
+}
+
+fn clean_value(value: &mut Value, needles: &[Needle]) {
+    match value {
+        Value::String(text) => {
+            replace(text, needles);
+        }
+        Value::Array(items) => {
+            for item in items {
+                clean_value(item, needles);
+            }
+        }
+        Value::Object(members) => {
+            for (mut name, mut member) in mem::take(members) {
+                replace(&mut name, needles);
+                clean_value(&mut member, needles);
+                insert(members, name, member);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Two names that were secrets are one name now; the first stays.
+fn insert(members: &mut Map<String, Value>, name: String, member: Value) {
+    members.entry(name).or_insert(member);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! One work item in words: all of the current one, one line of any other.
+
+use super::{PlanLook, short, wait_words};
+use crate::provenance::spelled;
+use crate::visible;
+use holon_domain::agent::AgentRecord;
+use holon_domain::text;
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::{PlanArtifact, TodoItem, TodoState, WorkItemRecord};
+
+/// Bytes of the checklist of the current item.
+const TODO_BYTES: usize = 8_000;
+/// Bytes of a completion report in a list.
+const REPORT_BYTES: usize = 600;
+
+/// The current item in full.
+pub(super) fn full(
+    agent: &AgentRecord,
+    item: &WorkItemRecord,
+    wait: Option<&WaitRecord>,
+    plan: &PlanLook,
+) -> String {
+    let state = item.scheduling_state(agent.work.wake_count);
+    let mut lines = vec![
+        format!(
+            "Current work item {} ({}, revision {}, made under {}):",
+            item.id,
+            spelled(state),
+            item.revision,
+            spelled(item.provenance.authority),
+        ),
+        format!("objective: {}", visible::line(&item.objective)),
+        format!("plan_status: {}", spelled(item.plan_status)),
+    ];
+    if let Some(blocker) = &item.blocked_by {
+        lines.push(format!("blocked_by: {}", visible::line(blocker)));
+    }
+    if let Some(recheck) = &item.recheck {
+        lines.push(format!("recheck_at: {}", recheck.at));
+    }
+    if let Some(wait) = wait {
+        lines.push(format!("waits: {} {}", wait.id, wait_words(wait)));
+    }
+    let path = format!(
+        "{}/{}",
+        agent.agent_home,
+        WorkItemRecord::plan_path(&item.id)
+    );
+    lines.push(plan_words(&visible::line(&path), item.plan.as_ref(), plan));
+    lines.extend(todos(&item.todo_list));
+    lines.join("\n")
+}
+
+fn plan_words(path: &str, known: Option<&PlanArtifact>, look: &PlanLook) -> String {
+    let plan = match (look, known) {
+        (PlanLook::Missing, _) => return format!("plan file: {path} (there is no such file)"),
+        (PlanLook::Known, None) => return format!("plan file: {path} (not written yet)"),
+        (PlanLook::Known, Some(plan)) => plan,
+        (PlanLook::Changed(plan), _) => plan,
+    };
+    let bytes = plan.bytes;
+    if plan.is_too_large() {
+        return format!("plan file: {path} ({bytes} bytes, too large to be shown; shorten it)");
+    }
+    if plan.preview.is_empty() && bytes > 0 {
+        return format!("plan file: {path} ({bytes} bytes, no text)");
+    }
+    if bytes == 0 {
+        return format!("plan file: {path} (empty)");
+    }
+    let hash = text::prefix(&plan.hash, 12);
+    let extent = if plan.preview_complete {
+        "shown whole"
+    } else {
+        "only its beginning is shown; read the file for the rest"
+    };
+    format!(
+        "plan file: {path} ({bytes} bytes, sha256 {hash}, {extent})\n{}",
+        quoted(&plan.preview)
+    )
+}
+
+fn todos(list: &[TodoItem]) -> Vec<String> {
+    let mut left = TODO_BYTES;
+    let mut lines: Vec<String> = list
+        .iter()
+        .map(todo)
+        .take_while(|line| {
+            let fits = line.len() <= left;
+            left = left.saturating_sub(line.len());
+            fits
+        })
+        .collect();
+    let hidden = list.len() - lines.len();
+    if hidden > 0 {
+        lines.push(format!("- and {hidden} more; GetWorkItem shows all"));
+    }
+    if !lines.is_empty() {
+        lines.insert(0, "checklist:".to_owned());
+    }
+    lines
+}
+
+fn todo(todo: &TodoItem) -> String {
+    let mark = match todo.state {
+        TodoState::Pending => "[ ]",
+        TodoState::InProgress => "[in progress]",
+        TodoState::Completed => "[done]",
+    };
+    format!("- {mark} {}", visible::line(&todo.text))
+}
+
+/// An item in one line of a list.
+pub(super) fn line(item: &WorkItemRecord, wake_count: u64) -> String {
+    let state = spelled(item.scheduling_state(wake_count));
+    let mut line = format!("- {} [{state}] {}", item.id, short(&item.objective));
+    if let Some(blocker) = &item.blocked_by {
+        line.push_str(&format!(" | blocked by: {}", short(blocker)));
+    }
+    if let Some(todo) = item.current_todo() {
+        line.push_str(&format!(" | next: {}", short(&todo.text)));
+    }
+    line
+}
+
+/// A completed item with its report.
+pub(super) fn completed(item: &WorkItemRecord) -> String {
+    let line = format!("- {} {}", item.id, short(&item.objective));
+    match &item.result_summary {
+        Some(report) => format!("{line}\n{}", quoted(&text::preview(report, REPORT_BYTES))),
+        None => line,
+    }
+}
+
+/// Each line marked as quoted, so that no text passes for a line of the runtime.
+fn quoted(words: &str) -> String {
+    let shown = visible::body(words);
+    let lines: Vec<String> = shown.lines().map(|line| format!("> {line}")).collect();
+    lines.join("\n")
+}

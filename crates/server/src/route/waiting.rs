@@ -1,0 +1,199 @@
+//! Waits, timers and wakes, and the explanation of what an agent waits for.
+
+use crate::body::{JsonBody, OptionalJson};
+use crate::extract::{AgentPath, MemberPath, NoParams, Params, limit};
+use crate::refusal::{Refusal, RequestFault};
+use crate::state::{ActState, ReadState};
+use axum::Json;
+use axum::extract::State;
+use holon_api::{
+    CreateTimerRequest, EmptyRequest, ListFilter, WakeDisposition, WakeRequest, WakeResponse,
+};
+use holon_domain::explanation::Explanation;
+use holon_domain::limits::LIST_PAGE_MAX;
+use holon_domain::timer::{TimerSchedule, TimerView};
+use holon_domain::wait::WaitRecord;
+use holon_domain::{TimerId, WaitId};
+use holon_engine::Which;
+use holon_engine::request::{FirstSlot, TimerOrder, Wake};
+use serde::Deserialize;
+
+/// Waits or timers an answer holds when the caller does not say.
+const ENTRIES: u64 = 50;
+
+/// Query of a list of waits or timers.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListParams {
+    filter: Option<ListFilter>,
+    limit: Option<u64>,
+}
+
+fn which(filter: ListFilter) -> Which {
+    match filter {
+        ListFilter::Active => Which::Active,
+        ListFilter::All => Which::All,
+    }
+}
+
+/// `GET /agents/{id}/explain`.
+pub(crate) async fn explain(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<Explanation>, Refusal> {
+    Ok(Json(state.reads.explain(&agent_id).await?))
+}
+
+/// `GET /agents/{id}/waits`: the active ones unless the caller asks for all.
+pub(crate) async fn waits(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(params): Params<ListParams>,
+) -> Result<Json<Vec<WaitRecord>>, Refusal> {
+    let limit = limit(params.limit, ENTRIES, LIST_PAGE_MAX)?;
+    let which = which(params.filter.unwrap_or(ListFilter::Active));
+    Ok(Json(state.reads.waits(&agent_id, which, limit).await?))
+}
+
+/// `POST /control/agents/{id}/waits/{wait}/cancel`.
+pub(crate) async fn cancel_wait(
+    State(state): State<ActState>,
+    MemberPath { agent_id, member }: MemberPath,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<WaitRecord>, Refusal> {
+    let id = WaitId::from_stored(member);
+    Ok(Json(state.acts.cancel_wait(&agent_id, id).await?))
+}
+
+/// `GET /agents/{id}/timers`: those that are kept, newest first, unless the caller asks for the active ones.
+pub(crate) async fn timers(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(params): Params<ListParams>,
+) -> Result<Json<Vec<TimerView>>, Refusal> {
+    let limit = limit(params.limit, ENTRIES, LIST_PAGE_MAX)?;
+    let which = which(params.filter.unwrap_or(ListFilter::All));
+    Ok(Json(state.reads.timers(&agent_id, which, limit).await?))
+}
+
+/// `POST /control/agents/{id}/timers`.
+pub(crate) async fn create_timer(
+    State(state): State<ActState>,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<CreateTimerRequest>,
+) -> Result<Json<TimerView>, Refusal> {
+    let new = new_timer(request)?;
+    Ok(Json(state.acts.create_timer(&agent_id, new).await?))
+}
+
+/// `POST /control/agents/{id}/timers/{timer}/cancel`.
+pub(crate) async fn cancel_timer(
+    State(state): State<ActState>,
+    MemberPath { agent_id, member }: MemberPath,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<TimerView>, Refusal> {
+    let id = TimerId::from_stored(member);
+    Ok(Json(state.acts.cancel_timer(&agent_id, id).await?))
+}
+
+/// `POST /control/agents/{id}/wake`.
+pub(crate) async fn wake(
+    State(state): State<ActState>,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<WakeRequest>,
+) -> Result<Json<WakeResponse>, Refusal> {
+    let wake = Wake {
+        reason: request.reason,
+        source: request.source,
+        correlation_id: request.correlation_id,
+        causation_id: request.causation_id,
+    };
+    let disposition = if state.acts.wake(&agent_id, wake).await? {
+        WakeDisposition::Coalesced
+    } else {
+        WakeDisposition::Triggered
+    };
+    Ok(Json(WakeResponse {
+        ok: true,
+        agent_id,
+        disposition,
+    }))
+}
+
+/// The timer a request asks for. Whether it can ever fire is for the core to say.
+fn new_timer(request: CreateTimerRequest) -> Result<TimerOrder, Refusal> {
+    let interval_ms = request.interval_ms;
+    if request.time_zone.is_some() && request.cron.is_none() {
+        return Err(contradiction("time_zone goes only with cron"));
+    }
+    let first = match (request.duration_ms, request.at, request.cron) {
+        (Some(delay_ms), None, None) => FirstSlot::After {
+            delay_ms,
+            interval_ms,
+        },
+        (None, Some(at), None) => FirstSlot::By(TimerSchedule::starting_at(at, interval_ms)),
+        (None, None, Some(expression)) if interval_ms.is_none() => {
+            FirstSlot::By(TimerSchedule::Cron {
+                expression,
+                time_zone: request.time_zone.unwrap_or_else(|| "UTC".to_owned()),
+            })
+        }
+        (None, None, Some(_)) => {
+            return Err(contradiction("interval_ms does not go with cron"));
+        }
+        (_, _, _) => {
+            return Err(contradiction(
+                "exactly one of duration_ms, at and cron is needed",
+            ));
+        }
+    };
+    Ok(TimerOrder {
+        first,
+        missed: request.missed.unwrap_or_default(),
+        summary: request.summary,
+    })
+}
+
+fn contradiction(message: &str) -> Refusal {
+    RequestFault::REQUEST
+        .refuse(message)
+        .hint("send duration_ms or at, with interval_ms to repeat; or cron, with a time_zone")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_has_one_way_to_say_when() {
+        for fine in [
+            r#"{"duration_ms":5}"#,
+            r#"{"duration_ms":5,"interval_ms":7}"#,
+            r#"{"at":"2030-01-01T00:00:00Z","missed":"skip"}"#,
+            r#"{"cron":"0 9 * * *"}"#,
+            r#"{"cron":"0 9 * * *","time_zone":"Europe/Berlin"}"#,
+        ] {
+            assert!(
+                new_timer(serde_json::from_str(fine).unwrap()).is_ok(),
+                "{fine}"
+            );
+        }
+        for contradictory in [
+            "{}",
+            r#"{"interval_ms":7}"#,
+            r#"{"duration_ms":5,"cron":"0 9 * * *"}"#,
+            r#"{"duration_ms":5,"at":"2030-01-01T00:00:00Z"}"#,
+            r#"{"cron":"0 9 * * *","interval_ms":7}"#,
+            r#"{"duration_ms":5,"time_zone":"UTC"}"#,
+        ] {
+            let refused = new_timer(serde_json::from_str(contradictory).unwrap()).err();
+            let code = refused.and_then(|refusal| refusal.into_body().code);
+            assert_eq!(code.as_deref(), Some("invalid_request"), "{contradictory}");
+        }
+    }
+}

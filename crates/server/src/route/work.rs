@@ -1,0 +1,166 @@
+//! Work items: looking at them, making, changing and completing them.
+
+use crate::body::{JsonBody, OptionalJson};
+use crate::extract::{AgentPath, MemberPath, NoParams, Params, limit};
+use crate::refusal::{Refusal, RequestFault};
+use crate::state::{ActState, ReadState};
+use axum::Json;
+use axum::extract::State;
+use holon_api::{
+    CreateWorkItemRequest, EmptyRequest, UpdateWorkItemRequest, WorkItemsContext, WorkItemsResponse,
+};
+use holon_domain::WorkItemId;
+use holon_domain::intent::{BlockerChange, NewWorkItem, WorkItemChange, WorkItemFilter};
+use holon_domain::limits::{LIST_PAGE_MAX, RECHECK_MS};
+use holon_domain::work_item::WorkItemView;
+use serde::Deserialize;
+
+/// Items an answer holds when the caller does not say.
+const ITEMS: u64 = 20;
+
+/// Query of a list of items.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ItemsParams {
+    filter: Option<WorkItemFilter>,
+    limit: Option<u64>,
+}
+
+/// `GET /agents/{id}/work-items`.
+pub(crate) async fn list(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(params): Params<ItemsParams>,
+) -> Result<Json<WorkItemsResponse>, Refusal> {
+    let limit = limit(params.limit, ITEMS, LIST_PAGE_MAX)?;
+    let filter = params.filter.unwrap_or_default();
+    let page = state.reads.work_items(&agent_id, filter, limit).await?;
+    Ok(Json(WorkItemsResponse {
+        context: WorkItemsContext {
+            current_work_item_id: page.current,
+        },
+        filter,
+        returned: page.items.len() as u64,
+        total_matching: page.total,
+        limit,
+        work_items: page.items,
+    }))
+}
+
+/// `GET /agents/{id}/work-items/{item}`.
+pub(crate) async fn show(
+    State(state): State<ReadState>,
+    MemberPath { agent_id, member }: MemberPath,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<WorkItemView>, Refusal> {
+    let id = WorkItemId::from_stored(member);
+    Ok(Json(state.reads.work_item(&agent_id, &id).await?))
+}
+
+/// `POST /control/agents/{id}/work-items`.
+pub(crate) async fn create(
+    State(state): State<ActState>,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<CreateWorkItemRequest>,
+) -> Result<Json<WorkItemView>, Refusal> {
+    let new = NewWorkItem {
+        objective: request.objective,
+        plan_status: request.plan_status.unwrap_or_default(),
+        todo_list: request.todo_list,
+    };
+    Ok(Json(state.acts.create_work_item(&agent_id, new).await?))
+}
+
+/// `POST /control/agents/{id}/work-items/{item}`.
+pub(crate) async fn update(
+    State(state): State<ActState>,
+    MemberPath { agent_id, member }: MemberPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<UpdateWorkItemRequest>,
+) -> Result<Json<WorkItemView>, Refusal> {
+    let id = WorkItemId::from_stored(member);
+    let changed = state.acts.update_work_item(&agent_id, id, change(request)?);
+    Ok(Json(changed.await?))
+}
+
+/// `POST /control/agents/{id}/work-items/{item}/complete`.
+pub(crate) async fn complete(
+    State(state): State<ActState>,
+    MemberPath { agent_id, member }: MemberPath,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<WorkItemView>, Refusal> {
+    let id = WorkItemId::from_stored(member);
+    Ok(Json(state.acts.complete_work_item(&agent_id, id).await?))
+}
+
+/// `POST /control/agents/{id}/work-items/{item}/resume`.
+pub(crate) async fn resume(
+    State(state): State<ActState>,
+    MemberPath { agent_id, member }: MemberPath,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<WorkItemView>, Refusal> {
+    let id = WorkItemId::from_stored(member);
+    Ok(Json(state.acts.resume_work_item(&agent_id, id).await?))
+}
+
+/// The change a request asks for. Whether its texts are acceptable is for the core to say.
+fn change(request: UpdateWorkItemRequest) -> Result<WorkItemChange, Refusal> {
+    let cleared = |text: &String| text.is_empty();
+    let blocker = match (request.blocked_by, request.recheck_after_ms) {
+        (Some(Some(text)), recheck) if !cleared(&text) => Some(BlockerChange::Set {
+            text,
+            recheck_after_ms: recheck.unwrap_or(RECHECK_MS),
+        }),
+        (_, Some(_)) => {
+            return Err(RequestFault::REQUEST
+                .refuse("recheck_after_ms needs a blocker")
+                .hint("send blocked_by with it, or leave it out"));
+        }
+        (Some(_), None) => Some(BlockerChange::Clear),
+        (None, None) => None,
+    };
+    Ok(WorkItemChange {
+        objective: request.objective,
+        plan_status: request.plan_status,
+        todo_list: request.todo_list,
+        blocker,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocker(json: &str) -> Result<Option<BlockerChange>, Option<String>> {
+        let request = serde_json::from_str(json).unwrap();
+        match change(request) {
+            Ok(change) => Ok(change.blocker),
+            Err(refusal) => Err(refusal.into_body().code),
+        }
+    }
+
+    #[test]
+    fn null_and_empty_clear_a_blocker_and_absent_leaves_it() {
+        let set = |text: &str, recheck_after_ms| {
+            Ok(Some(BlockerChange::Set {
+                text: text.to_owned(),
+                recheck_after_ms,
+            }))
+        };
+        let refused = Err(Some("invalid_request".to_owned()));
+        for (json, expected) in [
+            ("{}", Ok(None)),
+            (r#"{"blocked_by":null}"#, Ok(Some(BlockerChange::Clear))),
+            (r#"{"blocked_by":""}"#, Ok(Some(BlockerChange::Clear))),
+            (r#"{"blocked_by":"x"}"#, set("x", RECHECK_MS)),
+            (r#"{"blocked_by":"x","recheck_after_ms":5}"#, set("x", 5)),
+            (r#"{"recheck_after_ms":5}"#, refused.clone()),
+            (r#"{"blocked_by":null,"recheck_after_ms":5}"#, refused),
+        ] {
+            assert_eq!(blocker(json), expected, "{json}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What an explanation of an agent asks for: its next due entries and the message that has waited longest.
+
+use crate::error::Error;
+use crate::queue::read_entry;
+use crate::reader::Reader;
+use crate::row::{AgentNo, all, first, json, limit};
+use holon_domain::Timestamp;
+use holon_domain::message::Priority;
+use holon_domain::queue::QueueEntry;
+use holon_domain::timer::Due;
+use rusqlite::params;
+
+const DUE_OF_AGENT: &str =
+    "SELECT at, due, id FROM due WHERE agent_no = ?1 ORDER BY at, id LIMIT ?2";
+const OLDEST_OF_BAND: &str = "SELECT seq, status, max_rounds, envelope FROM messages \
+     WHERE agent_no = ?1 AND status = 0 AND priority = ?2 ORDER BY seq LIMIT 1";
+
+impl Reader<'_> {
+    /// What happens to an agent by itself, soonest first. Looks at all entries of the agent, so it is for people who
+    /// ask and not for decisions.
+    ///
+    /// # Errors
+    /// When the database fails or an entry cannot be read.
+    pub fn due_of_agent(&self, no: AgentNo, count: usize) -> Result<Vec<(Timestamp, Due)>, Error> {
+        all(
+            self.conn(),
+            DUE_OF_AGENT,
+            params![no.0, limit(count)],
+            |row| {
+                let id: i64 = row.get(2)?;
+                let at = Timestamp::from_millis(row.get(0)?);
+                Ok((at, json(row, 1, "due", format!("{no}/{id}"))?))
+            },
+        )
+    }
+
+    /// The queued message that was admitted first, whatever its band.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn oldest_queued(&self, no: AgentNo) -> Result<Option<QueueEntry>, Error> {
+        let mut oldest: Option<QueueEntry> = None;
+        for band in Priority::ALL {
+            let found = first(
+                self.conn(),
+                OLDEST_OF_BAND,
+                params![no.0, band.rank()],
+                read_entry,
+            )?;
+            oldest = oldest
+                .into_iter()
+                .chain(found)
+                .min_by_key(|entry| entry.seq);
+        }
+        Ok(oldest)
+    }
+}

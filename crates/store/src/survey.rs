@@ -1,0 +1,77 @@
+//! What is wrong with a home that nobody has to have open: for the start of a host and for the doctor.
+//!
+//! Reads only, and through SQLite where the database is meant.
+
+use crate::error::Error;
+use crate::note::{Before, Progress};
+use crate::open;
+use crate::row::first;
+use holon_domain::AgentId;
+use rusqlite::Connection;
+use std::fs;
+use std::path::Path;
+
+/// Directories that are named one by one.
+const NAMED: usize = 20;
+
+/// What is amiss with the store at `db_path` and the agents under `agents_dir`, in words for the operator; nothing
+/// when all is well or there is no store yet.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn survey(db_path: &Path, agents_dir: &Path) -> Result<Vec<String>, Error> {
+    if !db_path.exists() {
+        return Ok(Vec::new());
+    }
+    let before = Before::look(db_path);
+    if before.is_some_and(|before| before.has_foreign_log()) {
+        return Err(Error::ForeignLog {
+            path: db_path.to_owned(),
+            log: open::beside(db_path, "-wal"),
+        });
+    }
+    let conn = open::readable(db_path)?;
+    let mut found = match before {
+        Some(before) => before.findings(db_path, Progress::of(&conn)?),
+        None => Vec::new(),
+    };
+    found.extend(strays(&conn, agents_dir)?);
+    Ok(found)
+}
+
+/// Homes of agents that the store does not know.
+pub(crate) fn strays(conn: &Connection, agents_dir: &Path) -> Result<Vec<String>, Error> {
+    let mut names = Vec::new();
+    for name in directories(agents_dir) {
+        let known = "SELECT 1 FROM agents WHERE agent_id = ?1";
+        if first(conn, known, [name.as_str()], |_| Ok(()))?.is_none() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    let more = names.len().saturating_sub(NAMED);
+    let mut found: Vec<String> = names
+        .iter()
+        .take(NAMED)
+        .map(|name| {
+            let path = agents_dir.join(name);
+            format!(
+                "{} is the home of an agent that the store does not know; its rows are missing, or it was copied there",
+                path.display()
+            )
+        })
+        .collect();
+    if more > 0 {
+        found.push(format!("and {more} more homes without an agent"));
+    }
+    Ok(found)
+}
+
+/// The directories that can be homes of agents, by name. What is under way has another name.
+fn directories(agents_dir: &Path) -> impl Iterator<Item = String> + use<> {
+    let entries = fs::read_dir(agents_dir).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| AgentId::parse_stored(name).is_ok())
+}

@@ -1,0 +1,196 @@
+//! The work_items table: every item an agent ever had, with the columns that lists and the scheduler look up.
+
+use crate::error::Error;
+use crate::row::{AgentNo, all, first, json, limit, run};
+use holon_domain::WorkItemId;
+use holon_domain::intent::WorkItemFilter;
+use holon_domain::limits::RECHECKS_PER_TICK;
+use holon_domain::work_item::{STALLED_AFTER, WorkItemRecord, WorkItemSchedulingState};
+use rusqlite::{Connection, Row, params};
+
+pub(crate) const WRITE: &str = "INSERT INTO work_items \
+     (agent_no, work_item_id, class, changed, idle, wake_count, recheck_at, record) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (agent_no, work_item_id) DO UPDATE SET \
+     class = ?3, changed = ?4, idle = ?5, wake_count = ?6, recheck_at = ?7, record = ?8";
+pub(crate) const ONE: &str =
+    "SELECT work_item_id, record FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
+pub(crate) const NEXT: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND class = 0 AND idle = ?2 AND wake_count BETWEEN ?3 AND ?4 \
+     ORDER BY wake_count, changed LIMIT ?5";
+pub(crate) const RECHECKS: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND recheck_at IS NOT NULL ORDER BY recheck_at LIMIT ?2";
+pub(crate) const LIST: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 ORDER BY changed DESC LIMIT ?2";
+pub(crate) const LIST_CLASS: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND class = ?3 ORDER BY changed DESC LIMIT ?2";
+pub(crate) const OLDEST_RUNNABLE: &str = "SELECT work_item_id, record FROM work_items \
+     WHERE agent_no = ?1 AND class = 0 ORDER BY changed LIMIT ?2";
+pub(crate) const EXISTS: &str =
+    "SELECT 1 FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
+const COUNT: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1";
+const COUNT_CLASS: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1 AND class = ?2";
+
+/// The group of an item in lists, whatever the count of its idle turns.
+const fn class_of(state: WorkItemSchedulingState) -> i64 {
+    match state {
+        WorkItemSchedulingState::Runnable | WorkItemSchedulingState::Stalled => 0,
+        WorkItemSchedulingState::WaitingOperator => 1,
+        WorkItemSchedulingState::WaitingTask
+        | WorkItemSchedulingState::WaitingExternal
+        | WorkItemSchedulingState::WaitingTimer
+        | WorkItemSchedulingState::Blocked => 2,
+        WorkItemSchedulingState::Completed => 3,
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<WorkItemRecord, Error> {
+    let id: String = row.get(0)?;
+    json(row, 1, "work_items", id)
+}
+
+/// Writes an item that is made or changes.
+pub(crate) fn write(conn: &Connection, no: AgentNo, item: &WorkItemRecord) -> Result<(), Error> {
+    let counted = item.idle_turns;
+    let recheck = item.recheck.as_ref();
+    let come = recheck.filter(|recheck| recheck.due.is_none() && recheck.consumed_at.is_none());
+    run(
+        conn,
+        WRITE,
+        params![
+            no.0,
+            item.id.as_str(),
+            class_of(item.scheduling_state(counted.wake_count)),
+            item.updated_at.as_millis(),
+            counted.count.min(STALLED_AFTER),
+            counted.wake_count,
+            come.map(|recheck| recheck.at.as_millis()),
+            serde_json::to_string(item)?,
+        ],
+    )?;
+    Ok(())
+}
+
+/// One item, open or completed.
+pub(crate) fn one(
+    conn: &Connection,
+    no: AgentNo,
+    id: &WorkItemId,
+) -> Result<Option<WorkItemRecord>, Error> {
+    first(conn, ONE, params![no.0, id.as_str()], read)
+}
+
+/// Whether an item of this id was ever made.
+pub(crate) fn exists(conn: &Connection, no: AgentNo, id: &WorkItemId) -> Result<bool, Error> {
+    let found = first(conn, EXISTS, params![no.0, id.as_str()], |_| Ok(()))?;
+    Ok(found.is_some())
+}
+
+/// Items that are neither blocked nor waiting, longest unchanged first. Stalled ones are among them.
+pub(crate) fn oldest_runnable(
+    conn: &Connection,
+    no: AgentNo,
+    count: usize,
+) -> Result<Vec<WorkItemRecord>, Error> {
+    all(conn, OLDEST_RUNNABLE, params![no.0, limit(count)], read)
+}
+
+/// Items that are loaded for the next tick. One decision leaves out the current one and at most two that it changed.
+const OFFERED: usize = 4;
+
+/// The items that a tick would offer first, fewest idle turns first and longest unchanged among those. Idle turns that
+/// were counted before the agent's newest wake are void.
+pub(crate) fn next(
+    conn: &Connection,
+    no: AgentNo,
+    wake_count: u64,
+) -> Result<Vec<WorkItemRecord>, Error> {
+    let before = i64::try_from(wake_count)
+        .unwrap_or(i64::MAX)
+        .saturating_sub(1);
+    let now = before.saturating_add(1);
+    // How many idle turns, counted at which wakes.
+    let fresh = std::iter::once((0, 0, now));
+    let void = (1..=STALLED_AFTER).map(|idle| (idle, 0, before));
+    let idle = (1..STALLED_AFTER).map(|idle| (idle, now, now));
+    let mut found = Vec::new();
+    for (idle, from, until) in fresh.chain(void).chain(idle) {
+        let missing = limit(OFFERED - found.len());
+        let values = params![no.0, idle, from, until, missing];
+        found.extend(all(conn, NEXT, values, read)?);
+        if found.len() >= OFFERED {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The items whose recheck has come and was not shown yet, earliest first. Twice as many as one tick names: a decision may
+/// learn that those were shown, and tell the next.
+pub(crate) fn due_rechecks(conn: &Connection, no: AgentNo) -> Result<Vec<WorkItemRecord>, Error> {
+    all(
+        conn,
+        RECHECKS,
+        params![no.0, limit(2 * RECHECKS_PER_TICK)],
+        read,
+    )
+}
+
+/// The classes that a filter shows. None for all of them.
+const fn classes(filter: WorkItemFilter) -> Option<&'static [i64]> {
+    match filter {
+        WorkItemFilter::All => None,
+        WorkItemFilter::Open | WorkItemFilter::Current => Some(&[0, 1, 2]),
+        WorkItemFilter::Completed => Some(&[3]),
+        WorkItemFilter::Queued => Some(&[0, 1]),
+        WorkItemFilter::Blocked => Some(&[2]),
+        WorkItemFilter::WaitingForOperator => Some(&[1]),
+        WorkItemFilter::Runnable => Some(&[0]),
+    }
+}
+
+/// The items of a filter that changed last, newest first.
+pub(crate) fn newest(
+    conn: &Connection,
+    no: AgentNo,
+    filter: WorkItemFilter,
+    count: usize,
+) -> Result<Vec<WorkItemRecord>, Error> {
+    let Some(classes) = classes(filter) else {
+        return all(conn, LIST, params![no.0, limit(count)], read);
+    };
+    let mut found = Vec::new();
+    for class in classes {
+        found.extend(all(
+            conn,
+            LIST_CLASS,
+            params![no.0, limit(count), class],
+            read,
+        )?);
+    }
+    found.sort_by_key(|item: &WorkItemRecord| std::cmp::Reverse(item.updated_at));
+    found.truncate(count);
+    Ok(found)
+}
+
+/// A page of a list, newest change first, and how many items match. Counting reads an entry of an index for each, so this
+/// is for lists that somebody asked for and for no prompt.
+pub(crate) fn list(
+    conn: &Connection,
+    no: AgentNo,
+    filter: WorkItemFilter,
+    count: usize,
+) -> Result<(Vec<WorkItemRecord>, u64), Error> {
+    let found = newest(conn, no, filter, count)?;
+    let Some(classes) = classes(filter) else {
+        let total = first(conn, COUNT, [no.0], |row| Ok(row.get(0)?))?;
+        return Ok((found, total.unwrap_or(0)));
+    };
+    let mut total = 0_u64;
+    for class in classes {
+        let counted = first(conn, COUNT_CLASS, params![no.0, class], |row| {
+            Ok(row.get::<_, u64>(0)?)
+        })?;
+        total += counted.unwrap_or(0);
+    }
+    Ok((found, total))
+}

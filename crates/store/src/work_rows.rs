@@ -1,0 +1,288 @@
+//! What the performer of an effect reads of an agent's work: the rows a prompt shows, the answers of queries, and which
+//! plan folders belong to no item. Each function runs inside one read transaction, and each read is bounded.
+
+use crate::error::Error;
+use crate::reader::Reader;
+use crate::row::AgentNo;
+use crate::{agents, timers, turn_rows, waits, work_items};
+use holon_domain::agent::{AgentRecord, ItemCounts};
+use holon_domain::block::calls_of;
+use holon_domain::intent::{WorkItemFilter, WorkQuery};
+use holon_domain::limits::RECHECKS_PER_TICK;
+use holon_domain::log::LogEntry;
+use holon_domain::timer::TimerRecord;
+use holon_domain::turn::Phase;
+use holon_domain::wait::{WaitRecord, WaitStatus};
+use holon_domain::work_item::{ShownWork, WorkItemRecord, WorkItemSchedulingState, WorkItemState};
+use holon_domain::{AgentId, WorkItemId};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// Items of each class that a prompt may show. One more than it shows is read where the current item may be among them.
+const TRIGGERED: usize = 3;
+const QUEUED: usize = 5;
+const WAITING_OPERATOR: usize = 3;
+const BLOCKED: usize = 3;
+const COMPLETED: usize = 3;
+/// Waits and timers a prompt may show; of the others the number is told.
+const WAITS: usize = 8;
+const TIMERS: usize = 8;
+/// Of the waits that were declared last, how many are looked at for one that has ended.
+const ENDED_WAITS: usize = 64;
+
+/// Stalled items that a page of runnable ones reads past at most; behind more of them a page may be short.
+const STALLED_PASSED: usize = 500;
+
+/// The answer of a query, with the agent it was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkLook {
+    pub agent: AgentRecord,
+    pub found: WorkFound,
+}
+
+/// What a query found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WorkFound {
+    Item {
+        asked: WorkItemId,
+        /// None when the agent has no such item.
+        item: Option<Box<WorkItemRecord>>,
+    },
+    Items {
+        filter: WorkItemFilter,
+        limit: u32,
+        items: Vec<WorkItemRecord>,
+        /// How many match, shown or not.
+        total: u64,
+    },
+    Timers {
+        timers: Vec<TimerRecord>,
+        total: u64,
+    },
+}
+
+/// Everything a prompt shows of an agent's work.
+pub(crate) fn shown(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+) -> Result<ShownWork, Error> {
+    let conn = reader.conn();
+    let work = &agent.work;
+    let completed = work_items::newest(conn, no, WorkItemFilter::Completed, COMPLETED)?;
+    let mut rows = ShownWork {
+        completed,
+        ..ShownWork::default()
+    };
+    if work.active_waits > 0 {
+        rows.waits = waits::active(conn, no)?;
+    }
+    if work.active_timers > 0 {
+        rows.timers = timers::active(conn, no, TIMERS)?;
+    }
+    if work.items.open() > 0 {
+        fill_open(reader, no, agent, &mut rows)?;
+    }
+    rows.waits.truncate(WAITS);
+    Ok(rows)
+}
+
+fn fill_open(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+    rows: &mut ShownWork,
+) -> Result<(), Error> {
+    let work = &agent.work;
+    if let Some(current) = &work.current {
+        rows.current = reader.work_item(no, &current.id)?;
+        let waits_for = |wait: &&WaitRecord| wait.work_item_id.as_ref() == Some(&current.id);
+        rows.current_wait = rows.waits.iter().find(waits_for).cloned();
+    }
+    if work.due_rechecks > 0 {
+        rows.due_rechecks = reader.due_rechecks(no)?;
+        rows.due_rechecks.truncate(RECHECKS_PER_TICK);
+    }
+    let mut shown: BTreeSet<WorkItemId> = rows.current.iter().map(|item| item.id.clone()).collect();
+    rows.triggered = triggered(reader, no, &shown)?;
+    shown.extend(rows.triggered.iter().map(|item| item.id.clone()));
+    let more = TRIGGERED + 1;
+    let fresh = |items: Vec<WorkItemRecord>, count: usize| {
+        let new = items.into_iter().filter(|item| !shown.contains(&item.id));
+        new.take(count).collect::<Vec<_>>()
+    };
+    rows.queued = fresh(
+        work_items::oldest_runnable(reader.conn(), no, QUEUED + more)?,
+        QUEUED,
+    );
+    let newest = |filter, count| -> Result<Vec<WorkItemRecord>, Error> {
+        let found = work_items::newest(reader.conn(), no, filter, count + more)?;
+        Ok(fresh(found, count))
+    };
+    rows.waiting_operator = newest(WorkItemFilter::WaitingForOperator, WAITING_OPERATOR)?;
+    rows.blocked = newest(WorkItemFilter::Blocked, BLOCKED)?;
+    Ok(())
+}
+
+/// Open items whose wait has ended by what it named or by its time, and that nothing changed since. Only the waits that
+/// were declared last are looked at.
+fn triggered(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    shown: &BTreeSet<WorkItemId>,
+) -> Result<Vec<WorkItemRecord>, Error> {
+    let mut ended: Vec<WaitRecord> = reader
+        .newest_waits(no, ENDED_WAITS)?
+        .into_iter()
+        .filter(|wait| match wait.status {
+            WaitStatus::Resolved | WaitStatus::Expired => true,
+            WaitStatus::Active | WaitStatus::Cancelled => false,
+        })
+        .collect();
+    ended.sort_by_key(|wait| Reverse(wait.updated_at));
+    let mut found: Vec<WorkItemRecord> = Vec::new();
+    for wait in ended {
+        let Some(id) = wait.work_item_id.as_ref().filter(|id| !shown.contains(*id)) else {
+            continue;
+        };
+        if found.iter().any(|item| item.id == *id) {
+            continue;
+        }
+        let unchanged = |item: &WorkItemRecord| {
+            item.state == WorkItemState::Open && item.updated_at == wait.updated_at
+        };
+        found.extend(reader.work_item(no, id)?.filter(unchanged));
+        if found.len() == TRIGGERED {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Answers a query. None when there is no such agent.
+pub(crate) fn look(
+    reader: &Reader<'_>,
+    id: &AgentId,
+    query: &WorkQuery,
+) -> Result<Option<WorkLook>, Error> {
+    let Some((no, agent)) = agents::at_work(reader.conn(), id)? else {
+        return Ok(None);
+    };
+    let found = match query {
+        WorkQuery::Item { work_item_id, .. } => {
+            let item = reader.work_item(no, work_item_id)?.map(Box::new);
+            let asked = work_item_id.clone();
+            WorkFound::Item { asked, item }
+        }
+        WorkQuery::Items { filter, limit, .. } => {
+            let (items, total) = page(reader, no, &agent, *filter, *limit as usize)?;
+            WorkFound::Items {
+                filter: *filter,
+                limit: *limit,
+                items,
+                total,
+            }
+        }
+        WorkQuery::Timers { limit } => WorkFound::Timers {
+            timers: reader.active_timers(no, *limit as usize)?,
+            total: u64::from(agent.work.active_timers),
+        },
+    };
+    Ok(Some(WorkLook { agent, found }))
+}
+
+/// A page of items that match a filter, newest change first, and how many match. Unlike the classes of the table, a
+/// filter tells the current item from queued ones and stalled items from runnable ones.
+pub(crate) fn page(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+    filter: WorkItemFilter,
+    limit: usize,
+) -> Result<(Vec<WorkItemRecord>, u64), Error> {
+    let work = &agent.work;
+    let current = work.current.as_ref().map(|current| &current.id);
+    match filter {
+        WorkItemFilter::Current => {
+            let item = match current {
+                Some(id) => reader.work_item(no, id)?,
+                None => None,
+            };
+            let total = u64::from(item.is_some());
+            Ok((item.into_iter().collect(), total))
+        }
+        WorkItemFilter::Queued => {
+            let (mut items, total) = reader.work_items(no, filter, limit + 1)?;
+            let is_queued = work
+                .current
+                .as_ref()
+                .is_some_and(|current| is_queued(current.state));
+            items.retain(|item| Some(&item.id) != current);
+            items.truncate(limit);
+            Ok((items, total.saturating_sub(u64::from(is_queued))))
+        }
+        WorkItemFilter::Runnable => {
+            let ItemCounts {
+                runnable, stalled, ..
+            } = work.items;
+            let beyond = usize::try_from(stalled)
+                .unwrap_or(usize::MAX)
+                .min(STALLED_PASSED);
+            let (mut items, _) = reader.work_items(no, filter, limit + beyond)?;
+            let runs = |item: &WorkItemRecord| {
+                item.scheduling_state(work.wake_count) == WorkItemSchedulingState::Runnable
+            };
+            items.retain(runs);
+            items.truncate(limit);
+            Ok((items, u64::from(runnable)))
+        }
+        WorkItemFilter::All
+        | WorkItemFilter::Open
+        | WorkItemFilter::Completed
+        | WorkItemFilter::Blocked
+        | WorkItemFilter::WaitingForOperator => reader.work_items(no, filter, limit),
+    }
+}
+
+/// Whether the table counts an item in this state among the queued ones.
+const fn is_queued(state: WorkItemSchedulingState) -> bool {
+    match state {
+        WorkItemSchedulingState::Runnable
+        | WorkItemSchedulingState::Stalled
+        | WorkItemSchedulingState::WaitingOperator => true,
+        WorkItemSchedulingState::WaitingTask
+        | WorkItemSchedulingState::WaitingExternal
+        | WorkItemSchedulingState::WaitingTimer
+        | WorkItemSchedulingState::Blocked
+        | WorkItemSchedulingState::Completed => false,
+    }
+}
+
+/// Of these items, the ones that do not exist and that no call in hand is about to make. A plan is written while its
+/// call is in hand, and the commit that ends the call writes the row, so a folder that was seen before this transaction
+/// belongs to one of the two or to nothing.
+pub(crate) fn without_row(
+    reader: &Reader<'_>,
+    id: &AgentId,
+    mut items: Vec<WorkItemId>,
+) -> Result<Vec<WorkItemId>, Error> {
+    let Some((no, agent)) = agents::at_work(reader.conn(), id)? else {
+        return Ok(Vec::new());
+    };
+    let phase = agent.open_turn.as_ref().map(|turn| turn.phase.clone());
+    if let Some(Phase::RunningTool { call_index, .. }) = phase
+        && let Some((_, entry)) = turn_rows::round_in_hand(reader, id)?
+        && let LogEntry::AssistantRound { blocks, .. } = entry
+        && let Some(call) = calls_of(&blocks).nth(call_index)
+    {
+        let made = WorkItemId::of_call(&call.id);
+        items.retain(|item| *item != made);
+    }
+    let mut missing = Vec::new();
+    for item in items {
+        if !work_items::exists(reader.conn(), no, &item)? {
+            missing.push(item);
+        }
+    }
+    Ok(missing)
+}

@@ -1,0 +1,47 @@
+//! `CancelWait`: give up a wait. The kernel answers.
+
+use crate::{input, schema};
+use holon_domain::WaitId;
+use holon_domain::intent::{Intent, WorkIntent};
+use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The tool's name.
+pub(crate) const NAME: &str = "CancelWait";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The wait, by the id that WaitFor was answered with. Your prompt lists the active ones.
+    #[schemars(length(min = 1))]
+    wait_id: String,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Give up a wait that you declared with WaitFor. Its work item may run again at once, unless it \
+                      is blocked. Not needed before a new WaitFor for the same item: that replaces the old wait."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    let wait_id = args.wait_id.trim();
+    if wait_id.is_empty() {
+        return Err(
+            input::invalid(NAME, Some("wait_id"), "the wait id is empty")
+                .hint("give the id of an active wait; your prompt lists them"),
+        );
+    }
+    Ok(Intent::Work(WorkIntent::CancelWait {
+        wait_id: WaitId::from_stored(wait_id),
+    }))
+}

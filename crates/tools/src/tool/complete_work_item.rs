@@ -1,0 +1,43 @@
+//! `CompleteWorkItem`: close a work item for good. The kernel answers and promotes the report of the round.
+
+use crate::input::{self, Subject};
+use crate::schema;
+use crate::tool::work_item;
+use holon_domain::intent::{Intent, WorkIntent};
+use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The tool's name.
+pub(crate) const NAME: &str = "CompleteWorkItem";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The item, by its id.
+    #[schemars(length(min = 1))]
+    work_item_id: String,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Complete a work item whose objective is achieved. Write the report as the text of the same \
+                      message that makes this call: what was done, how it was checked, what is left. That text is \
+                      kept as the item's result and delivered to the operator. Complete one item at a time, so that \
+                      it is clear which one the report is about. A completed item does not open again."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    Ok(Intent::Work(WorkIntent::Complete {
+        work_item_id: work_item::work_item_id(Subject::call(NAME), &args.work_item_id)?,
+    }))
+}

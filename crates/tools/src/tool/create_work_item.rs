@@ -1,0 +1,95 @@
+//! `CreateWorkItem`: make a work item with its plan file. The shell writes the file, then the kernel makes the item.
+
+use crate::input::{self, Subject};
+use crate::schema;
+use crate::tool::work_item::{self, PlanStatusArg, TodoArg, within};
+use holon_domain::block::ToolCall;
+use holon_domain::intent::{Intent, NewWorkItem};
+use holon_domain::limits::PLAN_BYTES;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use holon_domain::work_item::PlanStatus;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The tool's name.
+pub const NAME: &str = "CreateWorkItem";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// What is to be achieved, in one or two sentences. Not the way there: that belongs into the plan.
+    #[schemars(length(min = 1))]
+    objective: String,
+    /// draft while you still shape the plan (the default), ready once it is clear enough to be carried out, needs_input
+    /// when only an answer from outside can settle it.
+    #[serde(default)]
+    #[schemars(with = "PlanStatusArg")]
+    plan_status: Option<PlanStatusArg>,
+    /// The plan in Markdown: how you understand the task, what belongs to it and what does not, the approach, how you
+    /// will check the result. It becomes a file that you can read and edit; left out, the file begins empty.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    plan: Option<String>,
+    /// The steps, as a short checklist.
+    #[serde(default)]
+    todo_list: Vec<TodoArg>,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Make a work item: a durable record of something you work on over several turns, with an \
+                      objective, a plan file and a checklist. It survives restarts and is shown to you in every turn \
+                      while it is open. Make one for work that takes more than a few steps, not for a question you \
+                      can answer now. The new item does not get the focus: call PickWorkItem to begin."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    let subject = Subject::call(NAME);
+    let limit = usize::try_from(PLAN_BYTES).unwrap_or(usize::MAX);
+    within(
+        subject,
+        "plan",
+        args.plan.as_deref().unwrap_or_default(),
+        limit,
+    )
+    .map_err(|error| {
+        error.hint("give a shorter plan; it should be short enough to be read at a glance")
+    })?;
+    Ok(Intent::CreateWorkItem(NewWorkItem {
+        objective: work_item::objective(subject, &args.objective)?,
+        plan_status: args.plan_status.map_or(PlanStatus::Draft, PlanStatus::from),
+        todo_list: work_item::todo_list(subject, args.todo_list)?,
+    }))
+}
+
+/// The plan that a call holds; empty when it holds none.
+#[must_use]
+pub fn plan_of(call: &ToolCall) -> String {
+    let members = input::members(Subject::call(NAME), &call.input).unwrap_or_default();
+    let plan = members.get("plan").and_then(Value::as_str);
+    plan.unwrap_or_default().to_owned()
+}
+
+/// The answer when the plan file could not be written: nothing was made.
+#[must_use]
+pub fn not_written(reason: &str) -> ToolEnvelope {
+    let error = ToolError::new(
+        ToolErrorKind::ToolExecutionFailed,
+        format!("not made: the plan file could not be written: {reason}"),
+    )
+    .details(json!({ "tool_name": NAME }))
+    .hint(
+        "look at the folder work-items in your agent home; what stands in the way has to be moved",
+    )
+    .retryable();
+    ToolEnvelope::failure(NAME, error)
+}

@@ -1,0 +1,65 @@
+//! `GetWorkItem`: read one work item. The shell answers from the store.
+
+use crate::input::{self, Subject};
+use crate::schema;
+use crate::tool::work_item;
+use holon_domain::WorkItemId;
+use holon_domain::intent::{Intent, WorkQuery};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolFamily, ToolSpec};
+use holon_domain::work_item::WorkItemView;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The tool's name.
+pub const NAME: &str = "GetWorkItem";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The item, by its id.
+    #[schemars(length(min = 1))]
+    work_item_id: String,
+    /// Whether to show the checklist too.
+    #[serde(default)]
+    include_todo_list: bool,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Read one of your work items, open or completed: objective, state, plan status, blocker, the \
+                      path of its plan file with the beginning of the plan, and the report of a completed item. Read \
+                      the file for the whole plan."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    Ok(Intent::WorkQuery(WorkQuery::Item {
+        work_item_id: work_item::work_item_id(Subject::call(NAME), &args.work_item_id)?,
+        include_todo_list: args.include_todo_list,
+    }))
+}
+
+/// The answer. `current` is the item that has the focus.
+#[must_use]
+pub fn envelope(current: Option<&WorkItemId>, item: &WorkItemView) -> ToolEnvelope {
+    let result = json!({
+        "context": { "current_work_item_id": current },
+        "work_item": item,
+    });
+    let summary = format!("work item {}", item.id);
+    ToolEnvelope::success(NAME, summary, result)
+}
+
+/// The answer when the agent has no such item.
+#[must_use]
+pub fn unknown(id: &WorkItemId) -> ToolEnvelope {
+    work_item::unknown(NAME, id)
+}

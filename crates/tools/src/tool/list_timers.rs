@@ -1,0 +1,55 @@
+//! `ListTimers`: list the agent's active timers. The shell answers from the store.
+
+use crate::input::{self, Subject};
+use crate::schema;
+use crate::tool::page;
+use holon_domain::intent::{Intent, WorkQuery};
+use holon_domain::timer::TimerRecord;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The tool's name.
+pub const NAME: &str = "ListTimers";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// How many at most: 20 when left out.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = page::MOST))]
+    limit: Option<u64>,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "List your active timers, the oldest first: when each fires next, what it says, how often it \
+                      fired and how many of its times passed without a tick."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    let limit = page::limit(Subject::call(NAME), args.limit)?;
+    Ok(Intent::WorkQuery(WorkQuery::Timers { limit }))
+}
+
+/// The answer: as many of the timers as fit a receipt; `total` is how many are active.
+#[must_use]
+pub fn envelope(timers: &[TimerRecord], total: u64) -> ToolEnvelope {
+    let shown = page::fitting(timers.iter().map(|timer| json!(timer)));
+    let summary = page::summary("active timers", shown.len(), total);
+    let result = json!({
+        "returned": shown.len(),
+        "total": total,
+        "timers": shown,
+    });
+    ToolEnvelope::success(NAME, summary, result)
+}

@@ -1,0 +1,109 @@
+//! `ListWorkItems`: list work items, newest change first. The shell answers from the store.
+
+use crate::input::{self, Subject};
+use crate::schema;
+use crate::tool::page;
+use holon_domain::WorkItemId;
+use holon_domain::intent::{Intent, WorkItemFilter, WorkQuery};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolFamily, ToolSpec};
+use holon_domain::work_item::WorkItemView;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The tool's name.
+pub const NAME: &str = "ListWorkItems";
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum FilterArg {
+    All,
+    Open,
+    Completed,
+    Current,
+    Queued,
+    Blocked,
+    WaitingForOperator,
+    Runnable,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Which items: all when left out. queued are open items without the focus that are not blocked; blocked are those
+    /// with a blocker or a wait.
+    #[serde(default)]
+    #[schemars(with = "FilterArg")]
+    filter: Option<FilterArg>,
+    /// How many at most: 20 when left out.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = page::MOST))]
+    limit: Option<u64>,
+    /// Whether to show the checklists too.
+    #[serde(default)]
+    include_todo_list: bool,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "List your work items, the last changed first. Plans are not shown here: GetWorkItem shows the \
+                      beginning of one. The open items that matter for this turn are in your prompt already."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    let filter = match args.filter {
+        None | Some(FilterArg::All) => WorkItemFilter::All,
+        Some(FilterArg::Open) => WorkItemFilter::Open,
+        Some(FilterArg::Completed) => WorkItemFilter::Completed,
+        Some(FilterArg::Current) => WorkItemFilter::Current,
+        Some(FilterArg::Queued) => WorkItemFilter::Queued,
+        Some(FilterArg::Blocked) => WorkItemFilter::Blocked,
+        Some(FilterArg::WaitingForOperator) => WorkItemFilter::WaitingForOperator,
+        Some(FilterArg::Runnable) => WorkItemFilter::Runnable,
+    };
+    Ok(Intent::WorkQuery(WorkQuery::Items {
+        filter,
+        limit: page::limit(Subject::call(NAME), args.limit)?,
+        include_todo_list: args.include_todo_list,
+    }))
+}
+
+/// The answer: as many of the items as fit a receipt. `current` is the item that has the focus, `total` how many match.
+#[must_use]
+pub fn envelope(
+    current: Option<&WorkItemId>,
+    (filter, limit): (WorkItemFilter, u32),
+    items: &[WorkItemView],
+    total: u64,
+) -> ToolEnvelope {
+    let shown = page::fitting(items.iter().map(without_preview));
+    let summary = page::summary("work items", shown.len(), total);
+    let result = json!({
+        "context": { "current_work_item_id": current },
+        "filter": filter,
+        "returned": shown.len(),
+        "total_matching": total,
+        "limit": limit,
+        "work_items": shown,
+    });
+    ToolEnvelope::success(NAME, summary, result)
+}
+
+/// An item without the beginning of its plan, which would fill a list of many.
+fn without_preview(item: &WorkItemView) -> Value {
+    let mut item = json!(item);
+    if let Some(Value::Object(plan)) = item.get_mut("plan_artifact") {
+        plan.remove("preview");
+        plan.remove("preview_complete");
+    }
+    item
+}

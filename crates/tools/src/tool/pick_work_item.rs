@@ -1,0 +1,48 @@
+//! `PickWorkItem`: give a work item the focus. The kernel answers.
+
+use crate::input::{self, Subject};
+use crate::schema;
+use crate::tool::work_item;
+use holon_domain::intent::{Intent, WorkIntent};
+use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The tool's name.
+pub(crate) const NAME: &str = "PickWorkItem";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The item, by its id.
+    #[schemars(length(min = 1))]
+    work_item_id: String,
+    /// Why you switch. Give it when you leave an item that could have gone on.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    reason: Option<String>,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "Give an open work item the focus. It becomes the current item: you are called again for it \
+                      until it is completed, blocked or waits for something. Only you move the focus; the runtime \
+                      never does. A blocked item may be picked to look at it."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    let reason = args.reason.filter(|reason| !reason.trim().is_empty());
+    Ok(Intent::Work(WorkIntent::Pick {
+        work_item_id: work_item::work_item_id(Subject::call(NAME), &args.work_item_id)?,
+        reason,
+    }))
+}

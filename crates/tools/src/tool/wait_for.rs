@@ -1,0 +1,217 @@
+//! `WaitFor`: end the turn and say what will wake the agent. The kernel declares the wait.
+//!
+//! That it stands alone in its round, and that a task it names still runs, is decided by the kernel.
+
+use crate::input::{self, Subject, shown};
+use crate::schema;
+use crate::tool::time::{moment, span, span_of};
+use crate::tool::work_item::{self, within};
+use holon_domain::TaskId;
+use holon_domain::intent::{Intent, NewWait, WakeOn};
+use holon_domain::limits::{ORIGIN_NAME_BYTES, TIMER_MAX_MS, WAIT_REASON_BYTES, WAKE_SOURCES};
+use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The tool's name.
+pub(crate) const NAME: &str = "WaitFor";
+
+const FORMS: &str = "each entry of wake_on is \"operator\", {\"task\": \"task_..\"}, {\"external\": \"github\"}, \
+                     {\"time\": \"2026-03-01T09:00:00Z\"} or {\"after_ms\": 60000}";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// What you wait for and what you will do then, in a few words. It is shown to you when you wake.
+    #[schemars(length(min = 1))]
+    reason: String,
+    /// What ends the wait; the first of these that happens does.
+    #[schemars(with = "Vec<WakeArg>", length(min = 1, max = WAKE_SOURCES))]
+    wake_on: Vec<Value>,
+    /// The work item that waits: the current one when left out.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    work_item_id: Option<String>,
+    /// The thing that is waited for in an outside system, for example the number of a pull request.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    external_ref: Option<String>,
+    /// Look again after this many milliseconds, even if nothing happened. Give it whenever what you wait for could be
+    /// missed.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
+    recheck_after: Option<u64>,
+}
+
+// Only for the schema: entries are read one by one, so that an error names the entry.
+/// "operator" for any message of an operator, "external" for any event from outside, or an object with exactly one of
+/// task, external, time and after_ms.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes the schema and is never made")]
+enum WakeArg {
+    Named(NamedArg),
+    On(OnArg),
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes the schema and is never made")]
+enum NamedArg {
+    Operator,
+    External,
+}
+
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes the schema and is never made")]
+struct OnArg {
+    /// The end of this task of yours, by its id.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    task: Option<String>,
+    /// An event or a wake from this outside source, by its name.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    external: Option<String>,
+    /// A time on the wall, in RFC 3339 with an offset.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    time: Option<String>,
+    /// So many milliseconds from now.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
+    after_ms: Option<u64>,
+}
+
+/// The tool as a model is told of it.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.into(),
+        description: "End this turn and wait, with open work, until one of the things you name happens: the end of a \
+                      task, an event from outside, a message of the operator, a time. The wait survives restarts, \
+                      belongs to your current work item (or the one you name) and keeps only that item from being \
+                      taken up. Use it to stop while work is unfinished; use Sleep when nothing is left to do. Call \
+                      it alone in its message."
+            .into(),
+        input_schema: schema::source::<Args>(),
+        family: ToolFamily::Core,
+    }
+}
+
+/// What a call asks for.
+pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
+    let args: Args = input::parse(spec, input)?;
+    let subject = Subject::call(NAME);
+    let reason = args.reason.trim();
+    if reason.is_empty() {
+        return Err(subject
+            .invalid(Some("reason"), "the reason is empty")
+            .hint("say what you wait for"));
+    }
+    within(subject, "reason", reason, WAIT_REASON_BYTES)
+        .map_err(|error| error.hint("a sentence or two; the rest belongs into the plan"))?;
+    let work_item_id = args
+        .work_item_id
+        .map(|id| work_item::work_item_id(subject, &id));
+    let recheck = args
+        .recheck_after
+        .map(|millis| span(subject, "recheck_after", millis));
+    Ok(Intent::WaitFor(NewWait {
+        reason: reason.to_owned(),
+        wake_on: wake_on(subject, &args.wake_on)?,
+        work_item_id: work_item_id.transpose()?,
+        external_ref: name(subject, "external_ref", args.external_ref.as_deref())?,
+        recheck_after_ms: recheck.transpose()?,
+    }))
+}
+
+fn wake_on(subject: Subject<'_>, entries: &[Value]) -> Result<Vec<WakeOn>, ToolError> {
+    if entries.is_empty() {
+        return Err(wrong(subject, "nothing would end the wait"));
+    }
+    if entries.len() > WAKE_SOURCES {
+        let problem = format!(
+            "{} entries, over the limit of {WAKE_SOURCES}",
+            entries.len()
+        );
+        return Err(subject
+            .invalid(Some("wake_on"), &problem)
+            .hint("name the few things that really matter"));
+    }
+    entries.iter().map(|entry| one(subject, entry)).collect()
+}
+
+fn one(subject: Subject<'_>, entry: &Value) -> Result<WakeOn, ToolError> {
+    match entry {
+        Value::String(word) => match word.trim() {
+            "operator" => Ok(WakeOn::Operator),
+            "external" => Ok(WakeOn::External { source: None }),
+            task if task.starts_with("task_") => Ok(WakeOn::Task {
+                task_id: TaskId::from_stored(task),
+            }),
+            other => Err(wrong(subject, &format!("{:?} is not known", shown(other)))),
+        },
+        Value::Object(members) => object(subject, members),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            let problem = format!("{} is not known", shown(&entry.to_string()));
+            Err(wrong(subject, &problem))
+        }
+    }
+}
+
+fn object(subject: Subject<'_>, members: &Map<String, Value>) -> Result<WakeOn, ToolError> {
+    // Strict emission fills what a model leaves out with null.
+    let given: Vec<(&str, &Value)> = members
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.as_str(), value))
+        .collect();
+    let [(kind, value)] = given.as_slice() else {
+        let problem = format!("an entry holds {} things instead of one", given.len());
+        return Err(wrong(subject, &problem));
+    };
+    let text = value.as_str().map(str::trim);
+    match (*kind, text) {
+        ("task", Some(task)) if !task.is_empty() => Ok(WakeOn::Task {
+            task_id: TaskId::from_stored(task),
+        }),
+        ("external", Some(source)) => Ok(WakeOn::External {
+            source: name(subject, "wake_on", Some(source))?,
+        }),
+        ("external", None) if value.as_bool() == Some(true) => {
+            Ok(WakeOn::External { source: None })
+        }
+        ("operator", _) if value.as_bool() != Some(false) => Ok(WakeOn::Operator),
+        ("time", Some(time)) => Ok(WakeOn::Time {
+            at: moment(subject, "wake_on", time)?,
+        }),
+        ("after_ms", _) => Ok(WakeOn::After {
+            delay_ms: span_of(subject, "wake_on", value)?,
+        }),
+        (other, _) => {
+            let problem = format!("the entry {:?} is not understood", shown(other));
+            Err(wrong(subject, &problem))
+        }
+    }
+}
+
+/// A name in an outside system; none when it is empty.
+fn name(
+    subject: Subject<'_>,
+    field: &str,
+    asked: Option<&str>,
+) -> Result<Option<String>, ToolError> {
+    let asked = asked.map(str::trim).filter(|asked| !asked.is_empty());
+    if let Some(asked) = asked {
+        within(subject, field, asked, ORIGIN_NAME_BYTES)?;
+    }
+    Ok(asked.map(str::to_owned))
+}
+
+fn wrong(subject: Subject<'_>, problem: &str) -> ToolError {
+    subject.invalid(Some("wake_on"), problem).hint(FORMS)
+}

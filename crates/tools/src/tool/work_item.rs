@@ -1,0 +1,134 @@
+//! What the tools about work items share: the argument that names an item, objectives, checklists, and the shapes that a
+//! model reads of items.
+
+use crate::input::{Subject, shown};
+use holon_domain::WorkItemId;
+use holon_domain::limits::{OBJECTIVE_BYTES, TODO_ITEMS, TODO_TEXT_BYTES};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::work_item::{PlanStatus, TodoItem, TodoState};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+/// Whether the plan is ready to be carried out.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum PlanStatusArg {
+    Draft,
+    Ready,
+    NeedsInput,
+}
+
+impl From<PlanStatusArg> for PlanStatus {
+    fn from(status: PlanStatusArg) -> Self {
+        match status {
+            PlanStatusArg::Draft => Self::Draft,
+            PlanStatusArg::Ready => Self::Ready,
+            PlanStatusArg::NeedsInput => Self::NeedsInput,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum TodoStateArg {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+/// One entry of a checklist.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct TodoArg {
+    /// What is to be done, in one line.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// Normally one entry at a time is in_progress.
+    state: TodoStateArg,
+}
+
+/// An item's id as a model wrote it. Whether there is such an item is not known here.
+pub(crate) fn work_item_id(subject: Subject<'_>, asked: &str) -> Result<WorkItemId, ToolError> {
+    let asked = asked.trim();
+    if asked.is_empty() {
+        return Err(subject
+            .invalid(Some("work_item_id"), "the work item id is empty")
+            .hint("give the id of an item; ListWorkItems shows them"));
+    }
+    Ok(WorkItemId::from_stored(asked))
+}
+
+/// An objective, checked.
+pub(crate) fn objective(subject: Subject<'_>, asked: &str) -> Result<String, ToolError> {
+    let asked = asked.trim();
+    let hint =
+        "say in one or two sentences what is to be achieved; the details belong into the plan";
+    if asked.is_empty() {
+        let error = subject.invalid(Some("objective"), "the objective is empty");
+        return Err(error.hint(hint));
+    }
+    within(subject, "objective", asked, OBJECTIVE_BYTES).map_err(|error| error.hint(hint))?;
+    Ok(asked.to_owned())
+}
+
+/// A checklist, checked.
+pub(crate) fn todo_list(
+    subject: Subject<'_>,
+    asked: Vec<TodoArg>,
+) -> Result<Vec<TodoItem>, ToolError> {
+    if asked.len() > TODO_ITEMS {
+        let problem = format!("{} entries, over the limit of {TODO_ITEMS}", asked.len());
+        return Err(subject
+            .invalid(Some("todo_list"), &problem)
+            .hint("keep the list short: larger steps here, details in the plan"));
+    }
+    let entry = |todo: TodoArg| {
+        let text = todo.text.trim();
+        if text.is_empty() {
+            return Err(subject
+                .invalid(Some("todo_list"), "an entry has no text")
+                .hint("give each entry a text, or leave the entry out"));
+        }
+        within(subject, "todo_list", text, TODO_TEXT_BYTES)
+            .map_err(|error| error.hint("one line for each entry; details belong into the plan"))?;
+        Ok(TodoItem {
+            text: text.to_owned(),
+            state: match todo.state {
+                TodoStateArg::Pending => TodoState::Pending,
+                TodoStateArg::InProgress => TodoState::InProgress,
+                TodoStateArg::Completed => TodoState::Completed,
+            },
+        })
+    };
+    asked.into_iter().map(entry).collect()
+}
+
+/// Refuses a text that is longer than its limit.
+pub(crate) fn within(
+    subject: Subject<'_>,
+    field: &str,
+    text: &str,
+    limit: usize,
+) -> Result<(), ToolError> {
+    if text.len() <= limit {
+        return Ok(());
+    }
+    let problem = format!("{} bytes, over the limit of {limit}", text.len());
+    Err(subject.invalid(Some(field), &problem))
+}
+
+/// The answer when the agent has no such item.
+pub(crate) fn unknown(tool_name: &str, id: &WorkItemId) -> ToolEnvelope {
+    let asked = shown(id.as_str());
+    let error = ToolError::new(
+        ToolErrorKind::UnknownWorkItem,
+        format!("this agent has no work item {asked:?}"),
+    )
+    .details(json!({"tool_name": tool_name, "field": "work_item_id", "work_item_id": asked}))
+    .hint("ListWorkItems shows the items of this agent with their ids");
+    ToolEnvelope::failure(tool_name, error)
+}

@@ -1,0 +1,104 @@
+//! Claims: where the host keeps what proves that commands and patches of its agents ran.
+//!
+//! They lie under the host's state and not in an agent's home, so that a command which empties its home or its workspace
+//! leaves them alone. Each agent has one folder there, with a directory for each of its commands, the journals of its
+//! patches and the record of the directory it is attached to. The folder is made with the first of them and removed with
+//! the agent.
+
+use crate::error::Error;
+use crate::home::remove_home;
+use holon_domain::AgentId;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+/// Where the folders of agents stand, under the host's home.
+const TASKS: [&str; 2] = ["state", "tasks"];
+
+/// The folders of all agents of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claims {
+    root: PathBuf,
+}
+
+impl Claims {
+    /// Those of the host with this home.
+    #[must_use]
+    pub fn of_host(home: &Path) -> Self {
+        let mut root = home.to_owned();
+        root.extend(TASKS);
+        Self { root }
+    }
+
+    /// The folder of the agent with this home, whose last part is the agent's id. It may not be made yet.
+    #[must_use]
+    pub fn of_agent(&self, agent_home: &Path) -> PathBuf {
+        self.root.join(agent_home.file_name().unwrap_or_default())
+    }
+
+    /// Removes the folder of an agent none of whose commands runs. Harmless when there is none.
+    ///
+    /// # Errors
+    /// When the filesystem refuses; what is left then has a temporary name, and the next attempt goes on with it.
+    pub fn remove(&self, agent_id: &AgentId) -> Result<(), Error> {
+        remove_home(&self.root, agent_id)
+    }
+}
+
+/// Makes a directory and the parents it lacks, for this user alone, and says whether the directory itself had to be made.
+/// What was made survives a power cut: a directory that is not there proves that nothing was begun in it.
+///
+/// # Errors
+/// When the filesystem refuses.
+pub fn make_private_dir(dir: &Path) -> io::Result<bool> {
+    let Some(parent) = dir.parent().filter(|_| !dir.is_dir()) else {
+        return Ok(false);
+    };
+    make_private_dir(parent)?;
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    File::open(parent)?.sync_all()?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt as _;
+
+    #[test]
+    fn a_directory_is_made_with_its_parents_for_this_user_alone_and_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("state/tasks/main/task_1");
+        assert!(make_private_dir(&deep).unwrap());
+        assert!(!make_private_dir(&deep).unwrap());
+        for path in deep.ancestors().take(4) {
+            let mode = std::fs::metadata(path).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", path.display());
+        }
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        make_private_dir(&dir.path().join("file/below")).unwrap_err();
+    }
+
+    #[test]
+    fn an_agent_has_one_folder_which_goes_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let claims = Claims::of_host(dir.path());
+        let folder = |name: &str| claims.of_agent(&dir.path().join("agents").join(name));
+        assert_eq!(folder("main"), dir.path().join("state/tasks/main"));
+        for name in ["main", "other"] {
+            make_private_dir(&folder(name).join("task_1")).unwrap();
+        }
+        let main = AgentId::parse("main").unwrap();
+        for _ in 0..2 {
+            claims.remove(&main).unwrap();
+            assert!(!folder("main").exists() && folder("other").exists());
+        }
+        let left = std::fs::read_dir(dir.path().join("state/tasks")).unwrap();
+        assert_eq!(left.count(), 1, "no temporary directory is left");
+    }
+}
