@@ -461,17 +461,7 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
             evidence: vec![evidence],
         })
     };
-    if let Some(pause) = suspension(agent) {
-        let (waiting, evidence) = match pause {
-            Some(pause) => (
-                WaitingReason::AwaitingExternalChange,
-                format!("suspended until {}", pause.until),
-            ),
-            None => (
-                WaitingReason::AwaitingOperatorInput,
-                "suspended until an operator acts".to_owned(),
-            ),
-        };
+    if let Some((waiting, evidence)) = suspension(agent).map(suspension_evidence) {
         let sleeping = RuntimePosture::Sleeping;
         return decide(ClosureOutcome::Waiting, Some(waiting), sleeping, evidence);
     }
@@ -530,6 +520,20 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
             None,
             runtime_posture,
             "no turn yet".into(),
+        ),
+    }
+}
+
+/// What the closure of a suspended turn waits for, and the evidence.
+fn suspension_evidence(pause: Option<Pause>) -> (WaitingReason, String) {
+    match pause {
+        Some(pause) => (
+            WaitingReason::AwaitingExternalChange,
+            format!("suspended until {}", pause.until),
+        ),
+        None => (
+            WaitingReason::AwaitingOperatorInput,
+            "suspended until an operator acts".to_owned(),
         ),
     }
 }

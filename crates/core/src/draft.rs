@@ -29,6 +29,9 @@ mod work;
 
 use work::WorkRows;
 
+/// Inputs for other agents, each with its receiver, in order.
+pub(crate) type Sends = Vec<(AgentId, Sent)>;
+
 pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
     pub(crate) queue: QueueView,
@@ -49,7 +52,7 @@ pub(crate) struct Draft<'a> {
     /// Work items, waits, timers and hints.
     work: WorkRows,
     facts: Vec<Fact>,
-    sends: Vec<(AgentId, Sent)>,
+    sends: Sends,
     /// What was read and had not been loaded. Such a decision is not used.
     missing: RefCell<Needs>,
     /// The view of the queue no longer says what its head is; deciding goes on with a fresh view.
@@ -135,13 +138,13 @@ impl<'a> Draft<'a> {
     }
 
     /// The decision and what it sends to other agents; or the rows that have to be loaded first.
-    pub(crate) fn finish(mut self) -> Result<(Decision, Vec<(AgentId, Sent)>), Needs> {
+    pub(crate) fn finish(mut self) -> Result<(Decision, Sends), Box<Needs>> {
         let goes_on = matches!(assess(self.standing()).next, Next::Take | Next::Tick(_));
         let more = self.queue_is_stale && goes_on;
         self.signal_change(more);
         let missing = self.missing.into_inner();
         if !missing.is_empty() {
-            return Err(missing);
+            return Err(Box::new(missing));
         }
         let decision = Decision {
             agent: self.agent,

@@ -37,7 +37,7 @@ pub enum Undecided {
     /// A rule forbids it. Nothing follows.
     Rejected(Rejection),
     /// The view lacks rows the decision depends on: load these too, and decide again.
-    NeedsMore(Needs),
+    NeedsMore(Box<Needs>),
 }
 
 /// Decides what one input means for one agent.

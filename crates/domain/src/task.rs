@@ -192,7 +192,7 @@ pub fn cmd_digest(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
         command.login,
         command.tty,
     ]);
-    text::sha256_hex(&identity.to_string())
+    text::sha256_hex(identity.to_string())
 }
 
 /// The directory by its words: the way through links is the executor's.

@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
             match step(view, input, self.facts, self.now, self.entropy) {
                 Ok(step) => return Ok(Ok(step)),
                 Err(Undecided::Rejected(rejection)) => return Ok(Err(rejection)),
-                Err(Undecided::NeedsMore(more)) => wanted.extend(more),
+                Err(Undecided::NeedsMore(more)) => wanted.extend(*more),
             }
         }
         Err(Error::Contradiction {

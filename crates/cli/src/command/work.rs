@@ -44,13 +44,13 @@ pub(super) async fn run(
             let host = Host::find(home, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(item));
             let done = host.client().complete_work_item(&agent_id, &id).await;
-            answer(host.asked(done)?, "is completed", output)
+            answer(&host.asked(done)?, "is completed", output)
         }
         WorkCommand::Resume { item, agent } => {
             let host = Host::find(home, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, WorkItemId::from_stored(item));
             let resumed = host.client().resume_work_item(&agent_id, &id).await;
-            answer(host.asked(resumed)?, "is taken up again", output)
+            answer(&host.asked(resumed)?, "is taken up again", output)
         }
     }
 }
@@ -116,10 +116,10 @@ async fn update(home: Option<PathBuf>, args: UpdateArgs, output: &Output) -> Res
         .await;
     let item = host.asked(changed)?;
     let revision = format!("is at revision {}", item.revision);
-    answer(item, &revision, output)
+    answer(&item, &revision, output)
 }
 
-fn answer(item: WorkItemView, what: &str, output: &Output) -> Result<Exit, Failure> {
+fn answer(item: &WorkItemView, what: &str, output: &Output) -> Result<Exit, Failure> {
     output.answer(&item, |item| format!("{} {what}", item.id));
     Ok(Exit::Done)
 }

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 
 const REPORT: &str = "The fixtures are split. The tests pass.";
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "callers write the arguments where they call"
+)]
 fn call(tool: &str, input: Value) -> Value {
     json!({ "tool": tool, "input": input })
 }

@@ -38,21 +38,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         .or_else(|| current.map(|current| current.id.clone()));
 
     draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
-    draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
-        message_id: envelope.id.clone(),
-        run_id: run_id.clone(),
-        queue_wait_ms: draft.now.millis_since(envelope.created_at),
-        message_seq: Some(seq),
-    }));
-    draft.event(Event::TurnStarted(TurnStarted {
-        message_id: envelope.id.clone(),
-        message_kind: envelope.kind,
-        run_id: run_id.clone(),
-        turn_index,
-        requested_model: ModelRef::spell(model.as_ref()),
-        message_seq: Some(seq),
-        task_id: envelope.task_id.clone(),
-    }));
+    record_start(draft, seq, &envelope, &run_id, model.as_ref());
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
     let effect = draft.open_effect(Effect::CallModel {
         turn_index,
@@ -96,6 +82,32 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         delivery: None,
         phase: Phase::CallingModel { effect },
     });
+}
+
+/// Records that the agent's newest turn takes a message up.
+fn record_start(
+    draft: &mut Draft<'_>,
+    seq: MessageSeq,
+    envelope: &MessageEnvelope,
+    run_id: &RunId,
+    model: Option<&ModelRef>,
+) {
+    draft.event(Event::MessageProcessingStarted(MessageProcessingStarted {
+        message_id: envelope.id.clone(),
+        run_id: run_id.clone(),
+        queue_wait_ms: draft.now.millis_since(envelope.created_at),
+        message_seq: Some(seq),
+    }));
+    let turn_index = draft.agent.counters.turns;
+    draft.event(Event::TurnStarted(TurnStarted {
+        message_id: envelope.id.clone(),
+        message_kind: envelope.kind,
+        run_id: run_id.clone(),
+        turn_index,
+        requested_model: ModelRef::spell(model),
+        message_seq: Some(seq),
+        task_id: envelope.task_id.clone(),
+    }));
 }
 
 /// What the turn's end must settle of the message it answers.

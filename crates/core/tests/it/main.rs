@@ -4,6 +4,11 @@
 //! `make` and `commands` build inputs, `states` builds agents in named states, `render` prints steps for the tables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    reason = "tables are long, and their rows hold functions"
+)]
 
 mod admission;
 mod assessment;

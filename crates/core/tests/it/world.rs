@@ -238,7 +238,7 @@ impl World {
                 Err(Undecided::Rejected(rejection)) => return Err(rejection),
                 Err(Undecided::NeedsMore(more)) => {
                     let before = wanted.clone();
-                    wanted.extend(more);
+                    wanted.extend(*more);
                     assert_ne!(before, wanted, "what was asked for is not asked for again");
                 }
             }

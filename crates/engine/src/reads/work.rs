@@ -80,7 +80,7 @@ impl Reads {
             let item = reader.work_item(no, &id)?;
             Ok(item.map(|item| summary::work_item_view(&agent, &item)))
         });
-        found.await?.ok_or(Rejection::NoSuchWorkItem.into())
+        found.await?.ok_or_else(|| Rejection::NoSuchWorkItem.into())
     }
 
     /// The waits of an agent and of its work items.

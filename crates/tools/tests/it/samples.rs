@@ -106,6 +106,7 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
 }
 
 /// Refused by the tool and invalid against its relaxed schema.
+#[expect(clippy::too_many_lines, reason = "one sample of each tool")]
 pub(crate) fn refused(tool: &str) -> Vec<Value> {
     match tool {
         "AgentGet" => vec![json!({"agent_id": "other"}), json!([])],

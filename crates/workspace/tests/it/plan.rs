@@ -116,10 +116,9 @@ fn what_is_no_regular_file_of_the_folder_is_missing() {
     fs::create_dir(home.plan()).expect("a directory");
     missing("a directory");
     fs::remove_dir(home.plan()).expect("removed");
-    let made = std::process::Command::new("mkfifo")
-        .arg(home.plan())
-        .status();
-    assert!(made.expect("mkfifo runs").success());
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let pipe = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, home.plan(), pipe, mode, 0).expect("a pipe");
     missing("a pipe, which is not waited for");
     fs::remove_dir_all(home.folder()).expect("removed");
     symlink(outside.path(), home.folder()).expect("a link");
@@ -168,7 +167,7 @@ fn only_folders_of_items_are_listed_and_removed() {
     fs::create_dir(all.join("notes")).expect("a directory of the agent");
     assert_eq!(
         plan_folders(home.dir.path()).expect("listed"),
-        [home.id.clone()]
+        std::slice::from_ref(&home.id)
     );
     remove_plan(home.dir.path(), &home.id).expect("removed");
     remove_plan(home.dir.path(), &home.id).expect("harmless when gone");

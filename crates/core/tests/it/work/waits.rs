@@ -140,7 +140,7 @@ fn a_newer_wait_of_the_same_item_replaces_the_older_and_other_items_keep_theirs(
     world.send(prompt());
     let other = agent_makes(&mut world);
     let of_other = NewWait {
-        work_item_id: Some(other.clone()),
+        work_item_id: Some(other),
         ..new_wait(vec![WakeOn::Operator])
     };
     call(&mut world, vec![("WaitFor", Ok(Intent::WaitFor(of_other)))]);
