@@ -21,7 +21,7 @@ enum Ban {
     Network,
 }
 
-/// What no crate may do without a row in [`CRATES`].
+/// Calls that every crate is denied unless [`CRATES`] allows them.
 const EVERYWHERE: &[Ban] = &[
     Ban::Environment,
     Ban::Spawn,
@@ -109,7 +109,7 @@ impl Ban {
         }
     }
 
-    /// What to do instead.
+    /// The advice that the lint prints.
     const fn instead(self) -> &'static str {
         match self {
             Self::Environment => {
@@ -131,15 +131,14 @@ impl Ban {
     }
 }
 
-/// What is particular about one crate.
+/// The exceptions of one crate.
 struct Row {
     /// The directory that gets a file.
     dir: &'static str,
-    /// What it may do although others may not.
+    /// Calls allowed here and denied elsewhere.
     may: &'static [Ban],
-    /// What it may not do although others may.
+    /// Calls denied here and allowed elsewhere.
     may_not: &'static [Ban],
-    /// Longest function.
     lines: u32,
 }
 
@@ -161,7 +160,6 @@ const fn privileged(dir: &'static str, may: &'static [Ban]) -> Row {
     }
 }
 
-/// Longest function anywhere.
 const FUNCTION_LINES: u32 = 100;
 /// Longest function where every decision is made.
 const CORE_FUNCTION_LINES: u32 = 70;
@@ -257,7 +255,7 @@ fn render(row: &Row) -> String {
     text
 }
 
-/// What every file opens with.
+/// The head of every generated file.
 const HEAD: &str = "\
 # Written by `cargo xtask bans` from the table in xtask/src/bans.rs; change it there.
 allow-expect-in-tests = true

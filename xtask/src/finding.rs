@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     /// Worth a look; does not fail.
     Note,
-    /// Fails the check.
     Refusal,
 }
 
@@ -39,7 +38,7 @@ impl Finding {
         }
     }
 
-    /// Whether it fails the check.
+    /// Returns true if it fails the check.
     pub(crate) fn is_refusal(&self) -> bool {
         self.weight == Weight::Refusal
     }

@@ -7,7 +7,7 @@ use crate::metadata::{Metadata, Package};
 /// Prefix of our own packages.
 const OURS: &str = "holon-";
 
-/// What a crate is to the others.
+/// The place of a crate in the dependency graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Part of the product; may need these of ours and no others.
@@ -86,7 +86,7 @@ const CRATES: &[(&str, Role)] = &[
     ("storm", Role::Development),
 ];
 
-/// What a pure crate may not reach by any way.
+/// Crates that a pure crate must not depend on, directly or indirectly.
 const IMPURE: &[&str] = &[
     "tokio", "rusqlite", "axum", "hyper", "reqwest", "mio", "socket2",
 ];

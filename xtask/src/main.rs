@@ -17,7 +17,7 @@ use finding::Finding;
 use repo::{Generated, Repo};
 use std::process::ExitCode;
 
-/// What people read when they ask, or when they ask for something else.
+/// The help text, printed on request and after an unknown command.
 const USAGE: &str = "\
 cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, simulation, storm
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs

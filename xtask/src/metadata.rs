@@ -9,11 +9,10 @@ use std::process::Command;
 /// A package of the dependency graph.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Package {
-    /// Its name.
     pub(crate) name: String,
-    /// Whether it is ours.
+    /// True if it is ours.
     pub(crate) is_member: bool,
-    /// Whether it builds a program.
+    /// True if it builds a program.
     pub(crate) has_binary: bool,
     /// Ids of what it needs to be built and run; not what only its tests need.
     pub(crate) needs: Vec<String>,
@@ -34,7 +33,6 @@ impl Metadata {
         Ok(Self::parse(&value))
     }
 
-    /// Reads cargo's answer.
     pub(crate) fn parse(value: &Value) -> Self {
         let members: BTreeSet<&str> = list(&value["workspace_members"])
             .iter()
@@ -67,7 +65,6 @@ impl Metadata {
         Self { packages }
     }
 
-    /// Our own packages.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Package> {
         self.packages.values().filter(|package| package.is_member)
     }
@@ -77,7 +74,7 @@ impl Metadata {
         self.members().find(|package| package.name == name)
     }
 
-    /// What a package needs directly.
+    /// The direct dependencies of a package.
     pub(crate) fn needs<'a>(&'a self, package: &'a Package) -> impl Iterator<Item = &'a Package> {
         package.needs.iter().filter_map(|id| self.packages.get(id))
     }
@@ -121,7 +118,7 @@ fn ask(repo: &Repo, flags: &[&str]) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Whether an edge is more than a test's.
+/// Returns true if an edge is more than a test's.
 fn is_needed(dep: &Value) -> bool {
     list(&dep["dep_kinds"])
         .iter()

@@ -17,7 +17,6 @@ pub(crate) struct Repo {
 pub(crate) struct Generated {
     /// Relative to the root, with `/`.
     pub(crate) path: String,
-    /// All of it.
     pub(crate) content: String,
 }
 
@@ -26,7 +25,6 @@ pub(crate) struct Generated {
 pub(crate) struct Source {
     /// Relative to the root, with `/`.
     pub(crate) path: String,
-    /// All of it.
     pub(crate) text: String,
 }
 
@@ -39,12 +37,10 @@ impl Repo {
         }
     }
 
-    /// The root directory.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Reads a file.
     pub(crate) fn read(&self, path: &str) -> Result<String, Failure> {
         std::fs::read_to_string(self.root.join(path))
             .map_err(|error| format!("cannot read {path}: {error}"))

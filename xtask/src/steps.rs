@@ -13,7 +13,7 @@ const SEEDS: &str = "1000";
 /// Kills of the storm on every run; its seed is another each time, and printed.
 const KILLS: &str = "15";
 
-/// How a step ended.
+/// The outcome of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Passed,
@@ -190,7 +190,7 @@ fn doctests(repo: &Repo) -> Result<Outcome, Failure> {
     cargo(repo, &words)
 }
 
-/// Whether a doc comment opens a block of Rust.
+/// Returns true if a doc comment opens a block of Rust.
 fn has_example(text: &str) -> bool {
     text.lines().map(str::trim).any(|line| {
         let words = line

@@ -1,8 +1,10 @@
 //! The rules no compiler checks. Each check looks at one thing and returns findings; none changes anything.
 
+mod comments;
 mod heads;
 mod lines;
 mod places;
+mod subjects;
 mod words;
 
 use crate::finding::Finding;
@@ -10,19 +12,20 @@ use crate::metadata::Metadata;
 use crate::repo::{Generated, Repo, Source};
 use crate::{Failure, bans, docs, graph};
 
-/// Runs every check.
 pub(crate) fn check(repo: &Repo) -> Result<Vec<Finding>, Failure> {
     let texts = repo.texts()?;
     let mut findings = graph::check(&Metadata::load(repo)?);
     for source in &texts {
         findings.extend(places::check(source));
         if is_rust(source) {
+            findings.extend(comments::check(source));
             findings.extend(heads::check(source));
             findings.extend(lines::check(source));
             findings.extend(words::check(source));
         }
     }
     findings.extend(code_map(repo)?);
+    findings.extend(subjects::check(repo));
     findings.extend(stale(repo, docs::pages(repo)?, "cargo xtask docs"));
     findings.extend(stale(repo, bans::files(repo), "cargo xtask bans"));
     findings.sort();
@@ -34,12 +37,12 @@ fn is_rust(source: &Source) -> bool {
     ours && source.path.ends_with(".rs")
 }
 
-/// Whether a file holds nothing but tests.
+/// Returns true if a file holds nothing but tests.
 fn is_test_file(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs") || path.ends_with("_tests.rs")
 }
 
-/// How many lines stand before the inline test module, or all.
+/// Number of lines before the inline test module, or of the whole file.
 fn production_lines(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     lines

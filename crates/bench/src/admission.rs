@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Blocks of baseline and subject, in alternation.
 const BLOCKS: usize = 8;
 
-/// Whom callers write to.
+/// The agents that the concurrent callers write to: one, or one each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Spread {
     /// All to one busy agent.

@@ -25,7 +25,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// What the tables hold beyond `before` for agent 1, with the agent's row as it now is.
+    /// Reads the rows that the tables gained since `before` for agent 1, and the agent's row as it is now.
     pub(crate) fn learn(path: &Path, before: &[i64; 4]) -> rusqlite::Result<Self> {
         let conn = Connection::open(path)?;
         let mut inserts = Vec::new();

@@ -35,7 +35,6 @@ const BLOCKS: usize = 8;
 /// Commands of one block.
 const EACH: u32 = 25;
 
-/// `ExecCommand true`.
 pub(crate) async fn added(holon: &Path) -> Result<Value, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let claims = Claims::of_host(dir.path());

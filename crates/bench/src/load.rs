@@ -25,7 +25,7 @@ const BLOCKS: usize = 5;
 const EACH: usize = 150;
 /// For a load to come into its swing.
 const SWING: Duration = Duration::from_millis(500);
-/// How often and how many times to look whether the commands' groups have stepped back.
+/// Interval between two looks at the scheduler groups of the commands.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LOOKS: usize = 60;
 
@@ -60,7 +60,7 @@ pub(crate) async fn commits(holon: &Path) -> Result<Value, Box<dyn Error>> {
 #[derive(Debug)]
 struct Loaded {
     niceness: u8,
-    /// How far their groups were seen to have stepped back.
+    /// Lowest priority at which their scheduler groups were seen.
     group: Option<i32>,
     latency: Latency,
 }
@@ -149,11 +149,9 @@ fn build() -> String {
     format!("{job}{jobs}wait")
 }
 
-/// Two busy commands.
 struct Load {
     tasks: [Task; 2],
     niceness: u8,
-    /// Gone with them.
     _places: [Place; 2],
 }
 
@@ -204,7 +202,7 @@ impl Load {
     }
 }
 
-/// How far the scheduler's group of a process has stepped back.
+/// Reads the priority of the scheduler group of a process.
 fn group(pid: u32) -> Option<i32> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/autogroup")).ok()?;
     text.trim().rsplit(' ').next()?.parse().ok()

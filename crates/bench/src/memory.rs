@@ -2,7 +2,7 @@
 
 use crate::program::Fallible;
 
-/// What it has now.
+/// Line of the resident memory in `/proc/PID/status`.
 pub(crate) const RESIDENT: &str = "VmRSS:";
 /// The most it ever had since its program began.
 pub(crate) const PEAK: &str = "VmHWM:";

@@ -21,10 +21,10 @@ const FILE_BYTES: usize = 16 << 20;
 /// A line of text with its end.
 const LINE: &[u8] =
     b"the quick brown fox jumps over the lazy dog and then the dog jumps over the fox\n";
-/// How often a shim's memory is looked at; its peak never falls.
+/// Interval between two reads of a shim's memory. The peak that the kernel keeps never falls.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What a command prints to.
+/// The output of a command: a pipe or a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Talk {
     Pipes,
@@ -32,7 +32,7 @@ enum Talk {
 }
 
 impl Talk {
-    /// How often the file is printed: a second or so of work.
+    /// Number of times the file is printed, enough for about a second of work.
     const fn copies(self) -> usize {
         match self {
             Self::Pipes => 64,
@@ -40,7 +40,6 @@ impl Talk {
         }
     }
 
-    /// Megabytes a second.
     const fn aim(self) -> u64 {
         match self {
             Self::Pipes => 500,
@@ -49,7 +48,6 @@ impl Talk {
     }
 }
 
-/// Throughput and memory.
 pub(crate) async fn floods(holon: &Path) -> Fallible<Value> {
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("text");
@@ -106,7 +104,6 @@ fn spread(mut rates: Vec<f64>) -> Value {
     json!({ "n": rates.len(), "min": at(0), "p50": at(last / 2), "max": at(last) })
 }
 
-/// Megabytes a second.
 fn rate(bytes: u64, took: Duration) -> f64 {
     bytes as f64 / 1e6 / took.as_secs_f64()
 }
@@ -158,7 +155,7 @@ fn drain(mut from: impl Read) -> io::Result<u64> {
     }
 }
 
-/// What a flood through a shim came to.
+/// The measured result of a flood of output through a shim.
 struct Drained {
     rate: f64,
     idle_kib: f64,

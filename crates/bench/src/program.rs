@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What can go wrong, in words.
+/// A result whose error is only printed.
 pub(crate) type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// The same for those who do not say that it may cross threads.
@@ -20,7 +20,7 @@ pub(crate) struct Served {
     child: Child,
     addr: String,
     token: String,
-    /// How long it took to answer that it is well.
+    /// Time from the start of the process to its first healthy answer.
     pub(crate) healthy_after: Duration,
 }
 

@@ -24,7 +24,6 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// Rounds of one turn that are measured, after the first; few, so that the conversation stays as long as it is.
 const ROUNDS: usize = 10;
-/// Turns.
 const TURNS: usize = 20;
 
 /// A turn of many rounds whose conversation has about this many bytes.
@@ -105,7 +104,7 @@ impl ModelClient for Over {
     }
 }
 
-/// What a provider saw.
+/// The request that the fake provider received and the times around it.
 struct Served {
     /// From the end of an answer to the end of the next request.
     between: Sample,

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 /// The shell of every command, bare or not.
 pub(crate) const SHELL: &str = "/bin/sh";
-/// Where commands find their programs, bare or not.
+/// Search path of the commands, with and without a shim.
 pub(crate) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Nothing measured takes longer, so nothing a broken run leaves behind lives for ever.
 const LIFE_MS: u64 = 600_000;
@@ -56,13 +56,11 @@ impl Place {
     }
 }
 
-/// Starts a command.
 pub(crate) async fn start(image: &Image, spec: ShimSpec) -> Fallible<Task> {
     let started = holon_process::start(image, spec).await;
     started.map_err(|failure| failure.to_string().into())
 }
 
-/// The command's process.
 pub(crate) fn command_pid(task: &Task) -> Fallible<u32> {
     Ok(u32::try_from(task.identity().pid)?)
 }

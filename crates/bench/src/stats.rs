@@ -44,7 +44,6 @@ pub(crate) fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// Operations per second.
 pub(crate) fn rate(operations: usize, took: Duration) -> f64 {
     round(operations as f64 / took.as_secs_f64())
 }

@@ -15,18 +15,18 @@ use holon_domain::provider::{ModelPolicy, PolicySource};
 use std::collections::BTreeMap;
 pub use table::{CatalogModel, ModelCapability, Price, UsdPerMillion};
 
-/// What a model that thinks may write in one round unless somebody said how much: its thoughts count as part of the
-/// answer, and with less they could use it up before a word of the answer is written.
+/// Output limit of a reasoning model when the settings give none. Its reasoning counts as output, so a small limit
+/// could be used up before the answer begins.
 const REASONING_OUTPUT_TOKENS: u32 = 32_000;
 
-/// What is known about models.
+/// Figures and names of models: the built-in table, changed by the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Catalog {
     overrides: BTreeMap<String, Figures>,
     unknown: Figures,
 }
 
-/// What the settings say about a model.
+/// Figures that the settings give for one model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Figures {
     display_name: Option<String>,
@@ -69,7 +69,7 @@ impl Catalog {
         table::get(model)
     }
 
-    /// What people read for a model.
+    /// The name of a model in output for people.
     #[must_use]
     pub fn display_name(&self, model: &ModelRef) -> String {
         let set = self
@@ -80,7 +80,7 @@ impl Catalog {
             .unwrap_or_else(|| model.model().to_owned())
     }
 
-    /// What a model is for, if somebody wrote it down.
+    /// The description of a model, where the table or the settings have one.
     #[must_use]
     pub fn description(&self, model: &ModelRef) -> Option<&str> {
         self.overrides
@@ -142,13 +142,13 @@ impl Catalog {
     }
 }
 
-/// Whether the table says that a model can do this. What is not known to work is not tried: a provider refuses a
+/// Returns true if the table says that a model can do this. What is not known to work is not tried: a provider refuses a
 /// whole request for it.
 fn has(known: Option<&CatalogModel>, capability: ModelCapability) -> bool {
     known.is_some_and(|known| known.capabilities.contains(&capability))
 }
 
-/// What a model with a known window may write in one round, before its own limit.
+/// The default output limit of a model with a known window, before its own limit applies.
 fn usual_output(known: Option<&CatalogModel>, max_output: &Sourced<u32>) -> u32 {
     let thinks = has(known, ModelCapability::Reasoning);
     match (thinks, max_output.source) {
@@ -158,7 +158,7 @@ fn usual_output(known: Option<&CatalogModel>, max_output: &Sourced<u32>) -> u32 
     }
 }
 
-/// Where a figure comes from: the settings give it for this model, the table knows the model, or it is assumed.
+/// The source of a figure: the settings, the built-in table, or an assumption.
 const fn source(set: bool, known: bool) -> PolicySource {
     match (set, known) {
         (true, _) => PolicySource::ConfigOverride,

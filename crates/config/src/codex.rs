@@ -22,7 +22,7 @@ pub(crate) struct Login {
     pub(crate) kind: LoginKind,
 }
 
-/// How somebody logged in.
+/// The kind of a Codex login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoginKind {
     /// With a ChatGPT account.
@@ -31,12 +31,12 @@ pub(crate) enum LoginKind {
     ApiKey,
 }
 
-/// Why there is no login.
+/// The reason that no Codex login can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// Nobody has logged in.
     Missing,
-    /// What is there cannot be used: what is wrong, and what to do.
+    /// The login file cannot be used. Holds the problem and the next step.
     Unusable(String, String),
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn login(env: &Env) -> Result<Login, Problem> {
     })
 }
 
-/// Where the login is kept.
+/// Path of the login file.
 fn path(env: &Env) -> Option<PathBuf> {
     let dir = match env.get("CODEX_HOME") {
         Some(dir) => PathBuf::from(dir),

@@ -19,25 +19,17 @@ use std::path::Path;
 pub enum Found {
     /// The provider asks for none.
     NotNeeded,
-    /// Here it is.
     Secret {
-        /// What it is.
         kind: AuthKind,
-        /// The secret itself.
         secret: SecretString,
         /// The account it belongs to, where a provider wants to know.
         account_id: Option<String>,
     },
     /// A command prints it.
-    Command {
-        /// Program and arguments.
-        argv: Vec<String>,
-        /// What it prints.
-        kind: AuthKind,
-    },
+    Command { argv: Vec<String>, kind: AuthKind },
 }
 
-/// Whether a provider has a credential, and if not, what to do. Nothing secret is in here.
+/// The state of a provider's credential, with the next step where it is missing. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialState {
     /// It asks for none.
@@ -46,25 +38,18 @@ pub enum CredentialState {
     Configured,
     /// A command prints it, which nobody has run. Everywhere else as good as [`CredentialState::Configured`].
     Printed,
-    /// It has none.
     Missing {
-        /// What is wrong.
         problem: String,
-        /// What to do.
         next_step: String,
     },
     /// It has one that is no longer good.
     Expired {
-        /// What is wrong.
         problem: String,
-        /// What to do.
         next_step: String,
     },
     /// It has one that cannot be used.
     Unusable {
-        /// What is wrong.
         problem: String,
-        /// What to do.
         next_step: String,
     },
 }
@@ -82,13 +67,13 @@ impl CredentialState {
         }
     }
 
-    /// Whether the provider can be asked.
+    /// Returns true if the provider can be asked.
     #[must_use]
     pub const fn is_usable(&self) -> bool {
         matches!(self, Self::NotNeeded | Self::Configured | Self::Printed)
     }
 
-    /// What is wrong and what to do about it, if anything is.
+    /// The problem and its next step. None for a usable credential.
     #[must_use]
     pub fn trouble(&self) -> Option<(&str, &str)> {
         match self {
@@ -100,7 +85,7 @@ impl CredentialState {
     }
 }
 
-/// Whether a provider has a credential at `now`.
+/// Returns true if a provider has a credential at `now`.
 #[must_use]
 pub fn state(entry: &ProviderEntry, env: &Env, home: &Path, now: Timestamp) -> CredentialState {
     let error = match credential(entry, env, home, now) {
@@ -210,7 +195,7 @@ fn from_profile(entry: &ProviderEntry, home: &Path) -> Result<Found, CredentialE
     Ok(held_by(home, profile, held, |kind| kind))
 }
 
-/// What a profile holds: here, or for the keyring's program to print.
+/// Reads the secret of a profile from the file or from the keyring's program.
 fn held_by(
     home: &Path,
     profile: &str,

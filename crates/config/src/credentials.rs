@@ -20,25 +20,21 @@ use std::path::{Path, PathBuf};
 /// A stored profile, without what it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Profile {
-    /// Its id.
     pub id: String,
-    /// What it holds.
     pub kind: AuthKind,
-    /// Where that is kept.
     pub place: Place,
 }
 
-/// Where what a profile holds is kept.
+/// The place where the secret of a profile is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// In the file.
     File,
     /// In the system's keyring.
     Keyring,
 }
 
-/// What storing a profile did.
+/// The effect of storing a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
     /// There was none of this id.
@@ -165,7 +161,7 @@ pub fn remove(home: &Path, id: &str) -> Result<bool, CredentialError> {
     change(home, |document| Ok(document.profiles.remove(id).is_some()))
 }
 
-/// What a profile holds, or how to get it.
+/// Reads the secret of a profile, or the way to get it.
 pub(crate) fn get(home: &Path, id: &str) -> Result<Option<Held>, CredentialError> {
     let entry = load(home)?.profiles.remove(id);
     Ok(entry.map(|Entry { kind, material }| match material {
@@ -174,16 +170,15 @@ pub(crate) fn get(home: &Path, id: &str) -> Result<Option<Held>, CredentialError
     }))
 }
 
-/// What a profile holds, or where that is.
+/// The secret of a profile, or the keyring entry that holds it.
 #[derive(Debug)]
 pub(crate) enum Held {
-    /// Here it is.
     Here(AuthKind, SecretString),
     /// The keyring has it.
     InKeyring(AuthKind),
 }
 
-/// Whether this is the id of a profile.
+/// Returns true if this is the id of a profile.
 ///
 /// # Errors
 /// What would be one.
@@ -195,7 +190,7 @@ pub fn check_id(id: &str) -> Result<(), String> {
     Err("a profile's id has 1 to 64 letters, digits, '.', '_', ':' and '-'".to_owned())
 }
 
-/// Whether this can be sent as a credential.
+/// Returns true if this can be sent as a credential.
 ///
 /// # Errors
 /// What is wrong with it, without repeating it.
@@ -230,7 +225,7 @@ fn change<T>(
     Ok(done)
 }
 
-/// What is stored; nothing when there is no file.
+/// Reads the credential file. A missing file is an empty document.
 fn load(home: &Path) -> Result<Document, CredentialError> {
     let path = path(home);
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;

@@ -74,7 +74,7 @@ pub fn provider_reports(settings: &Settings, env: &Env, now: Timestamp) -> Vec<P
     settings.providers.iter().map(report).collect()
 }
 
-/// What each provider's credential is, looked up once.
+/// The credential state of each provider, looked up once per report.
 struct States(Vec<(String, CredentialState)>);
 
 impl States {

@@ -19,22 +19,16 @@ mod verdict;
 
 use verdict::Given;
 
-/// What to change about a provider. What is not named stays; naming a source replaces everything about the credential.
+/// Changes to a provider's settings. Absent fields stay; naming a credential source replaces all credential fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProviderChange {
-    /// How it is spoken to.
     pub transport: Option<String>,
-    /// Where.
     pub base_url: Option<String>,
-    /// How hard its models think.
     pub reasoning_effort: Option<String>,
-    /// Where the credential comes from.
     pub auth_source: Option<String>,
-    /// What it is.
     pub auth_kind: Option<String>,
     /// Variables, with commas between them.
     pub auth_env: Option<String>,
-    /// The stored profile.
     pub auth_profile: Option<String>,
     /// The program whose login is used.
     pub auth_external: Option<String>,
@@ -42,7 +36,7 @@ pub struct ProviderChange {
     pub auth_command: Option<Vec<String>>,
 }
 
-/// What the file says about a key, or about every key of a table, by name. Nothing when it says nothing.
+/// Reads the values that the file gives for a key, or for every key of a table, by name.
 ///
 /// # Errors
 /// When there is no such key, or the file cannot be read.
@@ -262,7 +256,7 @@ fn change(
     Ok(true)
 }
 
-/// Where the file is: the end of a link, or the path itself.
+/// Resolves a symbolic link to the settings file, so that an edit replaces the target and not the link.
 fn target(path: &Path) -> std::io::Result<PathBuf> {
     match std::fs::symlink_metadata(path) {
         Ok(facts) if facts.is_symlink() => std::fs::canonicalize(path),

@@ -10,11 +10,9 @@ use serde::Serialize;
 /// A setting that holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Effective {
-    /// Its key.
     pub key: String,
     /// Its value as text; none when nothing is set and nothing is built in.
     pub value: Option<String>,
-    /// Where it is from.
     pub source: &'static str,
 }
 
@@ -23,11 +21,8 @@ pub struct Effective {
 pub struct SchemaEntry {
     /// Its name; `<id>` and `<provider/model>` stand for any name.
     pub key: &'static str,
-    /// What kind of value it takes.
     pub kind: &'static str,
-    /// What it does.
     pub doc: &'static str,
-    /// What holds without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<&'static str>,
     /// The values it takes, if they can be listed.
@@ -72,7 +67,7 @@ pub fn schema() -> Vec<SchemaEntry> {
 }
 
 impl Settings {
-    /// What holds, key by key, and where it is from.
+    /// Lists every key with its effective value and the source of that value.
     #[must_use]
     pub fn effective(&self) -> Vec<Effective> {
         let single = KEYS.iter().filter(|key| key.is_single());

@@ -13,11 +13,10 @@ use std::sync::Arc;
 /// A variable this program reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: &'static str,
     /// The key of `config.toml` it wins over, if there is one.
     pub key: Option<&'static str>,
-    /// What it does, and what holds without it.
+    /// Meaning of the variable and the value that applies without it.
     pub doc: &'static str,
 }
 
@@ -165,7 +164,6 @@ impl fmt::Debug for Env {
 }
 
 impl Default for Env {
-    /// Nothing is set.
     fn default() -> Self {
         Self::from_lookup(|_| None, None)
     }

@@ -9,12 +9,11 @@ pub use token::TokenError;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a value stands.
+/// The place of a value: a flag, a variable, or a key of the settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// On the command line.
     Flag(&'static str),
-    /// In the environment.
     Variable(String),
     /// As a value for a key, in a change somebody asked for.
     Given(String),
@@ -22,11 +21,9 @@ pub enum Place {
     Setting(String),
     /// In the settings file.
     File {
-        /// Which file.
         path: PathBuf,
         /// In which line, from 1.
         line: usize,
-        /// Under which key.
         key: String,
     },
 }
@@ -41,7 +38,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why there are no settings.
+/// The reason that the settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Nothing says where the home is.
@@ -52,29 +49,23 @@ pub enum Error {
         "{place}: {path:?} is relative and the current directory is not known; give an absolute path"
     )]
     RelativeHome {
-        /// Where it stands.
         place: Place,
         /// The path as given.
         path: PathBuf,
     },
     /// A variable holds bytes that are not text.
     #[error("{name}: the value is not valid UTF-8; set it again or unset it")]
-    NotText {
-        /// Which.
-        name: String,
-    },
+    NotText { name: String },
     /// A value that cannot be used.
     #[error("{place}: {problem}")]
     Value {
-        /// Where it stands.
         place: Place,
-        /// What is wrong and what would be right.
+        /// The problem and the form that would be accepted.
         problem: String,
     },
     /// A key this build does not know.
     #[error("{place} is not a setting; {advice}")]
     UnknownKey {
-        /// Where it stands.
         place: Place,
         /// The nearest name, or the list of all.
         advice: String,
@@ -82,7 +73,6 @@ pub enum Error {
     /// The settings file is not TOML.
     #[error("{path} is not valid TOML; correct it or move it aside: {message}", path = path.display())]
     Syntax {
-        /// Which file.
         path: PathBuf,
         /// The parser's words, with line and column.
         message: String,
@@ -90,9 +80,7 @@ pub enum Error {
     /// The settings file is there and cannot be read.
     #[error("cannot read {path}; check its permissions: {source}", path = path.display())]
     Unreadable {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// The settings file is too large to be one.
@@ -101,36 +89,31 @@ pub enum Error {
         path = path.display(),
         max = holon_domain::limits::CONFIG_FILE_BYTES
     )]
-    TooLarge {
-        /// Which file.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// A key that was asked for does not exist.
     #[error("{key} is not a setting; {advice}")]
     NoSuchKey {
         /// As it was given.
         key: String,
-        /// What was probably meant.
+        /// The closest known key, or the place to look for one.
         advice: String,
     },
     /// A provider that was asked for does not exist.
     #[error("{message}")]
     NoSuchProvider {
-        /// What is missing, and what to do.
+        /// The missing part and the next step.
         message: String,
     },
     /// A change would make the settings unusable.
     #[error("nothing was changed, because the settings would no longer work: {problem}")]
     Refused {
-        /// What would be wrong then.
+        /// The error that the change would cause.
         problem: Box<Self>,
     },
     /// The file cannot be written.
     #[error("cannot write {path}; check its directory's permissions and the free space: {source}", path = path.display())]
     Unwritable {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// A credential cannot be read, used or stored.
@@ -142,7 +125,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it is about a value somebody has just given, rather than about one that was there.
+    /// Returns true if it is about a value somebody has just given, rather than about one that was there.
     #[must_use]
     pub fn is_of_what_was_given(&self) -> bool {
         match self {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What the settings file says, each value of the kind its key takes.
+/// The values of the settings file, each checked against the kind of its key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileSettings {
     path: PathBuf,

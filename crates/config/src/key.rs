@@ -19,11 +19,9 @@ pub use table::KEYS;
 pub struct Key {
     /// Its dotted name: tables, then key. `<id>` and `<provider/model>` stand for any name.
     pub name: &'static str,
-    /// What kind of value it takes.
     pub kind: Kind,
-    /// What holds without it, if that is one fixed value.
+    /// The default, where it is one fixed value.
     pub default: Option<&'static str>,
-    /// What it does.
     pub doc: &'static str,
 }
 
@@ -33,7 +31,7 @@ impl Key {
         self.name.split('.')
     }
 
-    /// Whether it stands for one key only.
+    /// Returns true if it stands for one key only.
     #[must_use]
     pub fn is_single(&self) -> bool {
         !self.name.contains('<')
@@ -57,13 +55,13 @@ pub(crate) fn named(name: &str) -> &'static Key {
         .expect("the program asks only for keys of the table")
 }
 
-/// Whether some key is inside this table.
+/// Returns true if some key is inside this table.
 pub(crate) fn is_table(path: &KeyPath) -> bool {
     let longer = |key: &&Key| key.segments().count() > path.segments().len();
     KEYS.iter().filter(longer).any(|key| leads(key, path))
 }
 
-/// Whether the key begins with this path.
+/// Returns true if the key begins with this path.
 fn leads(key: &Key, path: &KeyPath) -> bool {
     let fits = |(known, given): (&str, &String)| known.starts_with('<') || known == given;
     key.segments().zip(path.segments()).all(fits)

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-/// The program.
 pub const PROGRAM: &str = "secret-tool";
 
 /// Prints what a profile of this home holds.

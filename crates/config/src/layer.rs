@@ -14,14 +14,14 @@ pub(crate) struct Found {
     pub(crate) place: Place,
 }
 
-/// What is set from outside of this build, but for the command line.
+/// The layers below the command line: the environment, then the settings file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layers<'a> {
     pub(crate) env: &'a Env,
     pub(crate) file: Option<&'a FileSettings>,
 }
 
-/// What the command line says.
+/// A value given by a flag.
 pub(crate) fn flag(name: &'static str, value: Option<&String>) -> Option<Found> {
     value.map(|text| Found {
         value: Value::Text(text.trim().to_owned()),
@@ -30,7 +30,7 @@ pub(crate) fn flag(name: &'static str, value: Option<&String>) -> Option<Found> 
 }
 
 impl Layers<'_> {
-    /// What the environment, or else the file, says about a key of the table.
+    /// Looks up a key of the table in the environment and then in the file.
     ///
     /// # Errors
     /// When a variable does not hold a value of the key's kind.
@@ -60,7 +60,7 @@ impl Layers<'_> {
             }))
     }
 
-    /// What one variable says.
+    /// Reads one environment variable as a value of the key's kind.
     pub(crate) fn variable(&self, name: &str, key: &Key) -> Result<Option<Found>, Error> {
         let Some(raw) = self.env.get(name) else {
             return Ok(None);
@@ -81,7 +81,6 @@ pub(crate) fn text<'a>(name: &str, raw: &'a OsString) -> Result<&'a str, Error> 
 }
 
 impl Found {
-    /// Which layer it is from.
     pub(crate) const fn source(&self) -> Source {
         match self.place {
             Place::Flag(_) | Place::Given(_) => Source::Flag,
@@ -156,7 +155,7 @@ impl Found {
     }
 }
 
-/// What was found, judged, or else what this build says.
+/// Converts a found value, or takes the default of this build.
 pub(crate) fn decide<T>(
     found: Option<&Found>,
     builtin: T,

@@ -25,26 +25,21 @@ pub struct Providers(BTreeMap<String, ProviderEntry>);
 /// A provider, and how to prove who is calling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderEntry {
-    /// What a transport needs.
     pub spec: ProviderSpec,
-    /// Where the credential comes from.
     pub auth: AuthSpec,
-    /// Who says so.
     pub source: ProviderSource,
-    /// Whether its address can only mean this machine.
+    /// True if its address can only mean this machine.
     pub loopback: bool,
 }
 
-/// Where a credential comes from. Nothing here is secret.
+/// The source of a provider's credential. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthSpec {
-    /// From where.
     pub source: AuthSource,
-    /// What it is, unless a variable says otherwise.
+    /// Kind of the credential, unless an environment variable supplies another.
     pub kind: AuthKind,
     /// Variables to look at, in this order.
     pub env: Vec<KeyVariable>,
-    /// The stored profile.
     pub profile: Option<String>,
     /// The program whose login is used.
     pub external: Option<String>,
@@ -56,20 +51,16 @@ pub struct AuthSpec {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyVariable {
-    /// Its name.
     pub name: String,
-    /// What its value is.
     pub kind: AuthKind,
 }
 
-/// Who says what a provider is.
+/// The origin of a provider's definition: this build, the settings, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProviderSource {
-    /// This build.
     BuiltIn,
     /// This build, changed by the settings.
     Changed,
-    /// The settings alone.
     Config,
 }
 
@@ -112,7 +103,7 @@ impl Providers {
         self.0.values()
     }
 
-    /// What transports need, by id.
+    /// The specifications of all providers, ordered by id.
     #[must_use]
     pub fn specs(&self) -> Vec<ProviderSpec> {
         self.iter().map(|entry| entry.spec.clone()).collect()
@@ -127,7 +118,7 @@ impl Providers {
         first.chain(rest)
     }
 
-    /// What to say about a provider nobody knows.
+    /// The error text for an unknown provider id, with the closest known one.
     #[must_use]
     pub fn unknown(&self, id: &str) -> String {
         let advice = match holon_domain::text::nearest(id, self.0.keys().map(String::as_str)) {

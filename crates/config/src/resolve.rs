@@ -30,19 +30,15 @@ const DEFAULT_AGENT: &str = "main";
 const DEFAULT_PORT: u16 = 7878;
 /// The home's name under the user's.
 const HOME_NAME: &str = ".holon";
-/// What is logged when nothing is said.
+/// Default filter of the log.
 const LOG_FILTER: &str = "info";
 
-/// What the command line says.
+/// Values of the global flags.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Flags {
-    /// `--home`.
     pub home: Option<PathBuf>,
-    /// `--agent`.
     pub agent: Option<String>,
-    /// `--listen`.
     pub listen: Option<String>,
-    /// `--model`.
     pub model: Option<String>,
 }
 

@@ -12,16 +12,15 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Whether output may be coloured.
+/// Use of colour in terminal output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Color {
-    /// Where a terminal reads it.
+    /// Colour only when the output is a terminal.
     Auto,
-    /// Never.
     Never,
 }
 
-/// How long providers may take.
+/// Time limits for requests to providers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSettings {
     /// Until an answer begins.
@@ -30,7 +29,7 @@ pub struct HttpSettings {
     pub stream_idle: Sourced<Duration>,
 }
 
-/// When an agent in a long turn is reminded of its work item.
+/// The terms on which an agent in a long turn is reminded of its work item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleReminder {
     /// Model rounds without a change of a work item; 0 for never.
@@ -54,35 +53,27 @@ pub struct Settings {
     pub model: Option<Sourced<ModelRef>>,
     /// Models to turn to when that one fails.
     pub fallbacks: Sourced<Vec<ModelRef>>,
-    /// Whether only the chosen model is ever asked.
+    /// True disables fallback models: only the chosen model is asked.
     pub disable_provider_fallback: Sourced<bool>,
     /// Tokens a model may write in one round, as far as the model allows.
     pub max_output_tokens: Sourced<u32>,
-    /// How long providers may take.
     pub http: HttpSettings,
-    /// How long a suspended turn asks its models again by itself.
+    /// Time during which a suspended turn asks its models again by itself.
     pub provider_patience: Sourced<Duration>,
-    /// When an agent in a long turn is reminded of its work item.
+    /// Rounds after which an agent in a long turn is reminded of its work item.
     pub stale_reminder: StaleReminder,
-    /// Every provider.
     pub providers: Providers,
-    /// What is known about models.
     pub catalog: Catalog,
     /// Disk the audit events may take.
     pub event_budget_bytes: Sourced<u64>,
     /// Estimated tokens of one tool result a model reads by default; never over the maximum.
     pub default_tool_output_tokens: Sourced<u32>,
-    /// And at most.
     pub max_tool_output_tokens: Sourced<u32>,
-    /// Which log lines are written.
     pub log_filter: Sourced<String>,
-    /// The user's shell.
     pub shell: Option<OsString>,
-    /// Whether output may be coloured.
     pub color: Color,
-    /// What was set of the families of keys.
+    /// Keys of the open families (providers, models) that the settings set.
     pub(crate) explicit: Vec<Explicit>,
-    /// What `model.unknown_fallback` says.
     pub(crate) unknown: Vec<(&'static str, Sourced<u32>)>,
 }
 

@@ -1,17 +1,13 @@
 //! Where the value of a setting came from.
 
-/// Where a value came from; a later one in this list loses to an earlier one.
+/// The layer a value came from. Earlier variants override later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The command line.
     Flag,
-    /// The environment.
     Environment,
-    /// `config.toml`.
     File,
     /// The credentials that were found.
     Credentials,
-    /// This build.
     Builtin,
 }
 
@@ -32,8 +28,6 @@ impl Source {
 /// A value and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced<T> {
-    /// What.
     pub value: T,
-    /// From where.
     pub source: Source,
 }

@@ -29,7 +29,6 @@ impl fmt::Debug for Token {
 impl Token {
     /// Shortest token accepted: an operator may choose one, but not a guessable one.
     pub const MIN_LEN: usize = 32;
-    /// Longest token accepted.
     pub const MAX_LEN: usize = 256;
 
     /// The secret itself, for the one header it belongs in.

@@ -5,7 +5,6 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Longest address.
 const LONGEST: usize = 2_048;
 
 /// An address that was judged.
@@ -13,7 +12,7 @@ const LONGEST: usize = 2_048;
 pub(crate) struct BaseUrl {
     /// Without a slash at the end.
     pub(crate) text: String,
-    /// Whether it can only mean this machine.
+    /// True if it can only mean this machine.
     pub(crate) loopback: bool,
     /// The host what is sent goes to in the clear over a network, if it does.
     pub(crate) in_the_clear: Option<String>,
@@ -79,7 +78,7 @@ fn host(authority: &str) -> Option<&str> {
     (!host.is_empty() && port_fits).then_some(host)
 }
 
-/// Whether a host can only mean this machine.
+/// Returns true if a host can only mean this machine.
 fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host

@@ -11,19 +11,19 @@ use crate::locate::Finder;
 use crate::target::Target;
 use crate::write::{line_end, write_hunk};
 
-/// What becomes of the file.
+/// The result of one section of a patch for its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
     /// It is to be written, under the new name if it is renamed.
     Write {
         /// The whole new content.
         content: Vec<u8>,
-        /// What the patch got wrong without harm.
+        /// Mistakes in the patch that did not change its meaning, for example wrong line numbers.
         diagnostics: Vec<Diagnostic>,
     },
     /// It is to be removed.
     Delete {
-        /// What the patch got wrong without harm.
+        /// Mistakes in the patch that did not change its meaning, for example wrong line numbers.
         diagnostics: Vec<Diagnostic>,
     },
 }

@@ -9,9 +9,7 @@ use crate::target::Target;
 /// Something in the patch that was wrong, or had no effect, and did no harm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What sort of thing.
     pub kind: DiagnosticKind,
-    /// The thing itself.
     pub message: String,
 }
 
@@ -44,7 +42,7 @@ impl DiagnosticKind {
     }
 }
 
-/// What of a hunk's hints was wrong.
+/// Lists the hints of a hunk (line numbers, section name, line ends) that do not match the file.
 pub(crate) fn remarks(target: &Target<'_>, hunk: &Hunk, place: Place) -> Vec<Diagnostic> {
     let mut remarks = Vec::new();
     let mut say = |kind, message| remarks.push(Diagnostic { kind, message });

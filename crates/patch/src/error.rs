@@ -8,19 +8,17 @@ use std::fmt;
 /// Longest piece of foreign text inside an error, in bytes.
 const QUOTE_BYTES: usize = 240;
 
-/// Why a patch was refused; nothing was changed.
+/// The reason a patch was refused. A refused patch changes no file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.sentence())]
 pub struct Error {
-    /// Which rule was broken.
     pub kind: ErrorKind,
     /// The file concerned, as the patch names it.
     pub path: Option<String>,
     /// The line of the patch, counted from 1.
     pub line: Option<usize>,
-    /// What is wrong.
     pub message: String,
-    /// What to do next.
+    /// The next step for the author of the patch.
     pub hint: String,
     /// Real lines of the file: the nearest to a text that was not found, or the places of one found repeatedly.
     pub nearest: Vec<FileLine>,

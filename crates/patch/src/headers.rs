@@ -7,29 +7,21 @@ use crate::error::{Error, ErrorKind, quote};
 use crate::hunk::Hunk;
 use crate::path::{self, Name};
 
-/// What happens to one file.
+/// The operation that one section of a patch performs on its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Its content changes.
     Modify {
-        /// The file.
         path: String,
     },
-    /// It is made.
     Add {
-        /// The file.
         path: String,
     },
-    /// It goes away.
     Delete {
-        /// The file.
         path: String,
     },
     /// It moves, and its content may change.
     Rename {
-        /// Where it is.
         from: String,
-        /// Where it will be.
         to: String,
     },
 }
@@ -59,14 +51,12 @@ impl Change {
 pub struct IgnoredMetadata {
     /// The header's name, such as `new file mode`.
     pub kind: &'static str,
-    /// What it said.
     pub value: String,
 }
 
 /// The part of a patch that concerns one file; [`FilePatch::apply`] does it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
-    /// What happens to the file.
     pub change: Change,
     /// Headers without effect; modes are never changed.
     pub ignored_metadata: Vec<IgnoredMetadata>,
@@ -126,7 +116,7 @@ impl Headers {
         Ok(())
     }
 
-    /// Whether git says that the content is all there is to see without hunks: an empty file, or only a mode.
+    /// Returns true if git says that the content is all there is to see without hunks: an empty file, or only a mode.
     pub(crate) fn allows_no_hunk(&self, change: &Change) -> bool {
         match change {
             Change::Add { .. } => self.has(NEW_FILE),
@@ -135,7 +125,7 @@ impl Headers {
         }
     }
 
-    /// What the headers ask for, its paths judged.
+    /// The operation that the headers describe, after its paths were checked.
     pub(crate) fn change(&self) -> Result<Change, Error> {
         let change = match (&self.from, &self.to) {
             (Some(from), Some(to)) => self.rename(from, to)?,

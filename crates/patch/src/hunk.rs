@@ -11,26 +11,24 @@ use crate::path::{Name, parse_name, same_path};
 use crate::range::Range;
 use crate::source::{Line, Source, narrow};
 
-/// What a line of a hunk does.
+/// The role of one line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
     /// Stays, and was marked with a space.
     Context,
     /// Stays, and came without its space.
     Unmarked,
-    /// Goes away.
     Removed,
-    /// Comes in.
     Added,
 }
 
 impl Sign {
-    /// Whether the line is in the file before.
+    /// Returns true if the line is in the file before.
     pub(crate) const fn is_old(self) -> bool {
         !matches!(self, Self::Added)
     }
 
-    /// Whether the line is in the file after.
+    /// Returns true if the line is in the file after.
     pub(crate) const fn is_new(self) -> bool {
         !matches!(self, Self::Removed)
     }
@@ -40,15 +38,15 @@ impl Sign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BodyLine {
     pub(crate) sign: Sign,
-    /// Whether it ended in a carriage return.
+    /// True if it ended in a carriage return.
     pub(crate) cr: bool,
-    /// Whether the marker says that no line feed follows it in the file.
+    /// True if the marker says that no line feed follows it in the file.
     pub(crate) no_newline: bool,
     start: u32,
     end: u32,
 }
 
-/// How context lines are read.
+/// The two ways to read a context line that may have lost its leading space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// The first space of a context line is its mark.
@@ -65,7 +63,7 @@ pub(crate) struct Hunk {
     pub(crate) line: usize,
     /// The numbers of its header, if it has any.
     pub(crate) range: Option<Range>,
-    /// Whether the patch's own lines end in CRLF, so that a carriage return says nothing about the file.
+    /// True if the patch's own lines end in CRLF, so that a carriage return says nothing about the file.
     pub(crate) crlf: bool,
     pub(crate) lines: Vec<BodyLine>,
 }
@@ -93,7 +91,7 @@ impl Hunk {
         lines.map(|line| self.text(line, reading)).collect()
     }
 
-    /// Whether reading its context verbatim would change anything.
+    /// Returns true if reading its context verbatim would change anything.
     pub(crate) fn has_two_readings(&self) -> bool {
         self.lines.iter().any(|line| line.sign == Sign::Context)
     }
@@ -105,7 +103,7 @@ impl Hunk {
         (count(Sign::is_old), count(Sign::is_new))
     }
 
-    /// Whether it changes anything at all.
+    /// Returns true if it changes anything at all.
     pub(crate) fn is_change(&self) -> bool {
         let changes = |line: &BodyLine| matches!(line.sign, Sign::Added | Sign::Removed);
         self.lines.iter().any(changes)
@@ -146,7 +144,7 @@ impl Hunk {
     }
 }
 
-/// What a line inside a hunk is, by its first character.
+/// The kind of a line inside a hunk, told by its first character.
 enum Kind {
     Line(Sign),
     NoNewline,
@@ -258,14 +256,13 @@ fn drop_trailing_blanks(lines: &mut Vec<BodyLine>, range: Option<Range>) {
     lines.truncate(lines.len() - blanks + kept);
 }
 
-/// How sure it is that a line begins another hunk or file.
+/// The certainty with which a line begins another hunk or file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Boundary {
     /// It is a line of this hunk.
     No,
     /// It looks like it, and is one where no count says otherwise.
     Likely,
-    /// Beyond doubt.
     Certain,
 }
 
@@ -285,7 +282,7 @@ fn boundary(source: &Source, at: usize) -> Boundary {
     }
 }
 
-/// Whether a name is more than a word.
+/// Returns true if a name is more than a word.
 fn is_path(name: &Name) -> bool {
     match name {
         Name::Nothing => true,

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use crate::error::{FileLine, quote};
 use crate::target::Target;
 
-/// Most lines shown.
 const SHOWN: usize = 20;
 /// Lines shown before and after the nearest place.
 const MARGIN: usize = 2;
@@ -18,7 +17,7 @@ const REPEATS: usize = 4;
 /// Bytes of a line that are compared when no whole line is found.
 const PAIRS_BYTES: usize = 400;
 
-/// What can be said about a hunk that fits nowhere.
+/// The explanation for a hunk that fits nowhere: the closest match and the lines that differ.
 #[derive(Debug)]
 pub(crate) struct Insight {
     pub(crate) message: String,
@@ -114,7 +113,7 @@ fn best_alignment(target: &Target<'_>, old: &[&[u8]], hint: Option<usize>) -> Op
     best.map(|(start, _)| start)
 }
 
-/// Whether a line says anything about its place; a lone brace stands everywhere.
+/// Returns true if a line says anything about its place; a lone brace stands everywhere.
 pub(crate) fn is_telling(line: &[u8]) -> bool {
     line.iter()
         .any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80)

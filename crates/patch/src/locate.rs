@@ -18,14 +18,14 @@ const ALLOWANCE: usize = 50_000_000;
 /// Most places an error lists.
 const PLACES: usize = 10;
 
-/// Where a hunk was found.
+/// The lines of a file that a hunk replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The first line it covers, counted from 0.
     pub(crate) start: usize,
-    /// How many lines it covers.
+    /// Number of lines that the hunk replaces.
     pub(crate) len: usize,
-    /// How its context had to be read.
+    /// The reading of the context that matched.
     pub(crate) reading: Reading,
 }
 
@@ -217,8 +217,8 @@ impl<'a> Finder<'a> {
         Ok(error.at(hunk.line).near(insight.lines))
     }
 
-    /// Where the file already is as the hunk would leave it. Only lines the hunk adds can show that, and no lone brace:
-    /// context alone stands there whether or not the hunk was applied.
+    /// Finds the place where the file already has the content that the hunk would produce. Only added lines prove it,
+    /// and a lone brace does not: context is there in either case.
     fn find_applied(&mut self, hunk: &'a Hunk) -> Result<Option<usize>, Error> {
         let adds = hunk.lines.iter().any(|line| {
             line.sign == Sign::Added && insight::is_telling(hunk.text(line, Reading::Marked))
@@ -237,7 +237,7 @@ fn hinted(hunk: &Hunk) -> Option<usize> {
     start.checked_sub(1)
 }
 
-/// Where a hunk begins that says it reaches the end of the file.
+/// The first line of a hunk whose header says that it reaches the end of the file.
 fn ending(hunk: &Hunk, lines: usize, len: usize) -> Option<usize> {
     let last = hunk.lines.iter().rev().find(|line| line.sign.is_old())?;
     last.no_newline.then(|| lines.checked_sub(len)).flatten()

@@ -49,7 +49,7 @@ impl Patch {
     }
 }
 
-/// Where the reading stands.
+/// Reads a patch line by line and keeps the position.
 struct Parser<'a> {
     source: &'a Source,
     at: usize,
@@ -186,7 +186,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether the lines of the hunks can be meant for this change.
+/// Returns true if the lines of the hunks can be meant for this change.
 fn fit(change: &Change, hunks: &[Hunk]) -> Result<(), Error> {
     let lines = || {
         hunks

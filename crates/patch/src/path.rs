@@ -11,7 +11,7 @@ const COMPONENT_BYTES: usize = 255;
 /// Folders that steer git or this runtime: changing them from a patch would be changing what guards it.
 const PROTECTED: [&str; 3] = [".git", ".holon", "git~1"];
 
-/// What stands after `---` or `+++`.
+/// The name after `---` or `+++`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
     /// `/dev/null`: there is no file on this side.

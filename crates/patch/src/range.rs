@@ -2,14 +2,13 @@
 //!
 //! Owns the reading of that line only. All of it is a hint; the hunk's own lines decide.
 
-/// What a `@@` line promises.
+/// The line numbers and counts of a `@@` line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Range {
     /// First old line, counted from 1; 0 where there is none.
     pub(crate) old_start: u32,
     /// Number of old lines.
     pub(crate) old_count: u32,
-    /// First new line.
     pub(crate) new_start: u32,
     /// Number of new lines.
     pub(crate) new_count: u32,
@@ -28,7 +27,6 @@ impl Range {
 /// A line that begins with `@@`, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HunkHeader {
-    /// With numbers.
     Numbered(Range),
     /// Without numbers: only the context says where.
     Bare,

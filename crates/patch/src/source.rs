@@ -12,7 +12,7 @@ use crate::{MAX_BYTES, MAX_LINES};
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     text: Arc<str>,
-    /// Where each line starts, and the end of the text as one more.
+    /// Start offset of each line, with the end of the text as the last entry.
     starts: Vec<u32>,
     /// The lines that count: without a code fence around the whole.
     first: usize,
@@ -22,11 +22,10 @@ pub(crate) struct Source {
 /// One line of a patch without its line end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
-    /// The text.
     pub(crate) text: &'a str,
-    /// Where it starts in the patch.
+    /// Byte offset in the patch.
     pub(crate) start: u32,
-    /// Whether a carriage return stood before the line feed.
+    /// True if a carriage return stood before the line feed.
     pub(crate) cr: bool,
 }
 
@@ -109,7 +108,7 @@ impl Source {
         at
     }
 
-    /// Whether there is no line `index`.
+    /// Returns true if there is no line `index`.
     pub(crate) const fn is_end(&self, index: usize) -> bool {
         index >= self.end
     }

@@ -13,7 +13,7 @@ use crate::{MAX_BYTES, MAX_LINES};
 #[derive(Debug)]
 pub(crate) struct Target<'a> {
     bytes: &'a [u8],
-    /// Where each line starts, and the end of the file as one more.
+    /// Start offset of each line, with the end of the file as the last entry.
     starts: Vec<u32>,
 }
 
@@ -22,9 +22,9 @@ pub(crate) struct Target<'a> {
 pub(crate) struct TargetLine<'a> {
     /// Without its line end.
     pub(crate) text: &'a [u8],
-    /// Whether it ends in a carriage return, before the line feed if there is one.
+    /// True if it ends in a carriage return, before the line feed if there is one.
     pub(crate) cr: bool,
-    /// Whether it ends in a line feed; only the last may not.
+    /// True if it ends in a line feed; only the last may not.
     pub(crate) lf: bool,
 }
 
@@ -65,7 +65,6 @@ impl<'a> Target<'a> {
         Ok(Self { bytes, starts })
     }
 
-    /// Number of lines.
     pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -88,7 +87,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Whether the lines at `start` are `expected`, line ends apart.
+    /// Returns true if the lines at `start` are `expected`, line ends apart.
     pub(crate) fn matches(&self, start: usize, expected: &[&[u8]]) -> bool {
         let fits = start
             .checked_add(expected.len())

@@ -7,7 +7,7 @@ use crate::hunk::{BodyLine, Hunk, Sign};
 use crate::locate::Place;
 use crate::target::Target;
 
-/// How added lines end.
+/// The line ending that added lines get.
 #[derive(Debug, Clone, Copy)]
 enum Ends {
     /// As the patch has them: its old lines agree with the file to the byte.

@@ -27,7 +27,7 @@ pub struct Frame<T = String> {
     pub event: Option<T>,
     /// Data lines joined by line feeds. `None` without any data line; an empty data line is `Some("")`.
     pub data: Option<T>,
-    /// How long the reader should wait before it reconnects.
+    /// Milliseconds the reader should wait before it reconnects.
     pub retry_ms: Option<u64>,
 }
 

@@ -5,7 +5,7 @@
 
 use crate::frame::Frame;
 
-/// Why bytes are not an event stream.
+/// The reason that bytes are not an event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A frame does not fit the limit the parser was made with.

@@ -33,7 +33,7 @@ pub(crate) fn render(source: &str) -> Result<String, Failure> {
     Ok(format!("{HEAD}{sections}"))
 }
 
-/// What stands above the events.
+/// The text above the list of events.
 const HEAD: &str = "# Events
 
 Every event has a kind, a version and a payload; fields are only ever added.

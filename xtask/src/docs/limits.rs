@@ -32,7 +32,7 @@ fn rows(prefix: &str, source: &str) -> Result<String, Failure> {
     Ok(rows.concat())
 }
 
-/// What stands above the table.
+/// The text above the table of limits.
 const HEAD: &str = "# Limits
 
 Everything has a bound, and each says what happens at it.

@@ -5,7 +5,6 @@ use holon_config::{
     Env, Flags, KEYS, Key, ProviderEntry, SECRET_VARIABLES, VARIABLES, Variable, resolve,
 };
 
-/// The page.
 pub(crate) fn render() -> String {
     let variables: String = VARIABLES.iter().map(variable).collect();
     let keys: String = KEYS.iter().map(key).collect();
@@ -61,7 +60,7 @@ fn provider(entry: &ProviderEntry) -> String {
     format!("| `{id}` | `{transport}` | `{address}` | {credential} |\n")
 }
 
-/// What stands above the variables.
+/// The text above the table of environment variables.
 const HEAD: &str = "# Settings
 
 A flag wins over the environment, that over `<home>/config.toml`, that over what is built in.
@@ -75,7 +74,7 @@ An empty variable counts as unset.
 |---|---|---|
 ";
 
-/// What stands above the keys.
+/// The text above the table of keys.
 const FILE: &str = "
 `HOLON_<ID>_BASE_URL` changes the address of a provider: its id in capitals, with `_` for `-`.
 `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` do the same for `openai` and `anthropic`, after `HOLON_OPENAI_BASE_URL` and
@@ -91,7 +90,7 @@ A key that is not listed here is refused. No file of a workspace is ever read fo
 |---|---|---|---|
 ";
 
-/// What stands above the providers.
+/// The text above the table of providers.
 const PROVIDERS: &str = "
 ## Providers
 
@@ -102,7 +101,7 @@ that `holon config credentials set <id>` stored. A provider on this machine work
 |---|---|---|---|
 ";
 
-/// What stands above the variables that are removed.
+/// The text above the table of removed variables.
 const REMOVED: &str = "
 ## Kept from commands
 

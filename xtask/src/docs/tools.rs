@@ -5,13 +5,12 @@ use holon_domain::tool::ToolSpec;
 use holon_tools::{SchemaMode, emit};
 use serde_json::Value;
 
-/// The page.
 pub(crate) fn render() -> String {
     let sections: String = holon_tools::all().iter().map(section).collect();
     format!("{HEAD}{sections}")
 }
 
-/// What stands above the tools.
+/// The text above the list of tools.
 const HEAD: &str = "# Tools
 
 What a model may call.

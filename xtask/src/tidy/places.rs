@@ -27,7 +27,7 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Whether `root` stands in `line` as the beginning of a path, not in the middle of one.
+/// Returns true if `root` stands in `line` as the beginning of a path, not in the middle of one.
 fn begins_path(line: &str, root: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || "._-~}>)/$*".contains(c);
     line.match_indices(root).any(|(at, _)| {

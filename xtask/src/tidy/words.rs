@@ -47,7 +47,6 @@ const ANYWHERE: &[Word] = &[
 /// A test that needs something from outside may be left out of a run, since the run prints what that is.
 const NEEDS: &str = concat!("#[", "ignore = \"needs ");
 
-/// Refused in tests.
 const IN_TESTS: &[Word] = &[
     Word {
         text: concat!("thread::", "sleep"),
@@ -79,7 +78,7 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Whether `word` stands in `line` without a letter directly before or after it.
+/// Returns true if `word` stands in `line` without a letter directly before or after it.
 fn stands_alone(line: &str, word: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     let open_end = word.ends_with(['!', '(']) || word.starts_with('#');

@@ -7,26 +7,23 @@ use std::sync::LazyLock;
 
 const DATA: &str = include_str!("../../data/models.toml");
 
-/// What is known about a model.
+/// One row of the built-in table of models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CatalogModel {
-    /// Which.
     pub model: ModelRef,
-    /// What people read.
     pub display_name: String,
     /// Tokens of a request, if known.
     pub context_window_tokens: Option<u32>,
-    /// How much of it a prompt may take.
+    /// Percentage of the window that a prompt may fill.
     pub effective_context_window_percent: u8,
     /// The most the provider lets it write, if known.
     pub max_output_tokens_upper_limit: Option<u32>,
-    /// What it can do beside text and tools.
     pub capabilities: Vec<ModelCapability>,
-    /// What it costs, if known.
+    /// Absent when the price is not known.
     pub price: Option<Price>,
 }
 
-/// What a model can do beside text and tools.
+/// An ability of a model beyond text and tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelCapability {
@@ -40,13 +37,11 @@ pub enum ModelCapability {
     FreeformTools,
 }
 
-/// What a million tokens cost.
+/// Price of a million tokens in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Of a request.
     pub input: UsdPerMillion,
-    /// Of an answer.
     pub output: UsdPerMillion,
     /// Of what the provider had cached, if that has a price of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

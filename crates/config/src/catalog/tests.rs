@@ -21,13 +21,13 @@ fn catalog(content: &str) -> Catalog {
     resolve(layers).expect("resolves").0
 }
 
-/// What the runtime allows when nobody said anything.
+/// A limit that is the built-in default.
 fn builtin(value: u32) -> Sourced<u32> {
     let source = Source::Builtin;
     Sourced { value, source }
 }
 
-/// What the runtime allows because somebody said so.
+/// A limit that the settings give.
 fn said(value: u32) -> Sourced<u32> {
     let source = Source::File;
     Sourced { value, source }

@@ -7,22 +7,21 @@ use crate::settings::Settings;
 use holon_domain::provider::ModelPolicy;
 use serde::Serialize;
 
-/// Whether agents can work, why, and what to do next.
+/// The report of `holon config doctor`: whether agents can work, the reasons, and the next steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DoctorReport {
-    /// Whether any model of the chain can be asked.
+    /// True if any model of the chain can be asked.
     pub can_work: bool,
     /// The one thing to do next.
     pub next_step: String,
     /// The model agents ask unless they have their own.
     pub default_model: Option<String>,
-    /// Who chose it.
     pub default_model_source: Option<&'static str>,
     /// Models to turn to, as set.
     pub fallback_models: Vec<String>,
     /// The models a turn may ask, in order.
     pub effective_chain: Vec<String>,
-    /// Whether only the chosen model is ever asked.
+    /// True if only the chosen model is ever asked.
     pub disable_provider_fallback: bool,
     /// Tokens a model may write in one round.
     pub runtime_max_output_tokens: u32,
@@ -30,26 +29,23 @@ pub struct DoctorReport {
     pub provider_http_timeout_secs: u64,
     /// Milliseconds an answer that has begun may be silent.
     pub provider_stream_idle_timeout_ms: u64,
-    /// What happens when an attempt fails.
     pub retry_policy: RetryPolicy,
     /// The date of the built-in figures.
     pub figures_as_of: &'static str,
     /// Each model of the chain.
     pub model_availability: Vec<ModelAvailability>,
-    /// Each provider.
     pub providers: Vec<ProviderReport>,
 }
 
-/// What happens when an attempt fails; the numbers are those of whoever retries.
+/// The retry policy of provider requests. The engine applies it; the numbers are its constants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RetryPolicy {
     /// Tries beside the first.
     pub max_retries_per_provider: u32,
-    /// All tries.
     pub max_attempts_per_provider: u32,
     /// First pause between tries.
     pub base_backoff_ms: u64,
-    /// How many times as long each further pause is.
+    /// Factor by which each further pause is longer.
     pub backoff_growth: u64,
     /// The same while somebody waits for the answer.
     pub attended_backoff_growth: u64,
@@ -57,75 +53,56 @@ pub struct RetryPolicy {
     pub max_backoff_ms: u64,
     /// Longest pause of a suspended turn before all models are asked again; the first is as long as the first above.
     pub max_suspension_pause_ms: u64,
-    /// What is tried again.
+    /// Failure kinds that are retried.
     pub retryable_failure_kinds: Vec<String>,
-    /// What is not.
     pub fail_fast_failure_kinds: Vec<String>,
 }
 
-/// Whether a model can be asked.
+/// The availability of one model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelAvailability {
-    /// Which, as `provider/model`.
     pub model: String,
-    /// Its provider.
     pub provider: String,
-    /// What people read.
     pub display_name: String,
-    /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where its figures come from.
     pub metadata_source: &'static str,
-    /// Whether there is such a provider.
+    /// True if there is such a provider.
     pub provider_configured: bool,
-    /// Who says what the provider is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_source: Option<&'static str>,
-    /// How it is spoken to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<&'static str>,
-    /// Where the credential comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential_source: Option<&'static str>,
-    /// What it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential_kind: Option<&'static str>,
-    /// Whether there is one, or none is needed.
+    /// True if there is one, or none is needed.
     pub credential_configured: bool,
-    /// Whether it can be asked.
+    /// True if it can be asked.
     pub available: bool,
-    /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unavailable_reason: Option<String>,
-    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
-    /// What it can do beside text and tools.
     pub capabilities: Vec<ModelCapability>,
-    /// What it costs; absent when that is not known.
+    /// Absent when the price is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_usd_per_million_tokens: Option<Price>,
     /// The figures it is asked by.
     pub policy: ModelPolicy,
 }
 
-/// Whether a provider can be asked.
+/// The availability of one provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProviderReport {
-    /// Its id.
     pub provider: String,
-    /// Who says what it is.
     pub source: &'static str,
-    /// How it is spoken to.
     pub transport: &'static str,
-    /// Where.
     pub base_url: String,
-    /// What the lowering of a prompt may use with it.
+    /// Prompt features (caching, reasoning) that requests to this provider may use.
     pub prompt_capabilities: Vec<&'static str>,
-    /// Where the credential comes from.
     pub credential_source: &'static str,
-    /// What it is.
     pub credential_kind: &'static str,
     /// Variables that are looked at for it, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -135,13 +112,11 @@ pub struct ProviderReport {
     pub credential_profile: Option<String>,
     /// `configured`, `not_needed`, `missing`, `expired` or `unusable`.
     pub credential: &'static str,
-    /// What of it has not been tried, although nothing is known to be wrong.
+    /// The check that only a request to the provider would make. Absent when everything was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_tried: Option<Untried>,
-    /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// What to do about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
     /// The model that is asked when none is chosen.
@@ -149,13 +124,13 @@ pub struct ProviderReport {
     pub default_model: Option<String>,
 }
 
-/// What only a question to the provider would show.
+/// A property that only a request to the provider would show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Untried {
-    /// Whether the command prints its credential.
+    /// The command that prints the credential was not run.
     Command,
-    /// Whether its server, which asks for no credential, runs.
+    /// The server asks for no credential and was not contacted.
     Server,
 }
 

@@ -49,7 +49,7 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with('#')
 }
 
-/// Whether a line can stand above a key: nothing, a comment, the head of its table.
+/// Returns true if a line can stand above a key: nothing, a comment, the head of its table.
 fn is_above(line: &str) -> bool {
     line.trim().is_empty() || is_comment(line) || line.trim_start().starts_with('[')
 }

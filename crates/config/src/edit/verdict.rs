@@ -50,7 +50,8 @@ fn settle(text: &str, path: &Path) -> Result<Settings, Error> {
     resolve(&Env::default(), &flags, Some(&file))
 }
 
-/// What a start would take and nobody could use. Only what is given now is judged: other keys may be put right later.
+/// Refuses values that a start would accept but that no request could use. Only the values given now are checked, since
+/// other keys may be changed later.
 fn useful(settings: &Settings, given: &Given) -> Result<(), Error> {
     let refuse = |problem: String| {
         let place = given.place.clone();

@@ -2,33 +2,19 @@
 
 use std::path::PathBuf;
 
-/// Why there is no usable credential; the text ends with what to do.
+/// The reason that a credential cannot be used. The text ends with the next step.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// There is none.
     #[error("{provider} has no credential; {next}")]
-    Missing {
-        /// Which provider.
-        provider: String,
-        /// How to give it one.
-        next: String,
-    },
+    Missing { provider: String, next: String },
     /// It is no longer good.
     #[error("the login {provider} uses has expired; {next}")]
-    Expired {
-        /// Which provider.
-        provider: String,
-        /// How to renew it.
-        next: String,
-    },
+    Expired { provider: String, next: String },
     /// There is one that cannot be used.
     #[error("the credential of {provider} cannot be used: {problem}; {next}")]
     Unusable {
-        /// Which provider.
         provider: String,
-        /// What is wrong.
         problem: String,
-        /// How to put it right.
         next: String,
     },
     /// Others can read the file.
@@ -36,47 +22,36 @@ pub enum CredentialError {
         "{path} has mode {mode:04o}, so others may have read the secrets in it; run: chmod 600 {path}, and replace them if others use this machine",
         path = path.display()
     )]
-    Exposed {
-        /// Which file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
+    Exposed { path: PathBuf, mode: u32 },
     /// It is a link, not ours, or not a plain file.
     #[error("{path} is not a plain file of this user; move it aside and store the credentials again", path = path.display())]
-    Foreign {
-        /// Which file.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// The stored credentials cannot be read. The file is left as it is.
     #[error(
         "{path} does not hold credentials ({problem}); it was left as it is: correct it, or move it aside and store the credentials again",
         path = path.display()
     )]
     Broken {
-        /// Which file.
         path: PathBuf,
-        /// What is wrong, without the content.
+        /// The problem, without any content of the file.
         problem: String,
     },
     /// The file system said no.
     #[error("cannot use {path}: {source}; check that the directory can be written and the disk is not full", path = path.display())]
     Io {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
-    /// What was to be stored is no profile.
+    /// The value to store is not a valid profile.
     #[error("{problem}")]
     Invalid {
-        /// What is wrong and what would be right.
+        /// The problem and the accepted form.
         problem: String,
     },
 }
 
 impl CredentialError {
-    /// What is wrong, without what to do about it.
+    /// The problem without its next step.
     #[must_use]
     pub fn problem(&self) -> String {
         match self {
@@ -100,7 +75,7 @@ impl CredentialError {
         }
     }
 
-    /// What the operator should do next.
+    /// The next step for the operator.
     #[must_use]
     pub fn next_step(&self) -> String {
         match self {

@@ -2,32 +2,21 @@
 
 use std::path::PathBuf;
 
-/// Why there is no control token.
+/// The reason that there is no control token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// There is none yet.
     #[error("there is no control token at {path}; it is made when a host first starts: holon serve", path = path.display())]
-    Missing {
-        /// Where it would be.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// Others can read it, so it is no secret.
     #[error(
         "{path} has mode {mode:04o} and may have been read by others; delete it so that the next start makes a new one",
         path = path.display()
     )]
-    Exposed {
-        /// Which file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
+    Exposed { path: PathBuf, mode: u32 },
     /// It is not ours, or not a plain file.
     #[error("{path} is not a plain file of this user; move it aside so that the next start makes a new one", path = path.display())]
-    Foreign {
-        /// Which file.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// Its content is no token.
     #[error(
         "{path} does not hold a token of {min} to {max} letters, digits, '-' or '_'; delete it so that the next start makes a new one",
@@ -35,22 +24,14 @@ pub enum TokenError {
         min = crate::Token::MIN_LEN,
         max = crate::Token::MAX_LEN
     )]
-    Malformed {
-        /// Which file.
-        path: PathBuf,
-    },
+    Malformed { path: PathBuf },
     /// The file system said no.
     #[error("cannot use {path} for the control token: {source}", path = path.display())]
     Io {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// The system has no randomness to give.
     #[error("the system gave no randomness for a control token: {reason}")]
-    Randomness {
-        /// Why.
-        reason: String,
-    },
+    Randomness { reason: String },
 }

@@ -40,7 +40,7 @@ const INSTEAD: &[(&str, &str)] = &[
 
 const NO_SECRETS: &str = "this file holds no secrets; store it with `holon config credentials set` and name the profile in providers.<id>.auth.profile";
 
-/// What to do about a key nobody knows.
+/// The advice for an unknown key: the closest known one, or the list.
 pub(crate) fn advice(unknown: &KeyPath) -> String {
     if let Some((_, instead)) = INSTEAD.iter().find(|(old, _)| covers(old, unknown)) {
         return (*instead).to_owned();

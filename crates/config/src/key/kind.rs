@@ -3,21 +3,17 @@
 use std::fmt;
 use toml::de::{DeInteger, DeValue};
 
-/// What kind of value a key takes.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A text.
     Text,
     /// One of these texts.
     Choice(&'static [&'static str]),
     /// A whole number within bounds.
     Number {
-        /// The least.
         min: u64,
-        /// And the most.
         max: u64,
     },
-    /// True or false.
     Flag,
     /// Texts in an order.
     List,
@@ -28,9 +24,7 @@ pub enum Kind {
 pub enum Value {
     /// A text, or one of a choice.
     Text(String),
-    /// A whole number.
     Number(u64),
-    /// True or false.
     Flag(bool),
     /// Texts in an order.
     List(Vec<String>),
@@ -68,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// How to write such a value.
+    /// Describes the accepted form, for error messages.
     #[must_use]
     pub fn wanted(self) -> String {
         match self {
@@ -120,7 +114,7 @@ impl Kind {
         })
     }
 
-    /// Whether it is such a value.
+    /// Returns true if it is such a value.
     fn holds(self, value: &Value) -> bool {
         match (self, value) {
             (Self::Text, Value::Text(text)) => !text.is_empty(),

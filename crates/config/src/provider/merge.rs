@@ -62,7 +62,7 @@ fn check_id(id: &str, place: &Place) -> Result<(), Error> {
     Err(Error::Value { place, problem })
 }
 
-/// What is set about one provider, by the part of the key after its id.
+/// The settings of one provider, by the part of the key after its id.
 #[derive(Debug)]
 pub(super) struct Fields<'a> {
     id: &'a str,
@@ -253,7 +253,7 @@ impl<'a> Fields<'a> {
 
 /// From how many input tokens on old tool results are dropped, if they are.
 const TRIGGER_INPUT_TOKENS: u32 = 100_000;
-/// How many of the newest tool uses stay then.
+/// Number of the newest tool uses that context editing keeps.
 const KEEP_RECENT_TOOL_USES: u32 = 3;
 
 /// An effort, or that it is left to the provider.
@@ -269,7 +269,7 @@ fn path(id: &str, field: &str) -> KeyPath {
     KeyPath::of(&segments.collect::<Vec<_>>())
 }
 
-/// Whether a source can give such a credential, and how a source is spelled out.
+/// Returns true if a source can give such a credential, and how a source is spelled out.
 pub(super) fn fields_of(source: AuthSource) -> &'static str {
     match source {
         AuthSource::Env => "auth.env",

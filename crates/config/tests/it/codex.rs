@@ -9,7 +9,6 @@ use std::os::unix::fs::symlink;
 /// `{"exp":1800000001}` and `{"exp":1800000000}` as the middle of a token; one second after and at the tests' time.
 const LATER: &str = "eyJleHAiOjE4MDAwMDAwMDF9";
 const ENDED: &str = "eyJleHAiOjE4MDAwMDAwMDB9";
-/// `{"https://api.openai.com/auth":{"chatgpt_account_id":"acc-9"}}`.
 const ACCOUNT: &str =
     "eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYWNjLTkifX0";
 

@@ -14,7 +14,6 @@ use proptest::test_runner::{Config, TestRunner};
 use similar::TextDiff;
 use tempfile::TempDir;
 
-/// Files by path.
 type Tree = BTreeMap<String, String>;
 
 /// Runs git in `dir`, away from any settings of the user; none if it refused.
@@ -42,7 +41,7 @@ fn run(cases: u32) -> TestRunner {
     })
 }
 
-/// Whether a text may have the same line twice.
+/// Allows or forbids repeated lines in a generated text.
 #[derive(Debug, Clone, Copy)]
 enum Copies {
     Some,
@@ -104,7 +103,7 @@ fn edited(copies: Copies) -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// What happens to one file of a tree.
+/// The change that a generated commit makes to one file.
 #[derive(Debug, Clone)]
 enum Fate {
     Changed(String, String),

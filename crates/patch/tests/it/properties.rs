@@ -24,7 +24,7 @@ const WORDS: [&str; 14] = [
     " ",
 ];
 
-/// How the lines of a text end.
+/// The line endings of a generated text.
 #[derive(Debug, Clone, Copy)]
 enum Ends {
     Lf,

@@ -17,7 +17,7 @@ const DETAILS: &[AuthSource] = &[
     AuthSource::CredentialProcess,
 ];
 
-/// What the settings say, if they say anything.
+/// Reads the credential settings of a provider. None when there are none.
 pub(super) fn read(fields: &Fields<'_>) -> Result<Option<AuthSpec>, Error> {
     let Some(said) = fields.get("auth.source") else {
         return match first_detail(fields) {
