@@ -1,6 +1,6 @@
 //! Subjects of commits: `area: imperative summary` in at most 72 characters.
 //!
-//! Only commits made after this check was added are looked at. A checkout without history passes.
+//! Only commits that build on the one that added this check are looked at. A checkout without history passes.
 
 use crate::finding::Finding;
 use crate::repo::Repo;
@@ -23,11 +23,20 @@ pub(crate) fn check(repo: &Repo) -> Vec<Finding> {
         return Vec::new();
     };
     let range = format!("{first}..HEAD");
-    git(repo, &["log", "--no-merges", "--format=%s", &range])
-        .unwrap_or_default()
-        .lines()
-        .filter_map(judge)
-        .collect()
+    git(
+        repo,
+        &[
+            "log",
+            "--ancestry-path",
+            "--no-merges",
+            "--format=%s",
+            &range,
+        ],
+    )
+    .unwrap_or_default()
+    .lines()
+    .filter_map(judge)
+    .collect()
 }
 
 /// The finding about one subject, if there is one.
@@ -62,10 +71,11 @@ mod tests {
     #[test]
     fn a_subject_names_its_area_and_fits_a_line() {
         let long = format!("core: {}", "x".repeat(67));
+        let fits = format!("core: {}", "x".repeat(66));
         for (subject, refused) in [
             ("core: hold task results over a provider outage", false),
             ("cli,server: rename a field of the status", false),
-            (&long.clone()[..72], false),
+            (&fits, false),
             (&long, true),
             ("hold task results", true),
             ("two words: hold", true),
