@@ -12,12 +12,14 @@ mod settings;
 mod tools;
 
 use crate::Failure;
+use crate::build::Build;
 use crate::repo::{Generated, Repo};
 
 /// The pages that need a build: refusals, and commands if the program has any.
 pub(crate) fn built_pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
-    let mut pages = vec![refusals::generate(repo)?];
-    pages.extend(cli::generate(repo)?);
+    let build = Build::of(repo)?;
+    let mut pages = vec![refusals::generate(&build)?];
+    pages.extend(cli::generate(&build)?);
     Ok(pages)
 }
 

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "a command-line tool")]
 
 mod bans;
+mod build;
 mod docs;
 mod finding;
 mod graph;

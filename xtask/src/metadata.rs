@@ -12,8 +12,6 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// True if it is ours.
     pub(crate) is_member: bool,
-    /// True if it builds a program.
-    pub(crate) has_binary: bool,
     /// Ids of what it needs to be built and run; not what only its tests need.
     pub(crate) needs: Vec<String>,
 }
@@ -42,13 +40,9 @@ impl Metadata {
         for package in list(&value["packages"]) {
             let id = text(&package["id"]);
             let is_member = members.contains(id.as_str());
-            let has_binary = list(&package["targets"])
-                .iter()
-                .any(|target| list(&target["kind"]).iter().any(|kind| kind == "bin"));
             let known = Package {
                 name: text(&package["name"]),
                 is_member,
-                has_binary,
                 needs: Vec::new(),
             };
             packages.insert(id, known);
@@ -67,11 +61,6 @@ impl Metadata {
 
     pub(crate) fn members(&self) -> impl Iterator<Item = &Package> {
         self.packages.values().filter(|package| package.is_member)
-    }
-
-    /// The package with this name, ours first.
-    pub(crate) fn named(&self, name: &str) -> Option<&Package> {
-        self.members().find(|package| package.name == name)
     }
 
     /// The direct dependencies of a package.

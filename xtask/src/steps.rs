@@ -1,13 +1,11 @@
 //! What CI runs, in order, fast first; every step runs even when one before it failed, so one run tells all.
 
-use crate::metadata::Metadata;
+use crate::build::{Build, FEATURES};
 use crate::repo::Repo;
 use crate::{Failure, docs, report, tidy};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Turned on wherever the product is built for tests, so that crash tests can name their points.
-const FEATURES: [&str; 2] = ["--features", "holon-cli/crash-points"];
 /// Fixed seeds the simulation plays on every run.
 const SEEDS: &str = "1000";
 /// Kills of the storm on every run; its seed is another each time, and printed.
@@ -96,20 +94,9 @@ pub(crate) fn storm(repo: &Repo, words: &[&str]) -> Result<ExitCode, Failure> {
 }
 
 fn run_storm(repo: &Repo, words: &[&str]) -> Result<Outcome, Failure> {
-    let mut build = vec![
-        "build",
-        "--package",
-        "holon-cli",
-        "--package",
-        "holon-storm",
-    ];
-    build.extend(FEATURES);
-    if cargo(repo, &build)? == Outcome::Failed {
-        return Ok(Outcome::Failed);
-    }
-    let built = repo.root().join("target/debug");
-    let mut command = Command::new(built.join("holon-storm"));
-    command.arg(built.join("holon")).args(words);
+    let build = Build::of(repo)?;
+    let mut command = Command::new(build.program("holon-storm"));
+    command.arg(build.program("holon")).args(words);
     run(repo, command)
 }
 
@@ -223,22 +210,9 @@ fn built_pages(repo: &Repo) -> Result<Outcome, Failure> {
 }
 
 fn simulation(repo: &Repo) -> Result<Outcome, Failure> {
-    let metadata = Metadata::load(repo)?;
-    match metadata.named("holon-sim") {
-        Some(package) if package.has_binary => cargo(
-            repo,
-            &[
-                "run",
-                "--quiet",
-                "--package",
-                "holon-sim",
-                "--",
-                "--seeds",
-                SEEDS,
-            ],
-        ),
-        Some(_) | None => Ok(Outcome::Absent),
-    }
+    let mut command = Command::new(Build::of(repo)?.program("holon-sim"));
+    command.args(["--seeds", SEEDS]);
+    run(repo, command)
 }
 
 fn cargo(repo: &Repo, words: &[&str]) -> Result<Outcome, Failure> {
@@ -251,7 +225,7 @@ fn run(repo: &Repo, mut command: Command) -> Result<Outcome, Failure> {
     let status = command
         .current_dir(repo.root())
         .status()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
+        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
     Ok(passed(status.success()))
 }
 

@@ -9,6 +9,7 @@ use holon_sim::plan::Plan;
 use holon_sim::{Coverage, Keep, known_bugs, play, shrink};
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 const USAGE: &str = "usage: holon-sim --seeds N [--from S] [--coverage] | --seed S [--trace]";
@@ -74,31 +75,91 @@ fn one(plan: &Plan, trace: bool) -> ExitCode {
 )]
 fn many(wish: &Wish) -> ExitCode {
     let began = Instant::now();
-    let fresh = (wish.from..wish.from + wish.seeds).map(Plan::of);
-    let (mut seeds, mut steps, mut crashes) = (0_u64, 0, 0);
-    let mut coverage = Coverage::default();
-    for plan in known_bugs().into_iter().chain(fresh) {
-        let Ok(played) = play(&plan, Keep::Hash) else {
-            return report(&plan);
-        };
-        // One in a hundred is played twice: a run that does not repeat itself cannot be trusted in anything.
-        if seeds % 100 == 0
-            && play(&plan, Keep::Hash).map(|again| again.hash).ok() != Some(played.hash)
-        {
-            println!("{plan}\nbroke: two runs of this plan differ");
-            return ExitCode::FAILURE;
+    let mut plans = known_bugs();
+    plans.extend((wish.from..wish.from + wish.seeds).map(Plan::of));
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let shares: Vec<Result<Totals, Failure>> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..workers)
+            .map(|_| scope.spawn(|| play_next(&plans, &next)))
+            .collect();
+        let joined = running.into_iter().map(std::thread::ScopedJoinHandle::join);
+        joined
+            .map(|share| share.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let mut totals = Totals::default();
+    for share in shares {
+        match share {
+            Ok(share) => totals.add(&share),
+            Err(Failure::Broke(plan)) => return report(&plan),
+            Err(Failure::Differed(plan)) => {
+                println!("{plan}\nbroke: two runs of this plan differ");
+                return ExitCode::FAILURE;
+            }
         }
-        seeds += 1;
-        steps += played.steps;
-        crashes += played.crashes;
-        coverage.add(&played.coverage);
     }
     if wish.coverage {
-        print!("{coverage}");
+        print!("{}", totals.coverage);
     }
-    let speed = seeds as f64 / began.elapsed().as_secs_f64();
-    println!("{seeds} seeds, {steps} steps, crashes {crashes}, {speed:.0} seeds/s per core");
+    let speed = totals.seeds as f64 / began.elapsed().as_secs_f64();
+    println!(
+        "{} seeds, {} steps, crashes {}, {speed:.0} seeds/s on {workers} threads",
+        totals.seeds, totals.steps, totals.crashes
+    );
     ExitCode::SUCCESS
+}
+
+/// The plan that ended a run of many.
+enum Failure {
+    Broke(Plan),
+    Differed(Plan),
+}
+
+/// Sums over the plans that held.
+#[derive(Default)]
+struct Totals {
+    seeds: u64,
+    steps: u64,
+    crashes: u64,
+    coverage: Coverage,
+}
+
+impl Totals {
+    fn add(&mut self, other: &Self) {
+        self.seeds += other.seeds;
+        self.steps += other.steps;
+        self.crashes += other.crashes;
+        self.coverage.add(&other.coverage);
+    }
+}
+
+/// Plays plans that no other thread has taken, until none is left or one breaks a rule.
+fn play_next(plans: &[Plan], next: &AtomicUsize) -> Result<Totals, Failure> {
+    let mut totals = Totals::default();
+    loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some(plan) = plans.get(index) else {
+            return Ok(totals);
+        };
+        let stop = |failure| {
+            next.store(plans.len(), Ordering::Relaxed);
+            failure
+        };
+        let Ok(played) = play(plan, Keep::Hash) else {
+            return Err(stop(Failure::Broke(plan.clone())));
+        };
+        // One in a hundred is played twice: a run that does not repeat itself cannot be trusted in anything.
+        if index % 100 == 0
+            && play(plan, Keep::Hash).map(|again| again.hash).ok() != Some(played.hash)
+        {
+            return Err(stop(Failure::Differed(plan.clone())));
+        }
+        totals.seeds += 1;
+        totals.steps += played.steps;
+        totals.crashes += played.crashes;
+        totals.coverage.add(&played.coverage);
+    }
 }
 
 fn report(plan: &Plan) -> ExitCode {

@@ -4,36 +4,21 @@
 
 use super::page;
 use crate::Failure;
-use crate::repo::{Generated, Repo};
-use std::process::{Command, Stdio};
+use crate::build::{Build, printed};
+use crate::repo::Generated;
 
 /// Deepest nesting of subcommands that is followed.
 const DEPTH: usize = 4;
 
 /// The page, or none while the program has no commands.
-pub(crate) fn generate(repo: &Repo) -> Result<Option<Generated>, Failure> {
-    let body = render(&|words| help(repo, words))?;
-    Ok(body.map(|body| page("cli", &body)))
-}
-
-/// Asks the program for help on a command.
-fn help(repo: &Repo, words: &[String]) -> Result<String, Failure> {
-    let output = Command::new("cargo")
-        .args(["run", "--quiet", "--package", "holon-cli", "--"])
-        .args(words)
-        .arg("--help")
-        .current_dir(repo.root())
+pub(crate) fn generate(build: &Build) -> Result<Option<Generated>, Failure> {
+    let program = build.program("holon");
+    let help = |words: &[String]| {
+        let words = words.iter().map(String::as_str).chain(["--help"]);
         // Without a terminal to measure, the width is this one.
-        .env("COLUMNS", "100")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("holon {} --help failed: {said}", words.join(" ")))
-    }
+        printed(&program, &words.collect::<Vec<_>>(), &[("COLUMNS", "100")])
+    };
+    Ok(render(&help)?.map(|body| page("cli", &body)))
 }
 
 /// Every command's help, parents before children.

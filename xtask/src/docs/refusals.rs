@@ -4,22 +4,11 @@
 
 use super::page;
 use crate::Failure;
-use crate::repo::{Generated, Repo};
-use std::process::{Command, Stdio};
+use crate::build::{Build, printed};
+use crate::repo::Generated;
 
 /// The page, as the server's example prints it.
-pub(crate) fn generate(repo: &Repo) -> Result<Generated, Failure> {
-    let output = Command::new("cargo")
-        .args(["run", "--quiet", "--package", "holon-server"])
-        .args(["--example", "refusals"])
-        .current_dir(repo.root())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("the list of refusals cannot be printed: {said}"));
-    }
-    let body = String::from_utf8_lossy(&output.stdout);
+pub(crate) fn generate(build: &Build) -> Result<Generated, Failure> {
+    let body = printed(&build.example("refusals"), &[], &[])?;
     Ok(page("refusals", &body))
 }

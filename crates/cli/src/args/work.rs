@@ -67,7 +67,7 @@ pub(crate) struct UpdateArgs {
     /// Whether its plan is ready.
     #[arg(long, value_name = "STATUS", value_enum)]
     pub(crate) plan_status: Option<PlanWord>,
-    /// An entry of the checklist, which is replaced as a whole; begin it with "[x] " when it is done and with "[>] "
+    /// An entry of the checklist, which is replaced as a whole; begin it with `[x]` when it is done and with `[>]`
     /// when it is in progress; may be given several times.
     #[arg(long, value_name = "TEXT", value_parser = todo)]
     pub(crate) todo: Vec<TodoItem>,
