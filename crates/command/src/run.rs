@@ -3,7 +3,7 @@
 use crate::environment::{Around, Talk, compose};
 use crate::place::{Place, PlaceMark};
 use crate::registry::Slot;
-use crate::state::State;
+use crate::state::{DIRECTORY_LOST, State};
 use crate::{Commands, report};
 use holon_domain::command::{
     CommandEnd, CommandFailure, CommandOrder, CommandOutput, CommandRun, CommandRunning, WhenLate,
@@ -79,6 +79,9 @@ impl Commands {
         let place = self.place(&order.key).await;
         match place.mark().await.map_err(|error| unusable(&error))? {
             PlaceMark::Barred => return Ok(State::NeverStarted),
+            PlaceMark::Empty if place.kept().await.is_some() => {
+                return Err(report::lost_failure(&place, DIRECTORY_LOST).await);
+            }
             PlaceMark::Empty => return self.start(order, (&place, cancel), &mut slot).await,
             PlaceMark::Begun => {}
         }

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) const NEVER_STARTED: &str = "it was never started";
 
 /// What is said of a command without its directory whose output files show that it ran.
-const DIRECTORY_LOST: &str = "what it was to be found by is gone";
+pub(crate) const DIRECTORY_LOST: &str = "the directory that it was to be found by is gone";
 
 /// The state of a command as this crate holds it: with the task to talk to, or the whole record of its end.
 pub(crate) type State = CommandState<Arc<Task>, Box<Ended>>;

@@ -121,7 +121,8 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
 /// place; an implementation follows no link and reads no more than `limits::PLAN_BYTES`.
 #[async_trait]
 pub trait PlanHost: Send + Sync + std::fmt::Debug {
-    /// Writes the plan of an item, whole or not at all, and describes it.
+    /// Writes the plan of an item, whole or not at all, and describes it. A missing home is made first, unless the call
+    /// was cancelled: the agent may be on its way out.
     ///
     /// # Errors
     /// Why it could not be written, for the model.
@@ -130,6 +131,7 @@ pub trait PlanHost: Send + Sync + std::fmt::Debug {
         agent_home: &str,
         item: &WorkItemId,
         text: String,
+        cancel: CancellationToken,
     ) -> Result<PlanArtifact, String>;
 
     /// The plan of an item as it is now; `None` where no file can be read.

@@ -163,10 +163,16 @@ async fn a_command_whose_directory_was_removed_is_lost_and_not_run_again() {
         TaskReport::Ended(output) => panic!("{output:?}"),
     }
     let again = run(&host, world.order("one", "echo again")).await;
-    assert!(
-        matches!(again, Err(CommandFailure::Spawn { .. })),
-        "{again:?}"
-    );
+    match again {
+        Err(CommandFailure::Lost {
+            reason,
+            output_tail,
+        }) => {
+            assert!(reason.contains("gone"), "{reason}");
+            assert_eq!(output_tail, "ran\n");
+        }
+        other => panic!("{other:?}"),
+    }
     let kept = std::fs::read_to_string(world.output_file("one")).unwrap();
     assert_eq!(kept, "ran\n");
 }

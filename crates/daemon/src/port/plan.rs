@@ -5,6 +5,7 @@ use holon_domain::WorkItemId;
 use holon_domain::work_item::PlanArtifact;
 use holon_engine::ports::PlanHost;
 use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
 
 /// Plan files on this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,10 +31,11 @@ impl PlanHost for Plans {
         agent_home: &str,
         item: &WorkItemId,
         text: String,
+        cancel: CancellationToken,
     ) -> Result<PlanArtifact, String> {
         let write = move |home: PathBuf, item| {
             // The plan may be the first thing that is put into the home.
-            holon_workspace::make_home(&home, || true)?;
+            holon_workspace::make_home(&home, || !cancel.is_cancelled())?;
             holon_workspace::write_plan(&home, &item, &text)
         };
         off_thread(agent_home, item, write).await
@@ -55,5 +57,25 @@ impl PlanHost for Plans {
     async fn remove(&self, agent_home: &str, item: &WorkItemId) -> Result<(), String> {
         let remove = |home: PathBuf, item| holon_workspace::remove_plan(&home, &item);
         off_thread(agent_home, item, remove).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_cancelled_call_does_not_make_a_missing_home_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("agents/main");
+        let item = WorkItemId::from_stored("work_1");
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        for (cancel, is_made) in [(cancelled, false), (CancellationToken::new(), true)] {
+            let path = home.to_string_lossy();
+            let written = Plans.write(&path, &item, "one".to_owned(), cancel).await;
+            assert_eq!(written.is_ok(), is_made, "{written:?}");
+            assert_eq!(home.exists(), is_made);
+        }
     }
 }

@@ -59,7 +59,7 @@ impl Shell {
             HostAction::ApplyPatch(patch) => self.apply_patch(run, context, patch).await,
             HostAction::TaskInput(input) => self.task_input(run, input).await,
             HostAction::TaskOutput(query) => self.task_output(run, query.clone(), cancel).await,
-            HostAction::WritePlan => Some(self.write_plan(run).await),
+            HostAction::WritePlan => Some(self.write_plan(run, cancel).await),
             HostAction::WorkQuery(query) => Some(self.work_query(run, query).await),
         }
     }

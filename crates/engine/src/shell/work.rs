@@ -15,16 +15,25 @@ use holon_domain::{AgentId, WorkItemId};
 use holon_prompt::PlanLook;
 use holon_store::{LastExit, Readers, TurnRows};
 use holon_tools::create_work_item;
+use tokio_util::sync::CancellationToken;
 
 /// Folders that are looked up in one read.
 const FOLDERS_AT_ONCE: usize = 256;
 
 impl Shell {
     /// Writes the plan file of the item that a call makes. Performed again after a restart, it writes the same file.
-    pub(super) async fn write_plan(&self, run: &ToolRun) -> ToolRunOutcome {
+    pub(super) async fn write_plan(
+        &self,
+        run: &ToolRun,
+        cancel: CancellationToken,
+    ) -> ToolRunOutcome {
         let item = WorkItemId::of_call(&run.call.id);
         let text = create_work_item::plan_of(&run.call);
-        let written = self.ports.plan.write(&run.agent_home, &item, text).await;
+        let written = self
+            .ports
+            .plan
+            .write(&run.agent_home, &item, text, cancel)
+            .await;
         holon_fault::hit("plan.written");
         match written {
             Ok(plan) => ToolRunOutcome {

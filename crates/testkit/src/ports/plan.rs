@@ -7,6 +7,7 @@ use holon_engine::ports::PlanHost;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Plans of every agent, by home and item. A write is done at once, unless the test says that writes fail or are held.
 #[derive(Debug, Default)]
@@ -50,6 +51,7 @@ impl PlanHost for MemoryPlans {
         agent_home: &str,
         item: &WorkItemId,
         text: String,
+        _: CancellationToken,
     ) -> Result<PlanArtifact, String> {
         if let Some(reason) = lock(&self.failure).clone() {
             return Err(reason);

@@ -216,7 +216,13 @@ impl FileHost for Quiet {
 
 #[async_trait]
 impl PlanHost for Quiet {
-    async fn write(&self, _: &str, _: &WorkItemId, text: String) -> Result<PlanArtifact, String> {
+    async fn write(
+        &self,
+        _: &str,
+        _: &WorkItemId,
+        text: String,
+        _: CancellationToken,
+    ) -> Result<PlanArtifact, String> {
         Ok(PlanArtifact::of_content(
             text.as_bytes(),
             Timestamp::default(),
