@@ -138,14 +138,14 @@ impl AttemptDisposition {
 /// written back unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Spelled<T> {
+pub enum StoredWord<T> {
     /// A word of this build.
     Known(T),
     /// A word of another build.
     Unknown(String),
 }
 
-impl Spelled<AttemptDisposition> {
+impl StoredWord<AttemptDisposition> {
     /// The spelling that is stored and shown; never renamed.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -156,7 +156,7 @@ impl Spelled<AttemptDisposition> {
     }
 }
 
-impl Spelled<ModelFailureKind> {
+impl StoredWord<ModelFailureKind> {
     /// The spelling that is stored and shown; never renamed.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -238,10 +238,10 @@ pub struct AttemptRecord {
     pub duration_ms: Option<u64>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_kind: Option<Spelled<ModelFailureKind>>,
+    pub failure_kind: Option<StoredWord<ModelFailureKind>>,
     /// What the retry policy made of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disposition: Option<Spelled<AttemptDisposition>>,
+    pub disposition: Option<StoredWord<AttemptDisposition>>,
     /// How it ended.
     pub outcome: AttemptOutcome,
     /// Whether the next candidate is another model.
@@ -337,7 +337,7 @@ impl Tries {
         let answered = AttemptRecord {
             provider: provider.to_owned(),
             model_ref: self.model_ref.clone(),
-            attempt: tries_of(&self.failed, &self.model_ref).saturating_add(1),
+            attempt: count_tries(&self.failed, &self.model_ref).saturating_add(1),
             max_attempts: self.max_attempts,
             started_at: Some(self.started_at),
             completed_at: Some(self.completed_at()),
@@ -361,25 +361,25 @@ impl Tries {
 
 /// How many tries of one model are used up. A wait for the network or for a new allowance uses up none.
 #[must_use]
-pub fn tries_of(attempts: &[AttemptRecord], model_ref: &str) -> u32 {
+pub fn count_tries(attempts: &[AttemptRecord], model_ref: &str) -> u32 {
     let used = attempts
         .iter()
-        .filter(|attempt| attempt.model_ref == model_ref && !attempt.only_waited());
+        .filter(|attempt| attempt.model_ref == model_ref && !attempt.is_wait_only());
     u32::try_from(used.count()).unwrap_or(u32::MAX)
 }
 
 impl AttemptRecord {
     /// Whether the retry policy made this of the try.
     #[must_use]
-    pub fn is_disposed(&self, as_one: AttemptDisposition) -> bool {
-        self.disposition == Some(Spelled::Known(as_one))
+    pub fn has_disposition(&self, as_one: AttemptDisposition) -> bool {
+        self.disposition == Some(StoredWord::Known(as_one))
     }
 
     /// Whether the try told nothing about the model and is simply made again later.
     #[must_use]
-    pub fn only_waited(&self) -> bool {
-        self.is_disposed(AttemptDisposition::WaitForNetwork)
-            || self.is_disposed(AttemptDisposition::Park)
+    pub fn is_wait_only(&self) -> bool {
+        self.has_disposition(AttemptDisposition::WaitForNetwork)
+            || self.has_disposition(AttemptDisposition::Park)
     }
 }
 
@@ -430,9 +430,9 @@ mod tests {
     fn dispositions_are_stored_as_they_are_spelled() {
         for disposition in AttemptDisposition::ALL {
             let word = json!(disposition.as_str());
-            let stored = Spelled::Known(disposition);
+            let stored = StoredWord::Known(disposition);
             assert_eq!(serde_json::to_value(&stored).expect("writes"), word);
-            let read: Spelled<AttemptDisposition> = serde_json::from_value(word).expect("reads");
+            let read: StoredWord<AttemptDisposition> = serde_json::from_value(word).expect("reads");
             assert_eq!(read, stored);
         }
     }
@@ -440,7 +440,8 @@ mod tests {
     #[test]
     fn a_word_of_another_build_is_kept_as_it_is() {
         let word = json!("ask_somebody_else");
-        let read: Spelled<ModelFailureKind> = serde_json::from_value(word.clone()).expect("reads");
+        let read: StoredWord<ModelFailureKind> =
+            serde_json::from_value(word.clone()).expect("reads");
         assert_eq!(read.as_str(), "ask_somebody_else");
         assert_eq!(serde_json::to_value(&read).expect("writes"), word);
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A provider's own data, valid only for the provider and model that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opaque {
+pub struct OpaqueData {
     /// `provider/model` it belongs to.
     pub lineage: String,
     /// The data.
@@ -26,7 +26,7 @@ pub struct ToolCall {
     pub input: Value,
     /// The provider's own id for the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider_id: Option<Opaque>,
+    pub provider_id: Option<OpaqueData>,
 }
 
 /// One piece of an assistant round.
@@ -44,7 +44,7 @@ pub enum Block {
         text: String,
         /// The sealed form.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        opaque: Option<Opaque>,
+        opaque: Option<OpaqueData>,
     },
     /// A tool call.
     ToolCall(ToolCall),
@@ -78,7 +78,7 @@ pub fn calls_of(blocks: &[Block]) -> impl Iterator<Item = &ToolCall> {
 /// The beginning of a round's words, at most a few bytes more than `bytes`: an answer may be megabytes long, and who
 /// needs a preview copies no more of it.
 #[must_use]
-pub fn beginning_of(blocks: &[Block], bytes: usize) -> String {
+pub fn text_beginning(blocks: &[Block], bytes: usize) -> String {
     let mut beginning = String::new();
     for text in texts_of(blocks) {
         if !beginning.is_empty() {
@@ -135,7 +135,7 @@ mod tests {
             assert_eq!(chars_of(&blocks), whole.chars().count(), "{texts:?}");
             for bytes in [4, 10, 11, 12, 100, 1_000] {
                 let of_whole = text::preview(whole.trim(), bytes);
-                let of_beginning = text::preview(beginning_of(&blocks, bytes).trim(), bytes);
+                let of_beginning = text::preview(text_beginning(&blocks, bytes).trim(), bytes);
                 assert_eq!(of_beginning, of_whole, "{texts:?} in {bytes}");
             }
         }

@@ -5,8 +5,8 @@ mod order;
 mod state;
 
 pub use order::{
-    AliveCommand, CommandContext, CommandKey, CommandOrder, CommandRun, InputRefused, KeptOutput,
-    WhenLate,
+    AliveCommand, CommandContext, CommandKey, CommandOrder, CommandRun, InputRefusal, LatePolicy,
+    OutputRetention,
 };
 pub use state::{CommandProbe, CommandState, UnknownCause};
 
@@ -32,7 +32,7 @@ pub struct CapturedStream {
     pub path: Option<String>,
     /// What that file lacks.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
-    pub lacks: Lacks,
+    pub lacks: MissingOutput,
 }
 
 impl CapturedStream {
@@ -45,7 +45,7 @@ impl CapturedStream {
 
 /// What the file of a stream does not hold of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Lacks {
+pub struct MissingOutput {
     /// How many bytes.
     pub bytes: u64,
     /// Why, where it is not that the stream was larger than files may be: a full disk, say.
@@ -56,7 +56,7 @@ pub struct Lacks {
     pub missing: bool,
 }
 
-impl Lacks {
+impl MissingOutput {
     /// What is said of the file; none when it is complete.
     #[must_use]
     pub fn words(&self) -> Option<String> {
@@ -191,7 +191,7 @@ pub enum CommandFailure {
 
 /// A command that still runs when its call has waited long enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandRunning {
+pub struct RunningCommand {
     /// Where it runs, resolved.
     pub workdir: String,
     /// When its program began.
@@ -220,12 +220,12 @@ pub struct StreamPart {
     /// The file that keeps it.
     pub path: Option<String>,
     /// What that file lacks.
-    pub lacks: Lacks,
+    pub lacks: MissingOutput,
 }
 
 /// What a task has printed, as far as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TaskPrinted {
+pub struct TaskStreams {
     /// Its output, or the terminal's transcript.
     pub output: StreamPart,
     /// Its complaints, where they are kept apart.

@@ -10,7 +10,7 @@ use crate::provider::LearnedLimits;
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::task::TaskRecord;
 use crate::time::Timestamp;
-use crate::timer::{Due, DueId, DueTime, TimerRecord};
+use crate::timer::{DueAction, DueId, DueTime, TimerRecord};
 use crate::trigger::WakeHint;
 use crate::turn::LogSeq;
 use crate::wait::WaitRecord;
@@ -92,7 +92,7 @@ pub enum Fact {
         /// The pause or the slot.
         time: DueTime,
         /// What is to happen then.
-        due: Due,
+        due: DueAction,
     },
     /// It has happened, or no longer will.
     DueCleared {

@@ -3,7 +3,7 @@
 //! Each variant says how often it may be performed and what a crash before, during and after it means.
 
 use crate::id::{AgentId, CallId, TaskId};
-use crate::sent::Sent;
+use crate::send::AgentSend;
 use crate::time::Timestamp;
 use crate::turn::LogSeq;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub enum Effect {
         /// Which try of the round, from 1.
         attempt: u32,
     },
-    /// Run a tool call. What a crash means stands on its action ([`HostAction::after_restart`](crate::intent::HostAction::after_restart)): a call that can be
+    /// Run a tool call. What a crash means stands on its action ([`HostAction::restart_policy`](crate::intent::HostAction::restart_policy)): a call that can be
     /// taken up again is; of any other the executor proves what came of it, or its result is "outcome unknown",
     /// written once.
     ///
@@ -64,7 +64,7 @@ pub enum Effect {
     /// Deliver what one commit had no room for. Exactly once: the commit that hands the sends over closes the effect.
     Deliver {
         /// In order, each with its receiver.
-        sends: Vec<(AgentId, Sent)>,
+        sends: Vec<(AgentId, AgentSend)>,
     },
 }
 

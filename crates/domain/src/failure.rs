@@ -42,7 +42,7 @@ impl FailureCause {
     pub const HOME_NOT_REMOVED: &'static str = "home_not_removed";
 
     /// The cause of a failure that was stored before causes were, from the kind its artifact shows.
-    pub(crate) fn of_old(kind: &str) -> Self {
+    pub(crate) fn from_legacy(kind: &str) -> Self {
         let provider = ModelFailureKind::ALL
             .into_iter()
             .find(|known| known.as_str() == kind);
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn the_cause_of_an_old_failure_follows_from_the_kind_it_shows() {
         for kind in ModelFailureKind::ALL {
-            let cause = FailureCause::of_old(kind.as_str());
+            let cause = FailureCause::from_legacy(kind.as_str());
             assert_eq!(cause, FailureCause::Provider(kind));
         }
         for (kind, cause) in [
@@ -121,7 +121,7 @@ mod tests {
             ("home_not_removed", FailureCause::HomeNotRemoved),
             ("max_turns_exceeded", FailureCause::Runtime),
         ] {
-            assert_eq!(FailureCause::of_old(kind), cause);
+            assert_eq!(FailureCause::from_legacy(kind), cause);
         }
     }
 }

@@ -60,7 +60,7 @@ pub struct PatchDiagnostic {
 
 /// A patch that was applied whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PatchApplied {
+pub struct PatchResult {
     /// The files, in the order of the patch.
     pub changed_files: Vec<ChangedFile>,
     /// Lines of the patch that mean nothing here.

@@ -5,7 +5,7 @@
 mod work;
 
 pub use work::{
-    BlockerChange, NewTimer, NewWait, NewWorkItem, WakeOn, WorkIntent, WorkItemChange,
+    BlockerChange, NewTimer, NewWait, NewWorkItem, WakeCondition, WorkIntent, WorkItemChange,
     WorkItemFilter, WorkQuery,
 };
 
@@ -135,17 +135,17 @@ pub enum HostAction {
 
 /// What a restart means for a call that was under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterRestart {
+pub enum RestartPolicy {
     /// It is performed again: it finds what it began rather than begin it a second time, or only reads.
-    TakenUp,
+    Repeat,
     /// It is not performed again: what came of it is proven, or unknown.
-    Proven,
+    ProveOutcome,
 }
 
 impl HostAction {
     /// What a restart means for it.
     #[must_use]
-    pub const fn after_restart(&self) -> AfterRestart {
+    pub const fn restart_policy(&self) -> RestartPolicy {
         match self {
             // A shim claims its command, so it is started once; input is numbered, so it is given once.
             Self::ExecCommand(_)
@@ -153,8 +153,8 @@ impl HostAction {
             | Self::TaskInput(_)
             | Self::TaskOutput(_)
             | Self::WritePlan
-            | Self::WorkQuery(_) => AfterRestart::TakenUp,
-            Self::ApplyPatch(_) => AfterRestart::Proven,
+            | Self::WorkQuery(_) => RestartPolicy::Repeat,
+            Self::ApplyPatch(_) => RestartPolicy::ProveOutcome,
         }
     }
 }

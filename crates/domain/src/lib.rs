@@ -31,7 +31,7 @@ pub mod provider;
 pub mod queue;
 pub mod refusal;
 pub mod run;
-pub mod sent;
+pub mod send;
 mod skip;
 pub mod summary;
 pub mod task;

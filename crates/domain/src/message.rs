@@ -367,7 +367,7 @@ pub enum AdmissionContext {
 /// shows it when the message is taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Resumes {
+pub enum ResumeReason {
     /// The end of a rest that the agent asked for.
     Rest,
     /// The end of a declared wait, with the reason that the closure showed while it was open.
@@ -403,7 +403,7 @@ pub struct MessageEnvelope {
     pub work_item_id: Option<WorkItemId>,
     /// What the agent had waited for and this message brings. Absent when nothing waited for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumes: Option<Resumes>,
+    pub resumes: Option<ResumeReason>,
     /// The task it belongs to, if runtime-owned ingress bound one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
@@ -432,7 +432,7 @@ impl MessageEnvelope {
     #[must_use]
     pub fn cause(&self) -> Cause {
         self.cause
-            .unwrap_or_else(|| Cause::of_old(self.kind, &self.origin))
+            .unwrap_or_else(|| Cause::from_legacy(self.kind, &self.origin))
     }
 
     /// Whether an operator is owed exactly one visible outcome for this message.

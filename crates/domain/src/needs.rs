@@ -108,7 +108,7 @@ impl<T> Part<T> {
 
 /// What was loaded for a decision.
 #[derive(Debug, Clone, Default)]
-pub struct Loaded {
+pub struct LoadedRows {
     /// The queue's lengths, and the parts of it that were asked for.
     pub queue: QueueView,
     /// The operators' prompts that wait, in the order they are taken; the first [`crate::limits::QUEUED_PROMPTS`] that are

@@ -12,7 +12,7 @@ pub type DueId = u64;
 /// What is due. Rows of one queue for the whole host; no agent needs to be in memory for its time to come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Due {
+pub enum DueAction {
     /// A rest the agent asked for is over.
     RestOver {
         /// Why it rested.
@@ -39,7 +39,7 @@ pub enum Due {
     Unpark,
 }
 
-impl Due {
+impl DueAction {
     /// The longest pause of this kind, for entries of earlier builds, which did not store their lengths.
     #[must_use]
     pub const fn longest_ms(&self) -> u64 {
@@ -70,7 +70,7 @@ pub struct Pause {
 impl Pause {
     /// When it is over, as long as the wall clock makes no step.
     #[must_use]
-    pub const fn over_at(self) -> Timestamp {
+    pub const fn ends_at(self) -> Timestamp {
         self.set_at.plus_millis(self.length_ms)
     }
 
@@ -79,7 +79,7 @@ impl Pause {
     /// How far the clock was set back is not known after a restart (`by_ms` is 0). Then the pause begins anew if it
     /// seems to be set in the future, so it takes at most its full length once more.
     #[must_use]
-    pub fn after_step_back(self, by_ms: u64, now: Timestamp) -> Option<Self> {
+    pub fn shift_after_step_back(self, by_ms: u64, now: Timestamp) -> Option<Self> {
         let set_at = self.set_at.minus_millis(by_ms).min(now);
         (set_at != self.set_at).then_some(Self { set_at, ..self })
     }
@@ -99,7 +99,7 @@ impl DueTime {
     #[must_use]
     pub const fn at(self) -> Timestamp {
         match self {
-            Self::Pause(pause) => pause.over_at(),
+            Self::Pause(pause) => pause.ends_at(),
             Self::Slot(at) => at,
         }
     }
@@ -154,7 +154,7 @@ impl TimerSchedule {
 /// What happens to slots that passed while the host was down or the agent was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MissedSlots {
+pub enum MissedSlotPolicy {
     /// They are counted and nothing fires.
     Skip,
     /// One tick stands for all of them.
@@ -172,7 +172,7 @@ pub struct TimerRecord {
     pub created_at: Timestamp,
     pub schedule: TimerSchedule,
     #[serde(default)]
-    pub missed: MissedSlots,
+    pub missed: MissedSlotPolicy,
     pub status: TimerStatus,
     /// What the tick says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -215,7 +215,7 @@ pub struct TimerView {
     pub time_zone: Option<String>,
     /// Whether the timer has more than one slot.
     pub repeat: bool,
-    pub missed: MissedSlots,
+    pub missed: MissedSlotPolicy,
     pub status: TimerStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -282,9 +282,11 @@ mod tests {
                 set_at: at(10),
                 length_ms: 4 * HOUR,
             };
-            let anew = pause.after_step_back(back * HOUR, at(now)).unwrap_or(pause);
-            assert_eq!(anew.over_at(), at(over), "back by {back}");
-            assert_eq!(anew.over_at().millis_since(at(now)), 3 * HOUR);
+            let anew = pause
+                .shift_after_step_back(back * HOUR, at(now))
+                .unwrap_or(pause);
+            assert_eq!(anew.ends_at(), at(over), "back by {back}");
+            assert_eq!(anew.ends_at().millis_since(at(now)), 3 * HOUR);
         }
     }
 
@@ -294,10 +296,10 @@ mod tests {
             set_at: at(10),
             length_ms: 4 * HOUR,
         };
-        let anew = pause.after_step_back(0, at(3)).expect("begins anew");
-        assert_eq!(anew.over_at(), at(7));
-        assert_eq!(pause.after_step_back(0, at(10)), None);
-        assert_eq!(anew.after_step_back(0, at(3)), None, "once");
+        let anew = pause.shift_after_step_back(0, at(3)).expect("begins anew");
+        assert_eq!(anew.ends_at(), at(7));
+        assert_eq!(pause.shift_after_step_back(0, at(10)), None);
+        assert_eq!(anew.shift_after_step_back(0, at(3)), None, "once");
     }
 
     #[test]
@@ -307,7 +309,7 @@ mod tests {
             agent_id: AgentId::parse("main").expect("a name"),
             created_at: at(1),
             schedule,
-            missed: MissedSlots::Once,
+            missed: MissedSlotPolicy::Once,
             status: TimerStatus::Active,
             summary: None,
             authority: AuthorityClass::OperatorInstruction,

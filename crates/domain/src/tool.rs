@@ -49,13 +49,13 @@ pub struct OfferedTool {
     pub strict: bool,
     /// The same arguments as free text, for models that take a tool in that form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub freeform: Option<Freeform>,
+    pub freeform: Option<FreeformGrammar>,
 }
 
 impl OfferedTool {
     /// The tool as a model of this policy takes it: only one that takes free text is told of that form.
     #[must_use]
-    pub fn as_taken_by(mut self, policy: ModelPolicy) -> Self {
+    pub fn for_policy(mut self, policy: ModelPolicy) -> Self {
         self.freeform = self.freeform.filter(|_| policy.freeform_tools);
         self
     }
@@ -64,7 +64,7 @@ impl OfferedTool {
 /// How a call of a tool is written as free text instead of JSON. Only the wire differs: a call that came as text has
 /// the same arguments as one that came as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Freeform {
+pub struct FreeformGrammar {
     /// What the grammar is written in.
     pub syntax: GrammarSyntax,
     /// The grammar that the text follows.
@@ -371,7 +371,7 @@ mod tests {
             description: "Changes files.".to_owned(),
             parameters: Value::Null,
             strict: false,
-            freeform: Some(Freeform {
+            freeform: Some(FreeformGrammar {
                 syntax: GrammarSyntax::Lark,
                 definition: "start: /x/".to_owned(),
                 argument: "patch".to_owned(),
@@ -385,7 +385,7 @@ mod tests {
             output_source: PolicySource::UnknownFallback,
             freeform_tools,
         };
-        assert_eq!(tool.clone().as_taken_by(policy(true)), tool);
-        assert_eq!(tool.as_taken_by(policy(false)).freeform, None);
+        assert_eq!(tool.clone().for_policy(policy(true)), tool);
+        assert_eq!(tool.for_policy(policy(false)).freeform, None);
     }
 }

@@ -11,7 +11,7 @@ use crate::message::MessageKind;
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
 use crate::queue::MessageSeq;
-use crate::sent::SendId;
+use crate::send::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::workspace::WorkspaceEntry;
@@ -52,7 +52,7 @@ pub enum Phase {
         /// The pause after which the models are asked again. Absent when only an operator's message, a start or a
         /// change of the model ends the suspension.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pause: Option<Pause>,
+        pause: Option<SuspensionPause>,
     },
     /// A tool's result. The calls stand in the log entry of their round.
     RunningTool {
@@ -118,7 +118,7 @@ impl Phase {
 
 /// The pause of a suspended turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pause {
+pub struct SuspensionPause {
     /// The entry in the due-queue.
     pub due: DueId,
     /// When it is over.
@@ -230,7 +230,7 @@ impl PauseCause {
 
 /// An operator message the turn owes an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owed {
+pub struct OwedOutcome {
     /// Its position.
     pub seq: MessageSeq,
     /// Its id.
@@ -292,7 +292,7 @@ pub struct OpenTurn {
     pub workspace: WorkspaceEntry,
     /// Operator messages its end settles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub owes: Vec<Owed>,
+    pub owes: Vec<OwedOutcome>,
     /// Its first log entry.
     pub first_entry: LogSeq,
     /// Model rounds answered so far.

@@ -3,12 +3,12 @@
 //! An item is open or completed; whether the scheduler may run it is derived from the record alone
 //! ([`WorkItemRecord::scheduling_state`]). Which item has the focus stands in the agent's row, not here.
 
+mod overview;
 mod plan;
-mod shown;
 mod view;
 
+pub use overview::WorkOverview;
 pub use plan::PlanArtifact;
-pub use shown::ShownWork;
 pub use view::{
     CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemListEntry, WorkItemView,
 };

@@ -66,7 +66,7 @@ impl ReservedDirs {
 
     /// The first reserved directory that the execution root of a workspace holds or lies in.
     #[must_use]
-    pub fn reached_from(&self, workspace: &WorkspaceEntry) -> Option<&Path> {
+    pub fn find_overlap(&self, workspace: &WorkspaceEntry) -> Option<&Path> {
         let root = Path::new(&workspace.execution_root);
         let reaches = |dir: &&PathBuf| dir.starts_with(root) || root.starts_with(dir);
         self.0.iter().find(reaches).map(PathBuf::as_path)
@@ -94,11 +94,11 @@ mod tests {
             ("/u/holon/running", None),
             ("/u/project", None),
         ] {
-            let found = reserved.reached_from(&WorkspaceEntry::agent_home(root));
+            let found = reserved.find_overlap(&WorkspaceEntry::agent_home(root));
             assert_eq!(found, reached.map(Path::new), "{root}");
             let nothing = ReservedDirs::none();
             assert_eq!(
-                nothing.reached_from(&WorkspaceEntry::agent_home(root)),
+                nothing.find_overlap(&WorkspaceEntry::agent_home(root)),
                 None
             );
         }

@@ -86,7 +86,7 @@ impl HomeState {
     /// The state once nobody waits for the open effect any more. A home that was being removed may be there in part,
     /// so it has to be removed again.
     #[must_use]
-    pub const fn released(self) -> Self {
+    pub const fn without_effect(self) -> Self {
         match self {
             Self::Preparing { .. } => Self::Unmade,
             Self::Removing { .. } => Self::Ready,

@@ -4,7 +4,7 @@ use super::stored::HotState;
 use super::{
     AgentRecord, AgentSettings, Counters, HomeState, IdentityView, LastFailure, Lifecycle, RunTerms,
 };
-use crate::attempt::{AttemptRecord, tries_of};
+use crate::attempt::{AttemptRecord, count_tries};
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
 use crate::model::ModelRef;
@@ -28,7 +28,7 @@ impl From<StoredFailure> for LastFailure {
         let artifact = stored.failure_artifact;
         let cause = stored
             .cause
-            .unwrap_or_else(|| FailureCause::of_old(&artifact.kind));
+            .unwrap_or_else(|| FailureCause::from_legacy(&artifact.kind));
         Self {
             occurred_at: stored.occurred_at,
             cause,
@@ -73,7 +73,7 @@ impl OldTurn {
         turn.model
             .take_if(|model| model.provider() == "none" && model.model() == "none");
         turn.failed_attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
-        turn.tries = tries_of(&attempts, &turn.model_ref());
+        turn.tries = count_tries(&attempts, &turn.model_ref());
         (turn, attempts)
     }
 }

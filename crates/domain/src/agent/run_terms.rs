@@ -60,7 +60,7 @@ impl AgentRecord {
 
     /// Whether the agent is removed when the process that serves its caller is gone.
     #[must_use]
-    pub fn goes_with_process(&self) -> bool {
+    pub fn is_removed_with_process(&self) -> bool {
         self.run
             .is_some_and(|run| run.when_host_restarts == RunEnd::Remove)
     }

@@ -85,7 +85,7 @@ impl AgentRecord {
                 Ok(Self::of(settings, counters, state))
             }
             (Some(_), None) | (None, Some(_)) | (None, None) => {
-                Self::split_old(row.record).map(|(record, _)| record)
+                Self::split_legacy_row(row.record).map(|(record, _)| record)
             }
         }
     }
@@ -95,7 +95,7 @@ impl AgentRecord {
     ///
     /// # Errors
     /// When it is no JSON of that shape.
-    pub fn split_old(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {
+    pub fn split_legacy_row(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {
         let old: OldRow = serde_json::from_str(text)?;
         Ok(old.split())
     }

@@ -1,6 +1,6 @@
 //! A command that an agent asks for: what identifies it, what is to be run, and what the call that waited is told.
 
-use super::{CommandOutput, CommandRunning};
+use super::{CommandOutput, RunningCommand};
 use crate::intent::ExecCommand;
 use crate::task::CommandTaskSpec;
 use crate::time::Timestamp;
@@ -71,16 +71,16 @@ pub struct CommandOrder {
     /// The command line and how it is run.
     pub command: ExecCommand,
     /// What happens when it takes longer than `command.yield_time_ms`.
-    pub when_late: WhenLate,
+    pub when_late: LatePolicy,
 }
 
 /// What happens to a command that takes longer than its call waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhenLate {
+pub enum LatePolicy {
     /// It goes on, and the call that waited is told so.
-    GoesOn,
+    Continue,
     /// It is stopped.
-    IsStopped,
+    Stop,
 }
 
 /// What came of a command while its call waited.
@@ -89,7 +89,7 @@ pub enum CommandRun {
     /// It ended.
     Ended(CommandOutput),
     /// It goes on.
-    Running(CommandRunning),
+    Running(RunningCommand),
 }
 
 /// A command that runs, as far as that is known without reading what it printed.
@@ -105,7 +105,7 @@ pub struct AliveCommand {
 
 /// Why a command took no input, or why its input could not be closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InputRefused {
+pub struct InputRefusal {
     /// A sentence for the model, with the next step.
     pub reason: String,
     /// Bytes that were taken all the same, when only closing the input failed.
@@ -114,7 +114,7 @@ pub struct InputRefused {
 
 /// Whether the output of a command that is over stays on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeptOutput {
+pub enum OutputRetention {
     /// A result or a task record names the files.
     Kept,
     /// Nothing names them.

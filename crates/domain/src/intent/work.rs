@@ -2,7 +2,7 @@
 
 use crate::id::{TaskId, TimerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
-use crate::timer::{MissedSlots, TimerSchedule};
+use crate::timer::{MissedSlotPolicy, TimerSchedule};
 use crate::work_item::{PlanStatus, TodoItem};
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub enum BlockerChange {
 /// One thing a new wait names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "on", rename_all = "snake_case")]
-pub enum WakeOn {
+pub enum WakeCondition {
     Task { task_id: TaskId },
     External { source: Option<String> },
     Operator,
@@ -56,7 +56,7 @@ pub enum WakeOn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewWait {
     pub reason: String,
-    pub wake_on: Vec<WakeOn>,
+    pub wake_on: Vec<WakeCondition>,
     /// The item that waits. Absent: the current one, or the agent itself where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
@@ -72,7 +72,7 @@ pub struct NewWait {
 pub struct NewTimer {
     pub schedule: TimerSchedule,
     #[serde(default)]
-    pub missed: MissedSlots,
+    pub missed: MissedSlotPolicy,
     /// What the tick says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -137,7 +137,7 @@ pub enum WorkIntent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval_ms: Option<u64>,
         #[serde(default)]
-        missed: MissedSlots,
+        missed: MissedSlotPolicy,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
     },

@@ -31,7 +31,7 @@ impl Cause {
     /// A follow-up and the end of a rest never come through a door: the runtime puts them into the queue itself and
     /// names [`Cause::Itself`] there.
     #[must_use]
-    pub const fn at_door(kind: MessageKind, origin: &Origin) -> Self {
+    pub const fn of_ingress(kind: MessageKind, origin: &Origin) -> Self {
         match origin {
             Origin::Operator { .. } => Self::Operator,
             Origin::Channel { .. } | Origin::Webhook { .. } | Origin::Callback { .. } => {
@@ -43,7 +43,7 @@ impl Cause {
     }
 
     /// The cause of a message that was stored before causes were. Only here do the names of subsystems matter.
-    pub(super) fn of_old(kind: MessageKind, origin: &Origin) -> Self {
+    pub(super) fn from_legacy(kind: MessageKind, origin: &Origin) -> Self {
         let own_words = matches!(
             kind,
             MessageKind::SystemTick | MessageKind::InternalFollowup
@@ -60,7 +60,7 @@ impl Cause {
             | Origin::Callback { .. }
             | Origin::Timer { .. }
             | Origin::System { .. }
-            | Origin::Task { .. } => Self::at_door(kind, origin),
+            | Origin::Task { .. } => Self::of_ingress(kind, origin),
         }
     }
 }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_old_message_is_its_agents_own_only_by_kind_and_subsystem_together() {
-        let old = |kind, subsystem| Cause::of_old(kind, &system(subsystem));
+        let old = |kind, subsystem| Cause::from_legacy(kind, &system(subsystem));
         for kind in [MessageKind::SystemTick, MessageKind::InternalFollowup] {
             assert_eq!(old(kind, "sleep_wait"), Cause::Itself);
             assert_eq!(old(kind, "tool_enqueue"), Cause::Itself);
@@ -91,9 +91,12 @@ mod tests {
         let task = Origin::Task {
             task_id: crate::TaskId::from_stored("task_1"),
         };
-        let cause = |kind| Cause::at_door(kind, &task);
+        let cause = |kind| Cause::of_ingress(kind, &task);
         assert_eq!(cause(MessageKind::TaskResult), Cause::Itself);
         assert_eq!(cause(MessageKind::TaskStatus), Cause::Runtime);
-        assert_eq!(Cause::of_old(MessageKind::TaskResult, &task), Cause::Itself);
+        assert_eq!(
+            Cause::from_legacy(MessageKind::TaskResult, &task),
+            Cause::Itself
+        );
     }
 }

@@ -7,7 +7,7 @@ use crate::wait::WaitRecord;
 /// The work of an agent as the first request of a turn shows it. No item stands in two lists, except that a due recheck
 /// may belong to an item of any of them. Each list is bounded by the reader that fills it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ShownWork {
+pub struct WorkOverview {
     /// The item that has the focus.
     pub current: Option<WorkItemRecord>,
     /// The active wait of that item.
@@ -29,7 +29,7 @@ pub struct ShownWork {
     pub timers: Vec<TimerRecord>,
 }
 
-impl ShownWork {
+impl WorkOverview {
     /// Whether there is nothing to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {

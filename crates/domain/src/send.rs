@@ -15,7 +15,7 @@ pub type SendId = u64;
 /// One input for another agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "sent", rename_all = "snake_case")]
-pub enum Sent {
+pub enum AgentSend {
     /// A message for the receiver's queue. The sender's call waits for the verdict.
     Message {
         /// Under which number the verdict is expected.
@@ -47,7 +47,7 @@ pub enum Sent {
     },
 }
 
-impl Sent {
+impl AgentSend {
     /// The number under which the sender expects a verdict, if it waits for one.
     #[must_use]
     pub const fn awaits_verdict(&self) -> Option<SendId> {
