@@ -1,7 +1,7 @@
-//! What one agent's decision gives another agent as an input, inside the same transaction.
+//! Inputs from one agent to another, inside the same transaction.
 //!
-//! A decision changes one agent only. For another it can send one of these; the kernel hands it to the receiver's own
-//! decision and tells the sender the verdict where the sender waits for one. Stored only when a commit had no room for
+//! A decision changes one agent only. To reach another it sends one of these; the kernel passes it to the receiver's
+//! own decision and returns the verdict if the sender waits for one. A send is stored only if a commit had no room for
 //! it, as part of a `Deliver` effect.
 
 use crate::authority::AuthorityClass;
@@ -9,46 +9,41 @@ use crate::id::{AgentId, MessageId, TaskId};
 use crate::message::Priority;
 use serde::{Deserialize, Serialize};
 
-/// Number of a send that waits for its verdict; unique for its sender, like an effect's number.
+/// Number of a send that waits for its verdict. Unique for its sender, like the number of an effect.
 pub type SendId = u64;
 
-/// One input for another agent.
+/// One input from an agent to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "sent", rename_all = "snake_case")]
 pub enum AgentSend {
     /// A message for the receiver's queue. The sender's call waits for the verdict.
     Message {
-        /// Under which number the verdict is expected.
+        /// Number under which the sender expects the verdict.
         send: SendId,
-        /// The sending agent; the receiver sees it as the origin of the message.
+        /// Sending agent. The receiver sees it as the origin of the message.
         from: AgentId,
-        /// What the receiver is told.
         text: String,
-        /// Band in the receiver's queue; `interject` counts as `next` there.
+        /// Band in the receiver's queue. `interject` counts as `next` there.
         priority: Priority,
-        /// Authority of the sender's turn; the message carries no more.
+        /// Authority of the sender's turn. The message has no more.
         authority: AuthorityClass,
     },
-    /// A child agent came to its end, which ends the parent's task for it.
+    /// A child agent ended, which ends the parent's task for it.
     ChildEnded {
-        /// The parent's task.
         task_id: TaskId,
-        /// How the child ended.
         end: ChildEnd,
     },
-    /// The receiver is stopped with its supervisor.
+    /// The receiver's supervisor was stopped, so the receiver stops, too.
     Stop,
-    /// What became of an earlier send; goes back to its sender.
+    /// Reply to an earlier send; it goes back to the sender.
     Verdict {
-        /// Which send.
         send: SendId,
-        /// Accepted or refused.
         verdict: Verdict,
     },
 }
 
 impl AgentSend {
-    /// The number under which the sender expects a verdict, if it waits for one.
+    /// Returns the number under which the sender expects a verdict. `None` if it expects none.
     #[must_use]
     pub const fn awaits_verdict(&self) -> Option<SendId> {
         match self {
@@ -58,30 +53,28 @@ impl AgentSend {
     }
 }
 
-/// How a child agent ended.
+/// End of a child agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildEnd {
-    /// Whether it did what it was asked to.
+    /// True if the child finished its work.
     pub completed: bool,
-    /// What it says of its work, or why it failed.
+    /// The child's report, or the reason for its failure.
     pub summary: String,
 }
 
-/// What became of a send.
+/// Reply of a receiver to a send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The receiver took it.
     Accepted {
-        /// The message it became in the receiver's queue, if it became one.
+        /// Message in the receiver's queue. Absent if the send became none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<MessageId>,
     },
-    /// The receiver did not take it; nothing changed there.
+    /// The receiver refused the send; nothing changed there.
     Refused {
-        /// Stable and machine-readable.
         code: String,
-        /// Why, for the sender's model.
+        /// Explanation for the sender's model.
         reason: String,
     },
 }

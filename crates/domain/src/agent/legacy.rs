@@ -1,4 +1,4 @@
-//! Rows of earlier builds: everything of an agent in one JSON text. Read here and nowhere else, and never written.
+//! Reads agent rows of earlier builds, which held everything in one JSON text. This build never writes them.
 
 use super::stored::HotState;
 use super::{
@@ -14,7 +14,7 @@ use crate::turn::OpenTurn;
 use crate::workspace::WorkspaceEntry;
 use serde::Deserialize;
 
-/// A failure as stored; before causes were, only the artifact said why.
+/// A failure as stored. Rows of earlier builds hold only the artifact, without a cause.
 #[derive(Deserialize)]
 pub(super) struct StoredFailure {
     occurred_at: Timestamp,
@@ -37,7 +37,7 @@ impl From<StoredFailure> for LastFailure {
     }
 }
 
-/// The whole row of an earlier build.
+/// Whole row of an earlier build.
 #[derive(Deserialize)]
 pub(super) struct OldRow {
     identity: IdentityView,
@@ -57,7 +57,7 @@ pub(super) struct OldRow {
     state: HotState,
 }
 
-/// An open turn of an earlier build, with the failed attempts of its round.
+/// Open turn of an earlier build, with the failed attempts of its round.
 #[derive(Deserialize)]
 struct OldTurn {
     #[serde(default)]
@@ -69,7 +69,7 @@ struct OldTurn {
 impl OldTurn {
     fn split(self) -> (OpenTurn, Vec<AttemptRecord>) {
         let Self { attempts, mut turn } = self;
-        // A reference that was none stood for a missing choice.
+        // Earlier builds stored an invalid reference if no model was chosen.
         turn.model
             .take_if(|model| model.provider() == "none" && model.model() == "none");
         turn.failed_attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
@@ -79,8 +79,8 @@ impl OldTurn {
 }
 
 impl OldRow {
-    /// The record the row means today: settings apart, the state of the home said, the flag `temporary` as terms; and
-    /// the failed attempts that have rows of their own today.
+    /// Converts the row to today's record and the failed attempts, which have rows of their own today. Settings are
+    /// split off, the state of the home is derived, and the flag `temporary` becomes run terms.
     pub(super) fn split(self) -> (AgentRecord, Vec<AttemptRecord>) {
         let home = home_of(&self);
         let temporary = self.identity.temporary;
@@ -104,7 +104,7 @@ impl OldRow {
     }
 }
 
-/// Where a home stands whose state was told by an open effect and the last failure.
+/// Derives the state of a home from the open effect and the last failure, which told it in earlier builds.
 fn home_of(row: &OldRow) -> HomeState {
     let (lifecycle, last) = (row.state.lifecycle, row.state.last_failure.as_ref());
     let cause = last.map(|failure| failure.cause);

@@ -1,13 +1,12 @@
-//! The cause of a message: who or what brought it about, as one typed fact.
+//! The cause of a message: the party that brought it about.
 //!
-//! Owns the rule for messages that come through a door and the one for messages stored before causes were.
+//! Owns the rule for messages that come through an interface, and the one for messages of builds that stored no cause.
 
 use super::{MessageKind, Origin};
 use serde::{Deserialize, Serialize};
 
-/// Why a message exists: who or what brought it about. Settled once, at admission, and stored with the message.
-///
-/// Pacing, continuation and priorities read this instead of guessing from the kind, the origin or the name of a
+/// Party that caused a message. Determined once, at admission, and stored with the message.
+/// // Pacing, continuation and priorities read this instead of guessing from the kind, the origin or the name of a
 /// subsystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -16,20 +15,18 @@ pub enum Cause {
     Operator,
     /// An outside system or participant sent it.
     Outside,
-    /// Nothing but the agent itself: its own follow-up, the end of its own rest, the end of its own task.
+    /// Only the agent itself: its own follow-up, the end of its own rest, or the end of its own task.
     Itself,
-    /// The runtime, on the agent's behalf: a timer, a progress note, a delivery record.
+    /// The runtime on the agent's behalf: a timer, a progress note or a delivery record.
     Runtime,
 }
 
 impl Cause {
-    /// Every cause.
     pub const ALL: [Self; 4] = [Self::Operator, Self::Outside, Self::Itself, Self::Runtime];
 
-    /// The cause of a message that came through a door, from its kind and origin.
-    ///
-    /// A follow-up and the end of a rest never come through a door: the runtime puts them into the queue itself and
-    /// names [`Cause::Itself`] there.
+    /// Derives the cause of a message that was admitted through an interface from its kind and origin.
+    /// // Follow-ups and ends of rests never come through an interface: the runtime queues them itself with
+    /// [`Cause::Itself`].
     #[must_use]
     pub const fn of_ingress(kind: MessageKind, origin: &Origin) -> Self {
         match origin {
@@ -42,7 +39,8 @@ impl Cause {
         }
     }
 
-    /// The cause of a message that was stored before causes were. Only here do the names of subsystems matter.
+    /// Derives the cause of a message that an earlier build stored without one. Only here do the names of subsystems
+    /// matter.
     pub(super) fn from_legacy(kind: MessageKind, origin: &Origin) -> Self {
         let own_words = matches!(
             kind,

@@ -1,27 +1,27 @@
-//! The work of an agent as a prompt shows it: a few items of each class, waits and timers.
+//! Work of an agent as a prompt shows it: a few items of each class, waits and timers.
 
 use super::WorkItemRecord;
 use crate::timer::TimerRecord;
 use crate::wait::WaitRecord;
 
-/// The work of an agent as the first request of a turn shows it. No item stands in two lists, except that a due recheck
-/// may belong to an item of any of them. Each list is bounded by the reader that fills it.
+/// Work of an agent as the first request of a turn shows it. No item is in two lists, except that a due recheck may
+/// belong to an item of any list. The reader that fills a list bounds it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkOverview {
-    /// The item that has the focus.
+    /// Item that has the focus.
     pub current: Option<WorkItemRecord>,
-    /// The active wait of that item.
+    /// Active wait of that item.
     pub current_wait: Option<WaitRecord>,
-    /// Open items whose wait has ended and that did not change since, newest end first.
+    /// Open items whose wait has ended and that have not changed since, newest end first.
     pub triggered: Vec<WorkItemRecord>,
-    /// Items that may run, longest unchanged first. Stalled ones are among them.
+    /// Runnable items, longest unchanged first. Stalled ones are among them.
     pub queued: Vec<WorkItemRecord>,
     pub waiting_operator: Vec<WorkItemRecord>,
-    /// Blocked items and those that wait for a task, a time or something outside, newest change first.
+    /// Blocked items, and items that wait for a task, a time or something outside, newest change first.
     pub blocked: Vec<WorkItemRecord>,
-    /// Newest completion first.
+    /// Completed items, newest completion first.
     pub completed: Vec<WorkItemRecord>,
-    /// Items whose reminder has come and that no answered request has shown.
+    /// Items whose reminder is due and that no answered request has shown.
     pub due_rechecks: Vec<WorkItemRecord>,
     /// Active waits of the agent, oldest first.
     pub waits: Vec<WaitRecord>,
@@ -30,7 +30,7 @@ pub struct WorkOverview {
 }
 
 impl WorkOverview {
-    /// Whether there is nothing to show.
+    /// Returns true if there is nothing to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
