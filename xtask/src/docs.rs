@@ -26,7 +26,7 @@ pub(crate) fn built_pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
 /// Every page that can be made from the sources.
 pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
     let mut event_source = repo.read("crates/domain/src/event.rs")?;
-    for part in ["message", "provider", "task", "turn", "work"] {
+    for part in ["message", "provider", "state", "task", "turn", "work"] {
         event_source += &repo.read(&format!("crates/domain/src/event/{part}.rs"))?;
     }
     let limit_source = repo.read("crates/domain/src/limits.rs")?;

@@ -1,7 +1,7 @@
 //! The host itself: is it there, what does it speak, whom does it let in, and please go down.
 
 use holon_domain::AgentId;
-use holon_domain::attempt::Spelled;
+use holon_domain::attempt::StoredWord;
 use serde::{Deserialize, Serialize};
 
 /// `GET /healthz`. Public.
@@ -72,7 +72,7 @@ pub enum AuthMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthInfo {
     /// How; another host may know other ways.
-    pub mode: Spelled<AuthMode>,
+    pub mode: StoredWord<AuthMode>,
     /// Whether a token must be sent.
     pub required: bool,
 }
@@ -86,7 +86,7 @@ impl AuthInfo {
             AuthMode::Local => false,
         };
         Self {
-            mode: Spelled::Known(mode),
+            mode: StoredWord::Known(mode),
             required,
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::message::Supplied;
 use holon_domain::intent::WorkItemFilter;
-use holon_domain::timer::MissedSlots;
+use holon_domain::timer::MissedSlotPolicy;
 use holon_domain::work_item::{PlanStatus, TodoItem, WorkItemView};
 use holon_domain::{AgentId, Timestamp, WorkItemId};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -107,7 +107,7 @@ pub struct CreateTimerRequest {
     pub time_zone: Option<String>,
     /// What happens to slots that pass while the host is down; `once` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missed: Option<MissedSlots>,
+    pub missed: Option<MissedSlotPolicy>,
     /// What the tick says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,

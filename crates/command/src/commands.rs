@@ -11,8 +11,8 @@ use crate::state::{State, sought};
 use crate::sweep;
 use holon_domain::Timestamp;
 use holon_domain::command::{
-    AliveCommand, CommandFailure, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefused,
-    KeptOutput, TaskPrinted, UnknownCause,
+    AliveCommand, CommandFailure, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal,
+    OutputRetention, TaskStreams, UnknownCause,
 };
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::limits::OUTPUT_KEPT_BYTES;
@@ -157,7 +157,7 @@ impl Commands {
     ///
     /// # Errors
     /// Why it was not taken.
-    pub async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
+    pub async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefusal> {
         let place = self.place(key).await;
         input::give(self.find(key, &place).await, (key, &place), input).await
     }
@@ -171,7 +171,7 @@ impl Commands {
         key: &CommandKey,
         query: &TaskOutput,
         max_bytes: usize,
-    ) -> Result<TaskPrinted, String> {
+    ) -> Result<TaskStreams, String> {
         let place = self.place(key).await;
         let source = match self.find(key, &place).await {
             State::Running(task) => Source::Live(task),
@@ -197,7 +197,7 @@ impl Commands {
     }
 
     /// Removes what was kept to find a command whose outcome is on record, and its output if that is not kept.
-    pub async fn forget(&self, key: &CommandKey, output: KeptOutput) {
+    pub async fn forget(&self, key: &CommandKey, output: OutputRetention) {
         let home = Path::new(&key.agent_home);
         let entry = self.registry.entry(key);
         let mut slot = entry.lock().await;
@@ -207,9 +207,9 @@ impl Commands {
             return;
         }
         let done = match output {
-            KeptOutput::Dropped => place.remove_output().await,
-            KeptOutput::Kept if place.kept().await.is_none() => Ok(()),
-            KeptOutput::Kept => {
+            OutputRetention::Dropped => place.remove_output().await,
+            OutputRetention::Kept if place.kept().await.is_none() => Ok(()),
+            OutputRetention::Kept => {
                 let folders = Folders::of(&self.claims, home);
                 prune::prune(home, &folders, OUTPUT_KEPT_BYTES).await
             }

@@ -4,7 +4,7 @@
 //! file beside the output, so that offsets mean the same bytes for as long as there is an output.
 
 use crate::off_thread::off_thread;
-use holon_domain::command::Lacks;
+use holon_domain::command::MissingOutput;
 use holon_process::{Error, OutputFacts, Sought, StreamFacts, TaskState, attach};
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -78,18 +78,18 @@ pub(crate) fn or_kept(found: StreamFacts) -> StreamFacts {
 }
 
 /// What a file does not hold of its stream.
-pub(crate) fn lacks(facts: &StreamFacts) -> Lacks {
+pub(crate) fn lacks(facts: &StreamFacts) -> MissingOutput {
     if facts.missing {
-        return Lacks {
+        return MissingOutput {
             missing: true,
-            ..Lacks::default()
+            ..MissingOutput::default()
         };
     }
     let tail = facts.tail_at.map_or(0, |_| facts.tail_bytes);
     let held = facts.head_bytes.saturating_add(tail);
     match facts.total_bytes.saturating_sub(held) {
-        0 => Lacks::default(),
-        bytes => Lacks {
+        0 => MissingOutput::default(),
+        bytes => MissingOutput {
             bytes,
             reason: facts.error.clone(),
             missing: false,
@@ -98,15 +98,15 @@ pub(crate) fn lacks(facts: &StreamFacts) -> Lacks {
 }
 
 /// What is told of a file that `error` keeps from being read; none where the file is not to blame.
-pub(crate) fn unread(facts: &StreamFacts, error: &Error) -> Option<Lacks> {
+pub(crate) fn unread(facts: &StreamFacts, error: &Error) -> Option<MissingOutput> {
     let bytes = facts.total_bytes;
     match error {
-        Error::OutputMissing { .. } => Some(Lacks {
+        Error::OutputMissing { .. } => Some(MissingOutput {
             bytes,
             reason: None,
             missing: true,
         }),
-        Error::Output { reason } => Some(Lacks {
+        Error::Output { reason } => Some(MissingOutput {
             bytes,
             reason: Some(reason.clone()),
             missing: false,
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_file_lacks_what_is_neither_in_its_head_nor_in_its_tail() {
         let path = Path::new("/o/task_1.log");
-        assert_eq!(lacks(&facts(path, (10, 0, 10))), Lacks::default());
+        assert_eq!(lacks(&facts(path, (10, 0, 10))), MissingOutput::default());
         // The shim still holds it.
         assert_eq!(lacks(&facts(path, (10, 5, 15))).bytes, 5);
         let ended = StreamFacts {
@@ -149,9 +149,9 @@ mod tests {
         };
         assert_eq!(
             lacks(&ended),
-            Lacks {
+            MissingOutput {
                 bytes: 85,
-                ..Lacks::default()
+                ..MissingOutput::default()
             }
         );
         let full = StreamFacts {
@@ -167,7 +167,7 @@ mod tests {
             error: full.error,
             ..facts(path, (10, 0, 10))
         };
-        assert_eq!(lacks(&late), Lacks::default());
+        assert_eq!(lacks(&late), MissingOutput::default());
     }
 
     #[test]

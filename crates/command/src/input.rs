@@ -4,7 +4,7 @@
 
 use crate::place::Place;
 use crate::state::{NEVER_STARTED, State, sought};
-use holon_domain::command::{CommandKey, InputRefused, UnknownCause};
+use holon_domain::command::{CommandKey, InputRefusal, UnknownCause};
 use holon_domain::intent::TaskInput;
 use holon_process::{Error, Task, TaskState, attach};
 
@@ -23,8 +23,8 @@ pub(crate) async fn give(
     state: State,
     (key, place): (&CommandKey, &Place),
     input: &TaskInput,
-) -> Result<u64, InputRefused> {
-    let refused = |reason: &str| InputRefused {
+) -> Result<u64, InputRefusal> {
+    let refused = |reason: &str| InputRefusal {
         reason: reason.to_owned(),
         taken: 0,
     };
@@ -43,7 +43,7 @@ pub(crate) async fn give(
             if taken > 0 && reason == ENDED {
                 return Ok(taken);
             }
-            Err(InputRefused { reason, taken })
+            Err(InputRefusal { reason, taken })
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::decode::{After, REPLACED, decode, last_lines, torn};
 use crate::facts::{lacks, unread};
-use holon_domain::command::{StreamPart, TaskPrinted};
+use holon_domain::command::{StreamPart, TaskStreams};
 use holon_domain::intent::TaskOutput;
 use holon_process::{Error, OutputFacts, Slice, Stream, StreamFacts, Task};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Source {
         &self,
         query: &TaskOutput,
         max: usize,
-    ) -> Result<TaskPrinted, Error> {
+    ) -> Result<TaskStreams, Error> {
         let facts = self.facts().await?;
         let max = max.max(CHARACTER);
         let lines = query
@@ -85,7 +85,7 @@ impl Source {
             Err(error) if shown => reader.without_file(error),
             read => read,
         };
-        Ok(TaskPrinted {
+        Ok(TaskStreams {
             output: told(&output, read_output)?,
             stderr: match stderr {
                 Some((reader, read)) => Some(told(&reader, read)?),

@@ -2,7 +2,7 @@
 
 use crate::facts::{lacks, unread};
 use crate::place::Place;
-use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput, Lacks};
+use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput, MissingOutput};
 use holon_domain::limits::TASK_SUMMARY_BYTES;
 use holon_domain::task::TaskReport;
 use holon_domain::text;
@@ -121,9 +121,9 @@ async fn last_words(place: &Place) -> (CapturedStream, CapturedStream) {
 fn missing(path: &Path) -> CapturedStream {
     CapturedStream {
         path: Some(path.to_string_lossy().into_owned()),
-        lacks: Lacks {
+        lacks: MissingOutput {
             missing: true,
-            ..Lacks::default()
+            ..MissingOutput::default()
         },
         ..CapturedStream::default()
     }
@@ -141,7 +141,7 @@ async fn captures(facts: &OutputFacts, bytes: usize) -> (CapturedStream, Capture
 async fn captured(facts: &StreamFacts, bytes: usize) -> CapturedStream {
     let preview = told(facts, facts.preview(bytes).await);
     // Reading a file fails by that file alone.
-    preview.unwrap_or_else(|_| without(facts, Lacks::default()))
+    preview.unwrap_or_else(|_| without(facts, MissingOutput::default()))
 }
 
 /// A stream as it was read; one whose file cannot be read is empty and says why.
@@ -162,7 +162,7 @@ fn told(facts: &StreamFacts, read: Result<CapturedStream, Error>) -> Result<Capt
     }
 }
 
-fn without(facts: &StreamFacts, lacks: Lacks) -> CapturedStream {
+fn without(facts: &StreamFacts, lacks: MissingOutput) -> CapturedStream {
     CapturedStream {
         total_bytes: facts.total_bytes,
         dropped_bytes: facts.total_bytes,

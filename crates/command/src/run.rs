@@ -6,7 +6,7 @@ use crate::registry::Slot;
 use crate::state::{DIRECTORY_LOST, State};
 use crate::{Commands, report};
 use holon_domain::command::{
-    CommandEnd, CommandFailure, CommandOrder, CommandOutput, CommandRun, CommandRunning, WhenLate,
+    CommandEnd, CommandFailure, CommandOrder, CommandOutput, CommandRun, LatePolicy, RunningCommand,
 };
 use holon_domain::limits::{COMMAND_OUTPUT_BYTES, COMMAND_STREAM_BYTES};
 use holon_domain::workspace::WorkspaceEntry;
@@ -49,8 +49,8 @@ impl Commands {
         };
         let left = self.time_left(&task, order.command.yield_time_ms);
         let ended = match order.when_late {
-            WhenLate::GoesOn => tokio::time::timeout(left, task.ended()).await.ok(),
-            WhenLate::IsStopped => Some(in_time(&task, left).await),
+            LatePolicy::Continue => tokio::time::timeout(left, task.ended()).await.ok(),
+            LatePolicy::Stop => Some(in_time(&task, left).await),
         };
         match ended {
             Some(ended) => {
@@ -168,8 +168,8 @@ impl Commands {
             output_cap_bytes: COMMAND_OUTPUT_BYTES,
             state_dir: place.state_dir(),
             timeout_ms: match order.when_late {
-                WhenLate::GoesOn => None,
-                WhenLate::IsStopped => Some(command.yield_time_ms),
+                LatePolicy::Continue => None,
+                LatePolicy::Stop => Some(command.yield_time_ms),
             },
             leftovers: Leftovers::Kill,
             niceness: NICENESS,
@@ -211,7 +211,7 @@ async fn running(
     order: &CommandOrder,
     place: &Place,
     task: &Task,
-) -> Result<CommandRunning, CommandFailure> {
+) -> Result<RunningCommand, CommandFailure> {
     let workspace = &order.context.workspace;
     let asked = order.command.workdir.as_deref();
     let workdir = match resolve_off_thread(workspace, asked).await {
@@ -226,7 +226,7 @@ async fn running(
         Err(Error::Unreachable { .. }) => report::unseen(place, order.command.tty),
         Err(error) => return Err(report::lost_failure(place, &error.to_string()).await),
     };
-    Ok(CommandRunning {
+    Ok(RunningCommand {
         workdir: workdir.to_string_lossy().into_owned(),
         started_at: task.identity().started_at,
         stdout,

@@ -17,7 +17,7 @@ use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::BriefAttachment;
 use holon_domain::event::{Event, MessageAdmitted};
 use holon_domain::message::{
-    AdmissionContext, Body, Cause, MessageEnvelope, MessageKind, Origin, Resumes,
+    AdmissionContext, Body, Cause, MessageEnvelope, MessageKind, Origin, ResumeReason,
 };
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::queue::{QueueEntry, QueueStatus};
@@ -40,7 +40,7 @@ pub(crate) struct Provenance {
     pub(crate) authority: AuthorityClass,
     pub(crate) cause: Cause,
     /// What the agent had waited for and the message brings.
-    pub(crate) resumes: Option<Resumes>,
+    pub(crate) resumes: Option<ResumeReason>,
 }
 
 impl Provenance {
@@ -54,7 +54,7 @@ impl Provenance {
     }
 
     /// The same for a message that brings what the agent had waited for.
-    pub(crate) const fn resuming(self, resumes: Option<Resumes>) -> Self {
+    pub(crate) const fn resuming(self, resumes: Option<ResumeReason>) -> Self {
         Self { resumes, ..self }
     }
 }
@@ -125,7 +125,7 @@ pub fn judge_models(checks: &[Result<(), ModelFailure>]) -> Result<(), Rejection
 pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntry, Rejection> {
     let provenance = Provenance {
         authority: authority_of(&ingress),
-        cause: Cause::at_door(ingress.kind, &ingress.origin),
+        cause: Cause::of_ingress(ingress.kind, &ingress.origin),
         resumes: None,
     };
     admit_as(draft, ingress, provenance)

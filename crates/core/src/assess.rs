@@ -16,7 +16,7 @@ use holon_domain::message::{Cause, MessageEnvelope};
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{Posture, SchedulingPosture};
 use holon_domain::turn::{
-    OpenTurn, Pause, PauseCause, Phase, SuspensionReason, TerminalKind, TerminalReason,
+    OpenTurn, PauseCause, Phase, SuspensionPause, SuspensionReason, TerminalKind, TerminalReason,
     TerminalRecord,
 };
 use holon_domain::{Timestamp, limits, text};
@@ -134,7 +134,7 @@ fn next(agent: &AgentRecord, queue: &QueueView) -> Next {
 
 /// The pause of a suspended turn, where the agent may run and its turn is one. The inner value is absent when only an
 /// operator ends the suspension.
-pub(crate) fn suspension(agent: &AgentRecord) -> Option<Option<Pause>> {
+pub(crate) fn suspension(agent: &AgentRecord) -> Option<Option<SuspensionPause>> {
     let turn = agent.open_turn.as_ref()?;
     match (agent.lifecycle, &turn.phase) {
         (Lifecycle::Runnable, Phase::Suspended { pause, .. }) => Some(*pause),
@@ -436,7 +436,7 @@ fn closure(agent: &AgentRecord, next: &Next) -> Option<ClosureDecision> {
 }
 
 /// What the closure of a suspended turn waits for, and the evidence.
-fn suspension_evidence(pause: Option<Pause>) -> (WaitingReason, String) {
+fn suspension_evidence(pause: Option<SuspensionPause>) -> (WaitingReason, String) {
     match pause {
         Some(pause) => (
             WaitingReason::AwaitingExternalChange,

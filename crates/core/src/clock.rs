@@ -7,7 +7,7 @@ use crate::input::{Reply, RunningPause};
 use crate::invariant::awaited_due;
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, HomeState, RemovalRetry, RestWake};
-use holon_domain::timer::{Due, DueId, Pause};
+use holon_domain::timer::{DueAction, DueId, Pause};
 use holon_domain::turn::Phase;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::Recheck;
@@ -18,19 +18,21 @@ use holon_domain::{WaitId, WorkItemId};
 pub(crate) fn set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[RunningPause]) -> Reply {
     let mut reply = Reply::Unchanged;
     for running in pauses {
-        let Some(pause) = running.pause.after_step_back(by_ms, draft.now) else {
+        let Some(pause) = running.pause.shift_after_step_back(by_ms, draft.now) else {
             continue;
         };
         let moved = match &running.due {
-            Due::Recheck { work_item_id } => move_recheck(draft, running, pause, work_item_id),
-            Due::WaitOver { wait_id } => move_wait(draft, running, pause, wait_id),
-            Due::RestOver { .. }
-            | Due::BackoffOver { .. }
-            | Due::PaceOver
-            | Due::RemovalRetry
-            | Due::WorkTick
-            | Due::Unpark
-            | Due::TimerFire { .. } => move_own(draft, running, pause),
+            DueAction::Recheck { work_item_id } => {
+                move_recheck(draft, running, pause, work_item_id)
+            }
+            DueAction::WaitOver { wait_id } => move_wait(draft, running, pause, wait_id),
+            DueAction::RestOver { .. }
+            | DueAction::BackoffOver { .. }
+            | DueAction::PaceOver
+            | DueAction::RemovalRetry
+            | DueAction::WorkTick
+            | DueAction::Unpark
+            | DueAction::TimerFire { .. } => move_own(draft, running, pause),
         };
         if moved {
             reply = Reply::Done;
@@ -45,7 +47,7 @@ fn move_own(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause) -> bool
         return false;
     }
     let id = set_anew(draft, running, pause);
-    wait_for(&mut draft.agent, running.id, (id, pause.over_at()));
+    wait_for(&mut draft.agent, running.id, (id, pause.ends_at()));
     true
 }
 
@@ -68,7 +70,7 @@ fn move_recheck(
         return false;
     };
     recheck.due = Some(set_anew(draft, running, pause));
-    recheck.at = pause.over_at();
+    recheck.at = pause.ends_at();
     draft.put_work_item(item);
     true
 }
@@ -80,7 +82,7 @@ fn move_wait(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause, id: &W
         return false;
     };
     wait.due = Some(set_anew(draft, running, pause));
-    wait.due_at = Some(pause.over_at());
+    wait.due_at = Some(pause.ends_at());
     let own = draft.agent.work.agent_wait.as_mut();
     if let Some(own) = own.filter(|own| own.wait_id == wait.id) {
         own.due_at = wait.due_at;

@@ -5,7 +5,7 @@
 
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, WaitingReason};
 use holon_domain::continuation::{ContinuationClass, ContinuationResolution, TriggerKind};
-use holon_domain::message::{MessageEnvelope, MessageKind, Resumes};
+use holon_domain::message::{MessageEnvelope, MessageKind, ResumeReason};
 use holon_domain::{limits, text};
 
 /// What of a message decides its continuation.
@@ -16,7 +16,7 @@ pub struct Trigger {
     /// Whether a model has anything to read in it.
     pub contentful: bool,
     /// What the agent had waited for and the message brings.
-    pub resumes: Option<Resumes>,
+    pub resumes: Option<ResumeReason>,
     /// Whether it only observes: never a reason for a turn.
     pub observational: bool,
 }
@@ -54,8 +54,8 @@ pub fn resolve(prior: &ClosureDecision, trigger: Trigger) -> ContinuationResolut
     let class = classify(prior, trigger);
     // The wait was over when the message was admitted; the closure before that showed it.
     let ended = match trigger.resumes {
-        Some(Resumes::Wait { reason }) if !trigger.observational => Some(reason),
-        Some(Resumes::Wait { .. } | Resumes::Rest) | None => None,
+        Some(ResumeReason::Wait { reason }) if !trigger.observational => Some(reason),
+        Some(ResumeReason::Wait { .. } | ResumeReason::Rest) | None => None,
     };
     let outcome = ended.map_or(prior.outcome, |_| ClosureOutcome::Waiting);
     ContinuationResolution {
@@ -74,7 +74,7 @@ fn evidence(prior: &ClosureDecision, trigger: Trigger) -> Vec<String> {
     let stood = prior.evidence.iter().map(|fact| format!("before: {fact}"));
     let flags = [
         (
-            trigger.resumes == Some(Resumes::Rest),
+            trigger.resumes == Some(ResumeReason::Rest),
             "ends the rest the agent asked for",
         ),
         (ended_wait(trigger), "ends a wait the agent declared"),
@@ -89,14 +89,14 @@ fn evidence(prior: &ClosureDecision, trigger: Trigger) -> Vec<String> {
 }
 
 const fn ended_wait(trigger: Trigger) -> bool {
-    matches!(trigger.resumes, Some(Resumes::Wait { .. }))
+    matches!(trigger.resumes, Some(ResumeReason::Wait { .. }))
 }
 
 fn classify(prior: &ClosureDecision, trigger: Trigger) -> ContinuationClass {
     if trigger.observational {
         return ContinuationClass::LivenessOnly;
     }
-    if let Some(Resumes::Wait { .. }) = trigger.resumes {
+    if let Some(ResumeReason::Wait { .. }) = trigger.resumes {
         return ContinuationClass::ResumeExpectedWait;
     }
     let awaited = match prior.outcome {
@@ -122,7 +122,7 @@ fn classify(prior: &ClosureDecision, trigger: Trigger) -> ContinuationClass {
 const fn expected_by(trigger: Trigger) -> Option<WaitingReason> {
     match (trigger.kind, trigger.resumes) {
         (TriggerKind::OperatorInput, _) => Some(WaitingReason::AwaitingOperatorInput),
-        (TriggerKind::TimerFire, _) | (TriggerKind::SystemTick, Some(Resumes::Rest)) => {
+        (TriggerKind::TimerFire, _) | (TriggerKind::SystemTick, Some(ResumeReason::Rest)) => {
             Some(WaitingReason::AwaitingTimer)
         }
         (

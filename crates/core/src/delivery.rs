@@ -17,7 +17,7 @@ use holon_domain::effect::Effect;
 use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
 };
-use holon_domain::sent::Sent;
+use holon_domain::send::AgentSend;
 
 /// How much weight the sender gives a message: its band, and the authority of the sender's turn.
 #[derive(Debug, Clone, Copy)]
@@ -70,14 +70,18 @@ pub(crate) fn message(
 }
 
 /// Keeps sends the commit has no room for; the kernel gives no more at once than one commit has room for.
-pub(crate) fn defer(draft: &mut Draft<'_>, sends: &[(AgentId, Sent)]) -> Reply {
+pub(crate) fn defer(draft: &mut Draft<'_>, sends: &[(AgentId, AgentSend)]) -> Reply {
     let sends = sends.to_vec();
     detached::open(draft, Effect::Deliver { sends });
     Reply::Done
 }
 
 /// Hands kept sends over. Closing the effect and handing over are one commit, so each is delivered once.
-pub(crate) fn deliver(draft: &mut Draft<'_>, stamp: Stamp, sends: &[(AgentId, Sent)]) -> Reply {
+pub(crate) fn deliver(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    sends: &[(AgentId, AgentSend)],
+) -> Reply {
     if !detached::close(draft, stamp, |agent| &mut agent.deliveries) {
         return Reply::Unchanged;
     }

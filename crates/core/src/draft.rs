@@ -14,11 +14,11 @@ use holon_domain::event::{
 };
 use holon_domain::log::LogEntry;
 use holon_domain::message::{MessageEnvelope, MessageKind};
-use holon_domain::needs::{Loaded, Needs, Part};
+use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView, QueuedPrompt};
-use holon_domain::sent::Sent;
+use holon_domain::send::AgentSend;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::{Due, DueId, DueTime, Pause};
+use holon_domain::timer::{DueAction, DueId, DueTime, Pause};
 use holon_domain::turn::LogSeq;
 use holon_domain::{AgentId, Entropy, RunId, TaskId, Timestamp};
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ mod work;
 use work::WorkRows;
 
 /// Inputs for other agents, each with its receiver, in order.
-pub(crate) type Sends = Vec<(AgentId, Sent)>;
+pub(crate) type Sends = Vec<(AgentId, AgentSend)>;
 
 pub(crate) struct Draft<'a> {
     pub(crate) agent: AgentRecord,
@@ -70,7 +70,7 @@ impl<'a> Draft<'a> {
     ) -> Self {
         let AgentView { agent, mut loaded } = view;
         let work = WorkRows::take(&mut loaded);
-        let Loaded {
+        let LoadedRows {
             queue,
             queued_prompts,
             round,
@@ -183,7 +183,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Sends something to another agent, in this commit.
-    pub(crate) fn send(&mut self, to: AgentId, sent: Sent) {
+    pub(crate) fn send(&mut self, to: AgentId, sent: AgentSend) {
         self.sends.push((to, sent));
     }
 
@@ -377,7 +377,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Begins a pause that lasts from now until `at`.
-    pub(crate) fn set_due(&mut self, at: Timestamp, due: Due) -> DueId {
+    pub(crate) fn set_due(&mut self, at: Timestamp, due: DueAction) -> DueId {
         let pause = Pause {
             set_at: self.now,
             length_ms: at.millis_since(self.now),
@@ -385,12 +385,12 @@ impl<'a> Draft<'a> {
         self.set_pause(pause, due)
     }
 
-    pub(crate) fn set_pause(&mut self, pause: Pause, due: Due) -> DueId {
+    pub(crate) fn set_pause(&mut self, pause: Pause, due: DueAction) -> DueId {
         self.set_due_time(DueTime::Pause(pause), due)
     }
 
     /// Sets an entry of the due-queue for a pause or a slot on the wall.
-    pub(crate) fn set_due_time(&mut self, time: DueTime, due: Due) -> DueId {
+    pub(crate) fn set_due_time(&mut self, time: DueTime, due: DueAction) -> DueId {
         let id = self.next_effect();
         self.facts.push(Fact::DueSet { id, time, due });
         id

@@ -8,7 +8,7 @@ use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::explanation::{Explanation, PlannedWake, UnservedInput};
 use holon_domain::feed::EventRecord;
 use holon_domain::queue::{QueueEntry, QueueView};
-use holon_domain::timer::Due;
+use holon_domain::timer::DueAction;
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::WorkItemRecord;
@@ -20,7 +20,7 @@ pub struct ExplainedRows {
     /// The message that has waited longest.
     pub oldest: Option<QueueEntry>,
     /// Entries of the due-queue, soonest first.
-    pub due: Vec<(Timestamp, Due)>,
+    pub due: Vec<(Timestamp, DueAction)>,
     /// Active waits, oldest first.
     pub waits: Vec<WaitRecord>,
     pub hints: Vec<WakeHint>,
@@ -62,22 +62,22 @@ fn unserved(entry: QueueEntry) -> UnservedInput {
     }
 }
 
-fn planned((at, due): &(Timestamp, Due)) -> PlannedWake {
+fn planned((at, due): &(Timestamp, DueAction)) -> PlannedWake {
     let what = match due {
-        Due::RestOver {
+        DueAction::RestOver {
             reason: Some(reason),
         } => format!("the rest it asked for ends: {reason}"),
-        Due::RestOver { reason: None } => "the rest it asked for ends".to_owned(),
-        Due::BackoffOver { turn_index } => format!("turn {turn_index} asks its model again"),
-        Due::PaceOver => "the pause between turns it causes itself ends".to_owned(),
-        Due::RemovalRetry => "the removal of its home is tried again".to_owned(),
-        Due::WorkTick => "the pause before it goes on with its work ends".to_owned(),
-        Due::Recheck { work_item_id } => {
+        DueAction::RestOver { reason: None } => "the rest it asked for ends".to_owned(),
+        DueAction::BackoffOver { turn_index } => format!("turn {turn_index} asks its model again"),
+        DueAction::PaceOver => "the pause between turns it causes itself ends".to_owned(),
+        DueAction::RemovalRetry => "the removal of its home is tried again".to_owned(),
+        DueAction::WorkTick => "the pause before it goes on with its work ends".to_owned(),
+        DueAction::Recheck { work_item_id } => {
             format!("it is reminded of the blocker of {work_item_id}")
         }
-        Due::WaitOver { wait_id } => format!("the wait {wait_id} ends at the latest"),
-        Due::TimerFire { timer_id } => format!("the timer {timer_id} fires"),
-        Due::Unpark => "it makes up for what came while it was stopped".to_owned(),
+        DueAction::WaitOver { wait_id } => format!("the wait {wait_id} ends at the latest"),
+        DueAction::TimerFire { timer_id } => format!("the timer {timer_id} fires"),
+        DueAction::Unpark => "it makes up for what came while it was stopped".to_owned(),
     };
     PlannedWake { at: *at, what }
 }

@@ -12,7 +12,7 @@ use holon_domain::agent::{HomeState, LastFailure, Lifecycle, RemovalRetry};
 use holon_domain::effect::Effect;
 use holon_domain::failure::{FailureArtifact, FailureCategory, FailureCause};
 use holon_domain::limits;
-use holon_domain::timer::Due;
+use holon_domain::timer::DueAction;
 
 /// Has the place of the home looked at, or looked at again.
 pub(crate) fn prepare(draft: &mut Draft<'_>) {
@@ -114,7 +114,7 @@ pub(crate) fn remove(draft: &mut Draft<'_>) {
 fn pause_removal(draft: &mut Draft<'_>) {
     let failed = draft.agent.home.failed_removals().saturating_add(1);
     let at = draft.now.plus_millis(removal_pause_ms(failed));
-    let due = draft.set_due(at, Due::RemovalRetry);
+    let due = draft.set_due(at, DueAction::RemovalRetry);
     let retry = Some(RemovalRetry { at, due });
     draft.agent.home = HomeState::NotRemoved { failed, retry };
 }

@@ -3,7 +3,7 @@
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::attempt::TokenUsage;
-use holon_domain::block::{Block, Opaque, ToolCall, beginning_of, calls_of};
+use holon_domain::block::{Block, OpaqueData, ToolCall, calls_of, text_beginning};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::intent::{Intent, NewTimer, NewWorkItem, WorkItemChange};
@@ -11,12 +11,12 @@ use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{
     ModelChain, ModelChoice, ModelFailure, ModelRef, ReplyBlock, StopReason,
 };
-use holon_domain::needs::Loaded;
+use holon_domain::needs::LoadedRows;
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry};
-use holon_domain::sent::Sent;
+use holon_domain::send::AgentSend;
 use holon_domain::task::TaskReport;
-use holon_domain::timer::{Due, DueId, MissedSlots, Pause, TimerRecord};
+use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::LogSeq;
@@ -61,7 +61,7 @@ pub struct AgentView {
     /// The agent's row.
     pub agent: AgentRecord,
     /// What was loaded beside it. Reading a part that was not makes the decision ask for it.
-    pub loaded: Loaded,
+    pub loaded: LoadedRows,
 }
 
 /// A pause of an agent as its row in the due-queue has it.
@@ -72,7 +72,7 @@ pub struct RunningPause {
     /// When it was set, and for how long.
     pub pause: Pause,
     /// What happens when it is over.
-    pub due: Due,
+    pub due: DueAction,
 }
 
 /// A round with its calls.
@@ -116,14 +116,14 @@ impl RoundInHand {
 
     /// All the model said with the calls, for a completion report.
     pub(crate) fn report(&self) -> String {
-        beginning_of(&self.blocks, limits::RESULT_SUMMARY_BYTES)
+        text_beginning(&self.blocks, limits::RESULT_SUMMARY_BYTES)
             .trim()
             .to_owned()
     }
 
     /// The beginning of what the model said with the calls; empty when it said nothing.
     pub(crate) fn words(&self) -> String {
-        let beginning = beginning_of(&self.blocks, limits::EVENT_PREVIEW_BYTES);
+        let beginning = text_beginning(&self.blocks, limits::EVENT_PREVIEW_BYTES);
         text::preview(beginning.trim(), limits::EVENT_PREVIEW_BYTES)
     }
 }
@@ -199,7 +199,7 @@ impl RoundAnswer {
 /// asked. Done before the commit, so that the writer copies no answer.
 #[must_use]
 pub fn blocks(lineage: &str, reply: Vec<ReplyBlock>, entropy: &mut dyn Entropy) -> Arc<Vec<Block>> {
-    let sealed = |data: String| Opaque {
+    let sealed = |data: String| OpaqueData {
         lineage: lineage.to_owned(),
         data,
     };
@@ -331,18 +331,18 @@ pub enum Input {
         duration_ms: u64,
     },
     /// Another agent's decision sends something.
-    Received(Sent),
+    Received(AgentSend),
     /// A delivery that one commit had no room for is made now.
     Deliver {
         /// Of which effect.
         stamp: Stamp,
         /// What it delivers.
-        sends: Vec<(AgentId, Sent)>,
+        sends: Vec<(AgentId, AgentSend)>,
     },
     /// The commit has no room for these sends of the agent's decision: they are kept as effects.
     Defer {
         /// In order, each with its receiver.
-        sends: Vec<(AgentId, Sent)>,
+        sends: Vec<(AgentId, AgentSend)>,
     },
     /// A task's command came to its end, or is lost.
     TaskEnded {
@@ -365,7 +365,7 @@ pub enum Input {
         /// When it was to come.
         planned_at: Timestamp,
         /// What for.
-        due: Due,
+        due: DueAction,
     },
     /// The wall clock was set back while pauses of the agent ran. None of them may get longer by it.
     ClockSetBack {
@@ -437,7 +437,7 @@ pub enum WorkCommand {
         delay_ms: u64,
         /// Absent for a timer that fires once.
         interval_ms: Option<u64>,
-        missed: MissedSlots,
+        missed: MissedSlotPolicy,
         summary: Option<String>,
     },
     CancelTimer {

@@ -22,7 +22,7 @@ use holon_domain::event::{
     WorkspaceUsed,
 };
 use holon_domain::model::ModelChoice;
-use holon_domain::needs::{Loaded, Part};
+use holon_domain::needs::{LoadedRows, Part};
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
@@ -86,10 +86,10 @@ pub fn create(
         last_wake_reason: None,
         last_brief_at: None,
     };
-    let loaded = Loaded {
+    let loaded = LoadedRows {
         queue: QueueView::of_length(0, 0),
         generation: Part::Loaded(newest_generation),
-        ..Loaded::default()
+        ..LoadedRows::default()
     };
     let mut draft = Draft::new(crate::AgentView { agent, loaded }, host, now, entropy);
     draft.take_generation();
@@ -247,7 +247,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
 fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
     if let Some(effect) = draft.agent.home.effect() {
         draft.close_effect(effect);
-        draft.agent.home = draft.agent.home.released();
+        draft.agent.home = draft.agent.home.without_effect();
     }
     rest::end_rest(draft);
     work::end_tick_pause(draft);

@@ -5,10 +5,10 @@
 
 use crate::input::{Input, WorkCommand};
 use holon_domain::agent::AgentRecord;
-use holon_domain::intent::{Intent, WakeOn, WorkIntent};
+use holon_domain::intent::{Intent, WakeCondition, WorkIntent};
 use holon_domain::needs::Needs;
-use holon_domain::sent::Sent;
-use holon_domain::timer::Due;
+use holon_domain::send::AgentSend;
+use holon_domain::timer::DueAction;
 
 /// The rows a decision about this input will read.
 #[must_use]
@@ -43,13 +43,13 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         }
         Input::ToolFinished { .. } => needs.round = call.map(|call| call.round_entry),
         Input::Received(sent) => match sent {
-            Sent::Message { .. } => needs.active_waits = agent.work.active_waits > 0,
-            Sent::ChildEnded { task_id, .. } => {
+            AgentSend::Message { .. } => needs.active_waits = agent.work.active_waits > 0,
+            AgentSend::ChildEnded { task_id, .. } => {
                 needs.tasks.insert(task_id.clone());
                 needs.active_waits = agent.work.active_waits > 0;
             }
-            Sent::Stop => all_open(agent, &mut needs),
-            Sent::Verdict { .. } => needs.round = call.map(|call| call.round_entry),
+            AgentSend::Stop => all_open(agent, &mut needs),
+            AgentSend::Verdict { .. } => needs.round = call.map(|call| call.round_entry),
         },
         Input::TaskEnded { task_id, .. } => {
             needs.tasks.insert(task_id.clone());
@@ -107,11 +107,11 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
             needs
                 .tasks
                 .extend(new.wake_on.iter().filter_map(|on| match on {
-                    WakeOn::Task { task_id } => Some(task_id.clone()),
-                    WakeOn::External { .. }
-                    | WakeOn::Operator
-                    | WakeOn::Time { .. }
-                    | WakeOn::After { .. } => None,
+                    WakeCondition::Task { task_id } => Some(task_id.clone()),
+                    WakeCondition::External { .. }
+                    | WakeCondition::Operator
+                    | WakeCondition::Time { .. }
+                    | WakeCondition::After { .. } => None,
                 }));
         }
         Intent::Sleep { .. }
@@ -143,23 +143,23 @@ fn name_work(command: &WorkCommand, agent: &AgentRecord, needs: &mut Needs) {
     }
 }
 
-fn name_due(due: &Due, needs: &mut Needs) {
+fn name_due(due: &DueAction, needs: &mut Needs) {
     match due {
-        Due::Recheck { work_item_id } => {
+        DueAction::Recheck { work_item_id } => {
             needs.work_items.insert(work_item_id.clone());
         }
-        Due::WaitOver { .. } => needs.active_waits = true,
-        Due::TimerFire { timer_id } => {
+        DueAction::WaitOver { .. } => needs.active_waits = true,
+        DueAction::TimerFire { timer_id } => {
             needs.timers.insert(timer_id.clone());
         }
-        Due::Unpark => {
+        DueAction::Unpark => {
             needs.active_waits = true;
             needs.parked_timers = true;
         }
-        Due::RestOver { .. }
-        | Due::BackoffOver { .. }
-        | Due::PaceOver
-        | Due::RemovalRetry
-        | Due::WorkTick => {}
+        DueAction::RestOver { .. }
+        | DueAction::BackoffOver { .. }
+        | DueAction::PaceOver
+        | DueAction::RemovalRetry
+        | DueAction::WorkTick => {}
     }
 }

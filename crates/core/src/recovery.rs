@@ -62,12 +62,12 @@ fn settle_open(
             draft.close_effect(id);
         }
     }
-    draft.agent.home = draft.agent.home.released();
+    draft.agent.home = draft.agent.home.without_effect();
     detached::next_generation(draft);
     // Only unclean exits count, of a turn and of a task.
     let counted = (cause == Cause::Boot { clean_exit: false }).then_some(found);
     task::follow_anew(draft, counted);
-    let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.goes_with_process();
+    let nobody_waits = matches!(cause, Cause::Boot { .. }) && draft.agent.is_removed_with_process();
     match draft.agent.lifecycle {
         Lifecycle::Deleting => {
             home::remove_when_free(draft);

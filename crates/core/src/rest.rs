@@ -12,9 +12,9 @@ use holon_domain::agent::{AgentRecord, Lifecycle, RestRecord, RestWake};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted};
 use holon_domain::message::{
-    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority, Resumes,
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority, ResumeReason,
 };
-use holon_domain::timer::{Due, DueId};
+use holon_domain::timer::{DueAction, DueId};
 use holon_domain::{Timestamp, limits};
 
 /// Begins a rest the agent asked for.
@@ -28,7 +28,7 @@ pub(crate) fn begin_rest(
         let at = draft.now.plus_millis(duration);
         let due = draft.set_due(
             at,
-            Due::RestOver {
+            DueAction::RestOver {
                 reason: reason.clone(),
             },
         );
@@ -76,7 +76,7 @@ pub(crate) fn must_pace(draft: &mut Draft<'_>) -> bool {
     if pause == 0 || at <= draft.now {
         return false;
     }
-    let due = draft.set_due(at, Due::PaceOver);
+    let due = draft.set_due(at, DueAction::PaceOver);
     draft.agent.pace = Some(RestWake { at, due: Some(due) });
     true
 }
@@ -127,7 +127,7 @@ pub(crate) fn rest_over(
         causation_id: None,
         max_rounds: None,
     };
-    let provenance = Provenance::itself(authority).resuming(Some(Resumes::Rest));
+    let provenance = Provenance::itself(authority).resuming(Some(ResumeReason::Rest));
     let entry = admission::enqueue(draft, tick, provenance);
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
         subsystem: SLEEP_WAIT.to_owned(),

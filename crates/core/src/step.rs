@@ -15,8 +15,8 @@ use crate::{
 use holon_domain::decision::Decision;
 use holon_domain::event::SuspensionEnd;
 use holon_domain::needs::Needs;
-use holon_domain::sent::Sent;
-use holon_domain::timer::{Due, DueId};
+use holon_domain::send::AgentSend;
+use holon_domain::timer::{DueAction, DueId};
 use holon_domain::trigger::WakeHint;
 use holon_domain::{AgentId, Entropy, Timestamp};
 
@@ -26,7 +26,7 @@ pub struct Step {
     /// The facts about this agent.
     pub decision: Decision,
     /// Inputs for other agents, in order. They belong into the same transaction.
-    pub sends: Vec<(AgentId, Sent)>,
+    pub sends: Vec<(AgentId, AgentSend)>,
     /// The answer to the sender of the input.
     pub reply: Reply,
 }
@@ -154,9 +154,9 @@ fn woken(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejection> {
 }
 
 /// Takes what another agent's decision sends.
-fn receive(draft: &mut Draft<'_>, sent: &Sent) -> Result<Reply, Rejection> {
+fn receive(draft: &mut Draft<'_>, sent: &AgentSend) -> Result<Reply, Rejection> {
     match sent {
-        Sent::Message {
+        AgentSend::Message {
             from,
             text,
             priority,
@@ -169,24 +169,26 @@ fn receive(draft: &mut Draft<'_>, sent: &Sent) -> Result<Reply, Rejection> {
             };
             delivery::message(draft, from, text, worth)
         }
-        Sent::ChildEnded { task_id, end } => task::child_ended(draft, task_id, end),
-        Sent::Stop => lifecycle::stop(draft),
-        Sent::Verdict { send, verdict } => Ok(turn::verdict(draft, *send, verdict)),
+        AgentSend::ChildEnded { task_id, end } => task::child_ended(draft, task_id, end),
+        AgentSend::Stop => lifecycle::stop(draft),
+        AgentSend::Verdict { send, verdict } => Ok(turn::verdict(draft, *send, verdict)),
     }
 }
 
 /// The time of a due entry has come. An entry no state waits for is cleared without consequence.
-fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due) -> Reply {
+fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &DueAction) -> Reply {
     match due {
-        Due::Recheck { work_item_id } => return tick::recheck_came(draft, id, work_item_id),
-        Due::WaitOver { wait_id } => return wait::due_came(draft, id, wait_id, planned_at),
-        Due::TimerFire { timer_id } => return timer::due_came(draft, id, timer_id, planned_at),
-        Due::RestOver { .. }
-        | Due::BackoffOver { .. }
-        | Due::PaceOver
-        | Due::RemovalRetry
-        | Due::WorkTick
-        | Due::Unpark => {}
+        DueAction::Recheck { work_item_id } => return tick::recheck_came(draft, id, work_item_id),
+        DueAction::WaitOver { wait_id } => return wait::due_came(draft, id, wait_id, planned_at),
+        DueAction::TimerFire { timer_id } => {
+            return timer::due_came(draft, id, timer_id, planned_at);
+        }
+        DueAction::RestOver { .. }
+        | DueAction::BackoffOver { .. }
+        | DueAction::PaceOver
+        | DueAction::RemovalRetry
+        | DueAction::WorkTick
+        | DueAction::Unpark => {}
     }
     // The row was read before this decision: what ended the pause since then has cleared it already.
     if !invariant::awaited_due(&draft.agent).contains(&id) {
@@ -194,12 +196,14 @@ fn due_came(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due) 
     }
     draft.clear_due(id);
     match due {
-        Due::RestOver { reason } => rest::rest_over(draft, id, planned_at, reason.as_deref()),
-        Due::PaceOver => rest::pace_over(draft, id),
-        Due::BackoffOver { .. } => turn::pause_over(draft, id),
-        Due::RemovalRetry => home::removal_pause_over(draft),
-        Due::WorkTick => tick::pause_over(draft, id),
-        Due::Unpark => work::unpark(draft),
-        Due::Recheck { .. } | Due::WaitOver { .. } | Due::TimerFire { .. } => Reply::Unchanged,
+        DueAction::RestOver { reason } => rest::rest_over(draft, id, planned_at, reason.as_deref()),
+        DueAction::PaceOver => rest::pace_over(draft, id),
+        DueAction::BackoffOver { .. } => turn::pause_over(draft, id),
+        DueAction::RemovalRetry => home::removal_pause_over(draft),
+        DueAction::WorkTick => tick::pause_over(draft, id),
+        DueAction::Unpark => work::unpark(draft),
+        DueAction::Recheck { .. } | DueAction::WaitOver { .. } | DueAction::TimerFire { .. } => {
+            Reply::Unchanged
+        }
     }
 }

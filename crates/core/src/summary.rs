@@ -65,7 +65,7 @@ pub fn workspace_warning(
     workspace: &WorkspaceEntry,
     host: &HostFacts,
 ) -> Option<String> {
-    let dir = host.reserved.reached_from(workspace)?;
+    let dir = host.reserved.find_overlap(workspace)?;
     Some(format!(
         "the workspace {} reaches {}, where the host keeps what proves which commands ran; a command that cleans its \
          workspace can remove that; name another workspace with: holon run --agent {agent_id} --workspace-root DIR",

@@ -22,7 +22,7 @@ use holon_domain::agent::Lifecycle;
 use holon_domain::command::CapturedStream;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
-use holon_domain::sent::ChildEnd;
+use holon_domain::send::ChildEnd;
 use holon_domain::task::{
     CommandTaskSpec, StopOrder, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport,
     TaskStatus, WaitPolicy,

@@ -15,8 +15,8 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::WaitingReason;
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, SystemTickEmitted, SystemTickSuppressed};
-use holon_domain::message::{Cause, MessageKind, Priority, Resumes};
-use holon_domain::timer::{Due, DueId};
+use holon_domain::message::{Cause, MessageKind, Priority, ResumeReason};
+use holon_domain::timer::{DueAction, DueId};
 use holon_domain::trigger::WakeHint;
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
 use holon_domain::{WorkItemId, limits, text};
@@ -125,7 +125,7 @@ fn begin_pause(draft: &mut Draft<'_>, id: WorkItemId, idle_turns: u32) {
     let at = draft
         .now
         .plus_millis(length.min(limits::WORK_TICK_PAUSE_MAX_MS));
-    let due = draft.set_due(at, Due::WorkTick);
+    let due = draft.set_due(at, DueAction::WorkTick);
     draft.agent.work.tick_pause = Some(RestWake { at, due: Some(due) });
     draft.event(Event::SystemTickSuppressed(SystemTickSuppressed {
         subsystem: WORK_QUEUE.to_owned(),
@@ -228,7 +228,7 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
     } else {
         String::new()
     };
-    let resumes = (!waits.is_empty()).then_some(Resumes::Wait {
+    let resumes = (!waits.is_empty()).then_some(ResumeReason::Wait {
         reason: WaitingReason::AwaitingExternalChange,
     });
     let metadata = json!({ "wake_hints": hints.len(), "waiting_intent_ids": waits });

@@ -18,7 +18,7 @@ use holon_domain::message::{
     AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
 };
 use holon_domain::timer::{
-    Due, DueId, DueTime, MissedSlots, TimerRecord, TimerSchedule, TimerStatus,
+    DueAction, DueId, DueTime, MissedSlotPolicy, TimerRecord, TimerSchedule, TimerStatus,
 };
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::{MessageId, TimerId, Timestamp, limits};
@@ -70,7 +70,7 @@ pub(crate) fn create(
 }
 
 fn set_slot(draft: &mut Draft<'_>, id: &TimerId, at: Timestamp) -> DueId {
-    let due = Due::TimerFire {
+    let due = DueAction::TimerFire {
         timer_id: id.clone(),
     };
     draft.set_due_time(DueTime::Slot(at), due)
@@ -141,7 +141,7 @@ pub(crate) fn unpark(draft: &mut Draft<'_>) -> u32 {
 }
 
 fn passed(draft: &Draft<'_>, timer: &TimerRecord, planned_at: Timestamp) -> Passed {
-    let wants_all = timer.missed == MissedSlots::All;
+    let wants_all = timer.missed == MissedSlotPolicy::All;
     slots::passed(&timer.schedule, planned_at, draft.now, wants_all)
 }
 
@@ -153,9 +153,9 @@ fn fire(
     passed: &Passed,
 ) {
     let ticks: Vec<Timestamp> = match timer.missed {
-        MissedSlots::Skip if missed => Vec::new(),
-        MissedSlots::Skip | MissedSlots::Once => vec![planned_at],
-        MissedSlots::All => {
+        MissedSlotPolicy::Skip if missed => Vec::new(),
+        MissedSlotPolicy::Skip | MissedSlotPolicy::Once => vec![planned_at],
+        MissedSlotPolicy::All => {
             let all = std::iter::once(planned_at).chain(passed.newest.iter().copied());
             let all: Vec<Timestamp> = all.collect();
             let kept = all.len().min(limits::MISSED_SLOTS as usize);

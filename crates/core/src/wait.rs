@@ -23,7 +23,7 @@ use crate::work;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentEnded};
-use holon_domain::message::{Cause, MessageKind, Origin, Priority, Resumes};
+use holon_domain::message::{Cause, MessageKind, Origin, Priority, ResumeReason};
 use holon_domain::timer::DueId;
 use holon_domain::wait::{WaitRecord, WaitStatus, Wake};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
@@ -36,7 +36,7 @@ pub(crate) fn message_comes(
     draft: &mut Draft<'_>,
     ingress: &Ingress,
     cause: Cause,
-) -> Option<Resumes> {
+) -> Option<ResumeReason> {
     let outside = |source: &str| (Some(source.to_owned()), format!("an event from {source}"));
     let (source, by) = match (&ingress.origin, cause) {
         (Origin::Operator { .. }, _) if ingress.kind == MessageKind::OperatorPrompt => {
@@ -76,9 +76,9 @@ pub(crate) fn message_comes(
 }
 
 /// What a message that ended these waits resumes: the oldest of them is told.
-pub(crate) fn resumes(ended: &[WaitRecord]) -> Option<Resumes> {
+pub(crate) fn resumes(ended: &[WaitRecord]) -> Option<ResumeReason> {
     let reason = ended.first()?.kind.reason();
-    Some(Resumes::Wait { reason })
+    Some(ResumeReason::Wait { reason })
 }
 
 /// Something happened: every wait that names it is over. Answers the waits that ended.
@@ -192,7 +192,7 @@ fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Tim
         ..Ingress::runtime(MessageKind::SystemTick, WAIT_OVER, words)
     };
     let reason = wait.kind.reason();
-    let provenance = Provenance::itself(authority).resuming(Some(Resumes::Wait { reason }));
+    let provenance = Provenance::itself(authority).resuming(Some(ResumeReason::Wait { reason }));
     let entry = admission::enqueue(draft, ingress, provenance);
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
         subsystem: WAIT_OVER.to_owned(),

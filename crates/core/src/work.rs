@@ -28,7 +28,7 @@ use holon_domain::event::{
     Event, WorkItemCompletionWarning, WorkItemFocusReleased, WorkItemPicked, WorkItemWritten,
 };
 use holon_domain::intent::{BlockerChange, NewWorkItem, WorkItemChange};
-use holon_domain::timer::Due;
+use holon_domain::timer::DueAction;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{Completion, OpenTurn};
 use holon_domain::wait::WaitStatus;
@@ -334,7 +334,7 @@ fn change_blocker(
         } => {
             item.blocked_by = Some(text.clone());
             let at = draft.now.plus_millis(*recheck_after_ms);
-            let due = Due::Recheck {
+            let due = DueAction::Recheck {
                 work_item_id: item.id.clone(),
             };
             item.recheck = Some(Recheck {

@@ -1,6 +1,6 @@
-//! The agent: identity, profile, lifecycle, and the one row that holds its scheduling facts.
+//! The agent: its identity, profile and lifecycle, and the one row that holds its scheduling state.
 //!
-//! Status, posture and closure are not here: they are computed from these facts by `core::assess`.
+//! Status, posture and closure are not stored: `core::assess` computes them from this row.
 
 mod home;
 mod legacy;
@@ -28,96 +28,87 @@ use crate::timer::DueId;
 use crate::turn::{OpenTurn, TerminalRecord};
 use serde::{Deserialize, Serialize};
 
-/// What kind of agent.
+/// Role of an agent on its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
-    /// The one that is meant when none is named.
+    /// The agent that a request without a name is for. There is one on each host.
     Default,
-    /// One an operator named.
+    /// An agent that an operator created under a name.
     Named,
-    /// One another agent made, or a temporary one.
+    /// An agent that another agent created, or a temporary one.
     Child,
 }
 
-/// Who sees it.
+/// Audience to which an agent is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
-    /// Everyone with access.
+    /// Listed for every client with access.
     Public,
-    /// Its supervisor.
+    /// Shown to its supervisor only.
     Private,
 }
 
-/// Who answers for it.
+/// Party that supervises an agent and decides about its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ownership {
-    /// Itself.
     SelfOwned,
-    /// Its parent.
     ParentSupervised,
 }
 
-/// Which tools it has.
+/// Preset of tool families that an agent may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProfilePreset {
-    /// All families.
+    /// Every tool family of the host.
     PublicNamed,
-    /// Without making agents.
+    /// All tool families except the creation of agents.
     PrivateChild,
 }
 
-/// Who an agent is.
+/// Identity of an agent. Set when the agent is created and never changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentIdentity {
-    /// Its name.
     pub agent_id: AgentId,
-    /// Its kind.
     pub kind: AgentKind,
-    /// Who sees it.
     pub visibility: Visibility,
-    /// Who answers for it.
     pub ownership: Ownership,
-    /// Which tools it has.
     pub profile_preset: ProfilePreset,
-    /// Who caused it to be, for audit.
+    /// Agent that created this one, for audit. Absent for agents of operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage_parent_agent_id: Option<AgentId>,
 }
 
-/// Whether an agent is there.
+/// Tells a live agent from one that is being removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IdentityStatus {
-    /// It is.
     #[default]
     Active,
-    /// It is being removed: it takes nothing in any more.
+    /// The agent is being removed and accepts no input.
     Archived,
 }
 
 /// An identity as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentityView {
-    /// The identity itself; its fields stand beside the others.
+    /// The identity itself. Its fields are serialised beside the others.
     #[serde(flatten)]
     pub identity: AgentIdentity,
-    /// Whether the agent is there or on its way out.
     #[serde(default)]
     pub status: IdentityStatus,
-    /// Whether it is meant when none is named.
+    /// True if requests without an agent name go to this agent.
     #[serde(default)]
     pub is_default_agent: bool,
-    /// Whether the agent is removed once its one run is over.
+    /// True if the agent is removed once its one run is over.
     #[serde(default)]
     pub temporary: bool,
 }
 
 impl IdentityView {
-    /// A lasting agent that is there.
+    /// Returns the view of a permanent agent that is not being removed.
     #[must_use]
     pub fn active(identity: AgentIdentity) -> Self {
         Self {
@@ -136,90 +127,79 @@ impl std::ops::Deref for IdentityView {
     }
 }
 
-/// Status as shown; computed, never stored.
+/// Status as clients see it. Computed from the stored facts, never stored itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStatus {
-    /// Its home is being made.
+    /// The home directory is being prepared.
     Booting,
-    /// Ready, with something to do next.
+    /// Ready, with queued input or runnable work.
     AwakeIdle,
-    /// A turn runs.
+    /// A turn is open.
     AwakeRunning,
-    /// At rest.
+    /// At rest until something arrives.
     Asleep,
-    /// Not allowed to run.
+    /// An operator stopped it, or it is being removed.
     Stopped,
 }
 
-/// Whether an agent may run at all; the only stored part of its status.
+/// Tells whether an agent may run. This is the only stored part of its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifecycle {
-    /// Its home is being made; input is admitted and waits.
+    /// The home directory is being prepared. Input is admitted and waits.
     Booting,
-    /// It may run.
     Runnable,
-    /// An operator stopped it; input is refused.
+    /// An operator stopped it. Input is refused.
     Stopped,
-    /// It is being removed; input is refused.
+    /// It is being removed. Input is refused.
     Deleting,
 }
 
 impl Lifecycle {
-    /// Every lifecycle state.
     pub const ALL: [Self; 4] = [Self::Booting, Self::Runnable, Self::Stopped, Self::Deleting];
 }
 
-/// An explicit rest the agent asked for.
+/// A rest that the agent asked for with `Sleep`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestRecord {
-    /// Since when.
     pub since: Timestamp,
-    /// Why, in its words.
+    /// Reason in the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Until when, and the due entry that ends it; none means until something arrives.
+    /// Time at which the rest ends, with its due entry. Absent if the agent rests until something arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake: Option<RestWake>,
-    /// Authority of the turn that asked for it; what ends it is worth no more.
+    /// Authority of the turn that asked for the rest. The tick at its end has no more.
     #[serde(default = "AuthorityClass::weakest")]
     pub authority: AuthorityClass,
 }
 
-/// The end of a rest.
+/// Time at which a rest or a pause ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestWake {
-    /// When.
     pub at: Timestamp,
-    /// By which entry of the due-queue; none once it has fired.
+    /// Entry of the due-queue that ends it. Absent once it has fired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<DueId>,
 }
 
-/// The last number given out in each of an agent's sequences. All are dense.
+/// Last number used in each of an agent's sequences. All sequences are dense and begin with 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
-    /// Messages.
     pub messages: u64,
-    /// Events.
     pub events: u64,
-    /// Log entries.
     pub log: u64,
-    /// Briefs.
     pub briefs: u64,
-    /// Effects and due entries, which share one sequence.
+    /// Effects, due entries and sends to other agents share this sequence.
     pub effects: u64,
-    /// Turns.
     pub turns: u64,
 }
 
-/// What an agent has used and done over its life.
+/// Usage of an agent over its whole life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// Tokens.
     pub usage: TokenUsage,
-    /// Model rounds answered.
     pub model_rounds: u64,
     /// Tokens of the last turn that reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -230,105 +210,96 @@ pub struct Totals {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "legacy::StoredFailure")]
 pub struct LastFailure {
-    /// When it happened.
     pub occurred_at: Timestamp,
-    /// The kind of failure as decisions read it; the artifact beside it is written for people.
+    /// Kind of failure that decisions read. The artifact beside it is written for people.
     pub cause: FailureCause,
-    /// The same for people and clients.
+    /// Description of the same failure for people and clients.
     pub failure_artifact: FailureArtifact,
 }
 
-/// One agent: its settings, the ends of its sequences, and its scheduling state.
-///
-/// Only the scheduling state is serialised with it; it is small and rewritten by each decision. Settings have a column
-/// of their own that is written when they change, counters a column each; [`AgentRecord::from_row`] puts the three
-/// together. Settings are read through the record (`agent.identity`) and changed by name (`agent.settings.workspace`).
+/// One agent: its settings, the last numbers of its sequences, and its scheduling state.
+/// // Only the scheduling state is serialised with it; it is small and rewritten by each decision. Settings have a
+/// column of their own that is written when they change, counters a column each; [`AgentRecord::from_row`] puts the
+/// three together. Settings are read through the record (`agent.identity`) and changed by name
+/// (`agent.settings.workspace`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentRecord {
-    /// What rarely changes.
     #[serde(skip)]
     pub settings: AgentSettings,
-    /// The last number given out in each of its sequences.
     #[serde(skip)]
     pub counters: Counters,
-    /// Whether it may run.
     pub lifecycle: Lifecycle,
-    /// Fencing generation: raised by recovery, stop and abort.
+    /// Fencing generation. Recovery, stop and abort raise it; outcomes of an older generation are dropped.
     pub generation: u64,
-    /// Its home.
     pub home: HomeState,
-    /// Effects that deliver what its decisions sent to other agents and one commit had no room for.
+    /// Open effects that deliver sends to other agents for which one commit had no room.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deliveries: Vec<EffectId>,
-    /// Effects that bring patches of turns which were called off to their end.
+    /// Open effects that finish or undo the patches of aborted turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<EffectId>,
-    /// Its one open turn.
+    /// The turn in progress. An agent has at most one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_turn: Option<OpenTurn>,
-    /// The rest it asked for.
+    /// Present while the agent rests because it called `Sleep`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<RestRecord>,
-    /// What it has used.
     pub totals: Totals,
-    /// Turns in a row that nothing but the agent itself caused.
+    /// Turns in a row that only the agent itself caused. Pacing counts them.
     pub self_caused_turns: u32,
-    /// How many queued messages nothing but the agent itself caused.
+    /// Queued messages that only the agent itself caused.
     pub self_caused_queued: u64,
-    /// How many of its tasks are not over. Changes with the decisions that begin and end one, in their commit.
+    /// Tasks that have not ended. Changes in the same commit as the tasks.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub active_tasks: u32,
-    /// Its messages that are held, in the order they are told.
+    /// Messages held for the next turn, in the order in which it receives them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<MessageSeq>,
-    /// Unsettled prompts whose operator was told that they wait for a provider.
+    /// Unsettled prompts for which a brief told the operator that they wait for a provider.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub acknowledged: Vec<MessageSeq>,
-    /// Queued messages of runs whose caller no longer waits for the answer.
+    /// Queued messages of one-shot runs whose caller has disconnected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_by_caller: Vec<MessageSeq>,
-    /// The pause before the next such turn.
+    /// Pause before the next turn that only the agent itself caused. Absent if none is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<RestWake>,
-    /// Its work items, waits, wake hints and timers, as far as the scheduler needs them.
+    /// Work items, waits, wake hints and timers, as far as the scheduler needs them.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub work: WorkState,
-    /// How its last turn ended.
+    /// Outcome of the last turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TerminalRecord>,
-    /// Its last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
-    /// What the last message that was taken from the queue meant for the agent. Kept for inspection; no decision reads it.
+    /// Classification of the last message taken from the queue. For inspection only; no decision reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_continuation: Option<ContinuationResolution>,
-    /// Where the agent stood before a decision that another follows in the same commit. The last one of the commit tells
-    /// the change since then and clears it, so it is absent between commits.
+    /// State before the first decision of a commit that makes several. The last decision of the commit records the
+    /// change since then and clears the field, so it is absent between commits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsignalled: Option<StateSignal>,
-    /// What woke it last.
+    /// Trigger that last woke the agent, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_wake_reason: Option<String>,
-    /// When it last had something to say.
+    /// Time of the last brief.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
 }
 
-/// What of an agent's assessed state is told as a signal when it changes.
+/// Part of an agent's computed state whose changes are recorded as events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateSignal {
-    /// Its status.
     pub status: AgentStatus,
-    /// Its scheduling posture.
     pub posture: Posture,
-    /// The run that is open, if one is.
+    /// Open run. Absent if none is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
 }
 
 impl AgentRecord {
-    /// The open effects that no turn, task or home waits for. They outlive the turn that opened them, so each new
-    /// generation opens them again, and the agent's home is removed only when none is left.
+    /// Iterates over the open effects that no turn, task or home waits for. They outlive the turn that opened them:
+    /// each new generation opens them again, and the agent's home is removed only when none is left.
     pub fn detached_effects(&self) -> impl Iterator<Item = EffectId> {
         self.deliveries.iter().chain(&self.patches).copied()
     }

@@ -1,28 +1,27 @@
-//! Token usage and the provider attempt timeline: what each request cost and how it ended.
+//! Token usage, and the timeline of the attempts that a model round took.
 
 use crate::model::ModelFailureKind;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Tokens of one or many rounds. Missing provider data counts as zero.
+/// Tokens of one or many model rounds. Figures that a provider does not report count as zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// Read by the model.
+    /// Tokens of the request.
     pub input_tokens: u64,
-    /// Written by the model.
+    /// Tokens of the answer.
     pub output_tokens: u64,
-    /// Both.
     pub total_tokens: u64,
-    /// Of the input, read from a provider's cache.
+    /// Part of the input that was read from a provider's cache.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub cache_read_tokens: u64,
-    /// Of the input, written to a provider's cache.
+    /// Part of the input that was written to a provider's cache.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub cache_write_tokens: u64,
 }
 
 impl TokenUsage {
-    /// Usage of one round.
+    /// Creates the usage of a round without cached tokens.
     #[must_use]
     pub const fn new(input_tokens: u64, output_tokens: u64) -> Self {
         Self {
@@ -34,7 +33,7 @@ impl TokenUsage {
         }
     }
 
-    /// What of the input a cache served. None when the provider reported no cached tokens.
+    /// Returns the share of the input that a cache served. `None` if the provider reported no cached tokens.
     #[must_use]
     pub fn cache_usage(&self) -> Option<ProviderCacheUsage> {
         let cacheable = self
@@ -53,7 +52,7 @@ impl TokenUsage {
         })
     }
 
-    /// Adds another round's usage.
+    /// Adds the usage of another round. Saturates.
     pub const fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
@@ -67,52 +66,48 @@ impl TokenUsage {
     }
 }
 
-/// How far a provider's cache served requests. All figures are parts of the input tokens.
+/// Effect of a provider's prompt cache. All figures are parts of the input tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ProviderCacheUsage {
-    /// Input tokens that were read from the cache.
     pub read_input_tokens: u64,
-    /// Input tokens that were written to the cache.
     pub creation_input_tokens: u64,
-    /// Both: what the cache could have served.
+    /// Tokens read from and written to the cache together.
     pub cacheable_input_tokens: u64,
-    /// The share of them that was read, from 0 to 1.
+    /// Share of them that was read, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_rate: Option<f64>,
 }
 
-/// How one attempt ended.
+/// Outcome of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptOutcome {
-    /// It failed and will be tried again.
+    /// It failed and will be retried.
     Retrying,
-    /// It failed and was the last try.
+    /// It failed and was the last retry.
     RetriesExhausted,
-    /// It failed in a way that trying again does not mend.
+    /// It failed in a way that a retry does not mend.
     FailFastAborted,
-    /// It gave an answer.
     Succeeded,
 }
 
-/// What the retry policy made of a failed attempt, as it is stored.
+/// Decision of the retry policy about a failed attempt, as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptDisposition {
     /// The same model is asked again after a pause.
     Retry,
-    /// There was no network; the try is made again once there may be one.
+    /// This machine had no network. The attempt is repeated once there may be one.
     WaitForNetwork,
-    /// The allowance was used up; the try is made again once it is renewed.
+    /// The allowance was used up. The attempt is repeated once it is renewed.
     Park,
-    /// The model has had all its tries.
+    /// The model has used up its retries.
     Exhausted,
-    /// Another try of the model would not help.
+    /// Another attempt with the same model would not help.
     FailFast,
 }
 
 impl AttemptDisposition {
-    /// Every disposition.
     pub const ALL: [Self; 5] = [
         Self::Retry,
         Self::WaitForNetwork,
@@ -121,7 +116,7 @@ impl AttemptDisposition {
         Self::FailFast,
     ];
 
-    /// The stored spelling.
+    /// Returns the stored spelling, which is never renamed.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -134,19 +129,17 @@ impl AttemptDisposition {
     }
 }
 
-/// A stored word of a closed set. A word that another build wrote and this one does not know is kept as it is and
-/// written back unchanged.
+/// A stored word of a closed set. A word that another build wrote and this build does not know is kept and written back
+/// unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Spelled<T> {
-    /// A word of this build.
+pub enum StoredWord<T> {
     Known(T),
-    /// A word of another build.
     Unknown(String),
 }
 
-impl Spelled<AttemptDisposition> {
-    /// The spelling that is stored and shown; never renamed.
+impl StoredWord<AttemptDisposition> {
+    /// Returns the spelling that is stored and shown. It is never renamed.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -156,8 +149,8 @@ impl Spelled<AttemptDisposition> {
     }
 }
 
-impl Spelled<ModelFailureKind> {
-    /// The spelling that is stored and shown; never renamed.
+impl StoredWord<ModelFailureKind> {
+    /// Returns the spelling that is stored and shown. It is never renamed.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -167,95 +160,88 @@ impl Spelled<ModelFailureKind> {
     }
 }
 
-/// What the HTTP client says of one of its errors.
+/// Flags that the HTTP client reports about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "the facts as the HTTP client states them, one by one"
 )]
 pub struct HttpErrorFacts {
-    /// A deadline passed.
     pub is_timeout: bool,
-    /// No connection came about.
+    /// No connection could be made.
     pub is_connect: bool,
-    /// The request could not be made or sent.
+    /// The request could not be built or sent.
     pub is_request: bool,
-    /// The body broke off.
+    /// The body ended early.
     pub is_body: bool,
-    /// The body could not be unpacked.
+    /// The body could not be decompressed.
     pub is_decode: bool,
-    /// A redirect was refused.
     pub is_redirect: bool,
-    /// The status, if there was one.
+    /// HTTP status. Absent if no response came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
 }
 
-/// Structured facts about a transport failure, free of secrets.
+/// Structured facts about a transport failure. Contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TransportDiagnostics {
-    /// Where it failed: route, credential, connect, send, headers, body, decode, script.
+    /// Stage at which the request failed: route, credential, connect, send, headers, body, decode or script.
     pub stage: String,
-    /// The provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ref: Option<String>,
-    /// Where it was asked, without user, password and query.
+    /// Address of the request without user, password and query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// HTTP status, if there was one.
+    /// HTTP status. Absent if no response came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// What the HTTP client says of its error.
+    /// Flags of the HTTP client. Absent if the failure is not one of its errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reqwest: Option<HttpErrorFacts>,
-    /// The error and what caused it, outermost first.
+    /// Error messages from the outermost to the root cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source_chain: Vec<String>,
 }
 
-/// One request to a provider.
+/// One request to a provider and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptRecord {
-    /// The provider.
     pub provider: String,
-    /// The model.
+    /// Model of the request, as `provider/model`.
     pub model_ref: String,
-    /// Counted from 1.
+    /// Number of the attempt with this model, counted from 1.
     pub attempt: u32,
-    /// The most there may be.
+    /// Attempts that the model had at most.
     pub max_attempts: u32,
-    /// When the request was sent.
+    /// Time at which the request was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When its answer or error was complete.
+    /// Time at which its answer or error was complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
-    /// The time between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Why it failed.
+    /// Absent if the attempt succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_kind: Option<Spelled<ModelFailureKind>>,
-    /// What the retry policy made of the failure.
+    pub failure_kind: Option<StoredWord<ModelFailureKind>>,
+    /// Decision of the retry policy. Absent if the attempt succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disposition: Option<Spelled<AttemptDisposition>>,
-    /// How it ended.
+    pub disposition: Option<StoredWord<AttemptDisposition>>,
     pub outcome: AttemptOutcome,
-    /// Whether the next candidate is another model.
+    /// True if the next attempt asks another model.
     pub advanced_to_fallback: bool,
-    /// The pause before the next try.
+    /// Pause before the next attempt, in milliseconds. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff_ms: Option<u64>,
-    /// When the allowance is renewed, if it is used up and the provider said.
+    /// Time at which the allowance is renewed. Present if it is used up and the provider named a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renews_at: Option<Timestamp>,
-    /// What it cost, if the provider said.
+    /// Absent if the provider reported no usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
-    /// Facts about a transport failure.
+    /// Absent unless the transport failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport_diagnostics: Option<TransportDiagnostics>,
 }
@@ -263,42 +249,42 @@ pub struct AttemptRecord {
 /// All requests of one model round.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AttemptTimeline {
-    /// In order.
+    /// In the order in which they were sent.
     pub attempts: Vec<AttemptRecord>,
-    /// The model the round asked for.
+    /// Model that the round asked for first, as `provider/model`.
     pub requested_model_ref: String,
-    /// The model that was last asked.
+    /// Model that was asked last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_model_ref: Option<String>,
-    /// The model that answered.
+    /// Model that answered. Absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winning_model_ref: Option<String>,
-    /// The sum of what attempts reported.
+    /// Sum of the usage that the attempts reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregated_token_usage: Option<TokenUsage>,
 }
 
-/// How a round that was answered came about: stored small, since most rounds are answered at the first try.
+/// Attempts of an answered round in a compact form, since most rounds are answered at the first attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tries {
-    /// The model that answered.
+    /// Model that answered, as `provider/model`.
     pub model_ref: String,
-    /// The model that was asked for, when it is another.
+    /// Model that the round asked for first. Absent if it is the one that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_model_ref: Option<String>,
-    /// When the try that was answered was sent.
+    /// Time at which the answered request was sent.
     pub started_at: Timestamp,
-    /// How long its answer took.
+    /// Milliseconds until its answer was complete.
     pub duration_ms: u64,
-    /// The most tries there could have been, when it is not the usual number.
+    /// Attempts that the model had at most. Omitted if it is the usual number.
     #[serde(default = "usual_attempts", skip_serializing_if = "is_usual")]
     pub max_attempts: u32,
-    /// The tries before it.
+    /// Attempts before the answered one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<AttemptRecord>,
 }
 
-/// The first try and its retries.
+/// First attempt and its retries.
 const fn usual_attempts() -> u32 {
     crate::limits::PROVIDER_RETRIES + 1
 }
@@ -312,32 +298,32 @@ const fn is_usual(attempts: &u32) -> bool {
 }
 
 impl Tries {
-    /// The model that the round asked for, whichever answered.
+    /// Returns the model that the round asked for first.
     #[must_use]
     pub fn requested_model(&self) -> &str {
         self.requested_model_ref.as_ref().unwrap_or(&self.model_ref)
     }
 
-    /// Whether another model answered than the one that was asked for.
+    /// Returns true if another model answered than the one that the round asked for.
     #[must_use]
     pub fn fallback_active(&self) -> bool {
         self.requested_model() != self.model_ref
     }
 
-    /// When the answer was complete.
+    /// Returns the time at which the answer was complete.
     #[must_use]
     pub const fn completed_at(&self) -> Timestamp {
         self.started_at.plus_millis(self.duration_ms)
     }
 
-    /// The whole timeline, with the try that was answered and cost `usage`.
+    /// Expands to the whole timeline, including the answered attempt with its `usage`.
     #[must_use]
     pub fn timeline(&self, usage: TokenUsage) -> AttemptTimeline {
         let provider = self.model_ref.split('/').next().unwrap_or_default();
         let answered = AttemptRecord {
             provider: provider.to_owned(),
             model_ref: self.model_ref.clone(),
-            attempt: tries_of(&self.failed, &self.model_ref).saturating_add(1),
+            attempt: count_tries(&self.failed, &self.model_ref).saturating_add(1),
             max_attempts: self.max_attempts,
             started_at: Some(self.started_at),
             completed_at: Some(self.completed_at()),
@@ -359,32 +345,33 @@ impl Tries {
     }
 }
 
-/// How many tries of one model are used up. A wait for the network or for a new allowance uses up none.
+/// Counts the attempts that a model has used up. Attempts that waited for the network or for a new allowance do not
+/// count.
 #[must_use]
-pub fn tries_of(attempts: &[AttemptRecord], model_ref: &str) -> u32 {
+pub fn count_tries(attempts: &[AttemptRecord], model_ref: &str) -> u32 {
     let used = attempts
         .iter()
-        .filter(|attempt| attempt.model_ref == model_ref && !attempt.only_waited());
+        .filter(|attempt| attempt.model_ref == model_ref && !attempt.is_wait_only());
     u32::try_from(used.count()).unwrap_or(u32::MAX)
 }
 
 impl AttemptRecord {
-    /// Whether the retry policy made this of the try.
+    /// Returns true if the retry policy decided this about the attempt.
     #[must_use]
-    pub fn is_disposed(&self, as_one: AttemptDisposition) -> bool {
-        self.disposition == Some(Spelled::Known(as_one))
+    pub fn has_disposition(&self, as_one: AttemptDisposition) -> bool {
+        self.disposition == Some(StoredWord::Known(as_one))
     }
 
-    /// Whether the try told nothing about the model and is simply made again later.
+    /// Returns true if the attempt says nothing about the model and is repeated later.
     #[must_use]
-    pub fn only_waited(&self) -> bool {
-        self.is_disposed(AttemptDisposition::WaitForNetwork)
-            || self.is_disposed(AttemptDisposition::Park)
+    pub fn is_wait_only(&self) -> bool {
+        self.has_disposition(AttemptDisposition::WaitForNetwork)
+            || self.has_disposition(AttemptDisposition::Park)
     }
 }
 
 impl AttemptTimeline {
-    /// The timeline of some tries that nobody has answered yet, of a round that asked for `requested`.
+    /// Builds the timeline of attempts that have no answer yet, of a round that asked for `requested`.
     #[must_use]
     pub fn of(requested: &str, attempts: Vec<AttemptRecord>) -> Self {
         let mut spent: Option<TokenUsage> = None;
@@ -430,9 +417,9 @@ mod tests {
     fn dispositions_are_stored_as_they_are_spelled() {
         for disposition in AttemptDisposition::ALL {
             let word = json!(disposition.as_str());
-            let stored = Spelled::Known(disposition);
+            let stored = StoredWord::Known(disposition);
             assert_eq!(serde_json::to_value(&stored).expect("writes"), word);
-            let read: Spelled<AttemptDisposition> = serde_json::from_value(word).expect("reads");
+            let read: StoredWord<AttemptDisposition> = serde_json::from_value(word).expect("reads");
             assert_eq!(read, stored);
         }
     }
@@ -440,7 +427,8 @@ mod tests {
     #[test]
     fn a_word_of_another_build_is_kept_as_it_is() {
         let word = json!("ask_somebody_else");
-        let read: Spelled<ModelFailureKind> = serde_json::from_value(word.clone()).expect("reads");
+        let read: StoredWord<ModelFailureKind> =
+            serde_json::from_value(word.clone()).expect("reads");
         assert_eq!(read.as_str(), "ask_somebody_else");
         assert_eq!(serde_json::to_value(&read).expect("writes"), word);
     }

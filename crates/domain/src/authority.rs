@@ -1,46 +1,44 @@
-//! Authority: how much a message's content may decide. Derived from its ingress, never supplied by a caller.
+//! Authority classes: the trust in a message's content. Derived from the interface it came through, never supplied by a
+//! caller.
 
 use serde::{Deserialize, Serialize};
 
-/// How message content is treated: as instruction, as signal, or as evidence. Ordered, strongest first.
+/// Trust in the content of a message, which decides whether a model treats it as instruction, signal or evidence.
+/// Ordered, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthorityClass {
-    /// The operator's own words: defines scope and constraints.
+    /// Text of the operator, which defines scope and constraints.
     OperatorInstruction,
-    /// The runtime's own continuation or rejoin.
+    /// A continuation or a notice of the runtime itself.
     RuntimeInstruction,
     /// A structured signal of a configured integration.
     IntegrationSignal,
-    /// Outside content: to inspect, not to obey.
+    /// Content from outside, which the model inspects and does not obey.
     ExternalEvidence,
 }
 
 impl AuthorityClass {
-    /// The weaker of two classes; what a message made by a turn inherits.
+    /// Returns the weaker of two classes. A message made by a turn inherits the weaker one.
     #[must_use]
     pub fn weaker(self, other: Self) -> Self {
         self.max(other)
     }
 
-    /// What anything is worth whose origin is not on record.
+    /// Returns the class of content whose origin is not on record.
     #[must_use]
     pub const fn weakest() -> Self {
         Self::ExternalEvidence
     }
 }
 
-/// The older label for the same fact, kept for readers of the wire format.
+/// Older label for the same fact, kept for readers of the wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustLevel {
-    /// `operator_instruction`
     TrustedOperator,
-    /// `runtime_instruction`
     TrustedSystem,
-    /// `integration_signal`
     TrustedIntegration,
-    /// `external_evidence`
     UntrustedExternal,
 }
 

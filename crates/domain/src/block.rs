@@ -1,59 +1,54 @@
-//! Blocks: what a model said, in a form no provider owns.
+//! Content blocks of a model's answer, independent of any provider.
 //!
-//! Opaque provider data carries its lineage and goes back only where it came from.
+//! Opaque provider data names the provider and model that made it and is sent back only to them.
 
 use crate::id::CallId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A provider's own data, valid only for the provider and model that made it.
+/// Data that only the provider and model that made it can read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opaque {
-    /// `provider/model` it belongs to.
+pub struct OpaqueData {
+    /// Owner of the data, as `provider/model`.
     pub lineage: String,
-    /// The data.
     pub data: String,
 }
 
-/// One call the model asked for, under the runtime's own id.
+/// One tool call of a model, under the runtime's own id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Minted by the runtime.
     pub id: CallId,
-    /// The tool's name as the model wrote it.
+    /// Name of the tool as the model wrote it. May name no existing tool.
     pub name: String,
-    /// The arguments as the model wrote them.
+    /// Arguments as the model wrote them, not validated.
     pub input: Value,
-    /// The provider's own id for the call.
+    /// The provider's id for the call. Absent if the provider gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider_id: Option<Opaque>,
+    pub provider_id: Option<OpaqueData>,
 }
 
-/// One piece of an assistant round.
+/// One piece of a model's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    /// Words.
     Text {
-        /// The words.
         text: String,
     },
-    /// Reasoning, shown or sealed.
+    /// Reasoning of the model, readable, encrypted or both.
     Reasoning {
-        /// What of it may be read.
+        /// Readable part; empty if there is none.
         text: String,
-        /// The sealed form.
+        /// Encrypted part that is sent back to the provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        opaque: Option<Opaque>,
+        opaque: Option<OpaqueData>,
     },
-    /// A tool call.
     ToolCall(ToolCall),
 }
 
-/// What stands between two texts of a round where they are joined.
+/// Separator between two joined text blocks.
 const BETWEEN: &str = "\n\n";
 
-/// The words of a round, joined.
+/// Joins the text blocks of a round.
 #[must_use]
 pub fn text_of(blocks: &[Block]) -> String {
     let words: Vec<&str> = texts_of(blocks).collect();
@@ -67,7 +62,7 @@ fn texts_of(blocks: &[Block]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The calls of a round, in order.
+/// Iterates over the calls of a round, in order.
 pub fn calls_of(blocks: &[Block]) -> impl Iterator<Item = &ToolCall> {
     blocks.iter().filter_map(|block| match block {
         Block::ToolCall(call) => Some(call),
@@ -75,16 +70,16 @@ pub fn calls_of(blocks: &[Block]) -> impl Iterator<Item = &ToolCall> {
     })
 }
 
-/// The beginning of a round's words, at most a few bytes more than `bytes`: an answer may be megabytes long, and who
-/// needs a preview copies no more of it.
+/// Returns the beginning of a round's text, at most a few bytes more than `bytes`. An answer may be megabytes long; a
+/// preview need not copy all of it.
 #[must_use]
-pub fn beginning_of(blocks: &[Block], bytes: usize) -> String {
+pub fn text_beginning(blocks: &[Block], bytes: usize) -> String {
     let mut beginning = String::new();
     for text in texts_of(blocks) {
         if !beginning.is_empty() {
             beginning.push_str(BETWEEN);
         }
-        // One character more than asked for, so that a preview of it shows that something was cut.
+        // One extra character, so that a preview of the result shows that something was cut.
         let room = (bytes + char::MAX.len_utf8()).saturating_sub(beginning.len());
         let text = if beginning.is_empty() {
             text.trim_start()
@@ -99,7 +94,7 @@ pub fn beginning_of(blocks: &[Block], bytes: usize) -> String {
     beginning
 }
 
-/// How many characters the words of a round have, joined as [`text_of`] joins them.
+/// Counts the characters of a round's text, joined as [`text_of`] joins it.
 #[must_use]
 pub fn chars_of(blocks: &[Block]) -> usize {
     let texts: Vec<usize> = texts_of(blocks).map(|text| text.chars().count()).collect();
@@ -135,7 +130,7 @@ mod tests {
             assert_eq!(chars_of(&blocks), whole.chars().count(), "{texts:?}");
             for bytes in [4, 10, 11, 12, 100, 1_000] {
                 let of_whole = text::preview(whole.trim(), bytes);
-                let of_beginning = text::preview(beginning_of(&blocks, bytes).trim(), bytes);
+                let of_beginning = text::preview(text_beginning(&blocks, bytes).trim(), bytes);
                 assert_eq!(of_beginning, of_whole, "{texts:?} in {bytes}");
             }
         }

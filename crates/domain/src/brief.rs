@@ -1,81 +1,74 @@
-//! Briefs: the operator-facing record of what came of a request.
+//! Briefs: answers and notices for the operator.
 
 use crate::id::{BriefId, MessageId, TaskId, WorkItemId, WorkspaceId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The form of a brief.
+/// Purpose of a brief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BriefKind {
-    /// Work goes on after the turn; not an outcome.
+    /// Acknowledgement: work continues after the turn. It is not an outcome.
     Ack,
-    /// What came of it.
+    /// The outcome of a request.
     Result,
-    /// Why it failed.
+    /// The request failed; the text says why and what to do next.
     Failure,
 }
 
-/// Kind of an attachment.
+/// Form of an attachment's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentKind {
-    /// A file.
     File,
-    /// A log.
     Log,
-    /// A diff.
     Diff,
-    /// An image.
     Image,
-    /// A JSON value.
     Json,
 }
 
-/// Something that goes with a brief.
+/// Content that accompanies a brief, by address or inline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BriefAttachment {
-    /// What it is.
     pub kind: AttachmentKind,
-    /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Address of the content. Absent if `value` holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Or what it is, inline.
+    /// Content itself. Absent if `uri` names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
 
-/// Where a brief's words are. The final words of a turn stand in its log already and are not stored twice.
+/// Location of a brief's text. The last answer of a turn is in the log already and is not stored twice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BriefText {
     /// The text blocks of the assistant round at this log position.
     Round(u64),
-    /// These words.
+    /// Text written by the runtime.
     Words(String),
 }
 
-/// What an operator has to do before the agent can go on. Set by a decision, never by a model.
+/// Action that an operator has to take before the agent can continue. Set by a decision, never by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionRequired {
-    /// What kind of action, for programs.
+    /// Kind of action, for programs.
     pub code: ActionCode,
-    /// What to do, for people.
+    /// Instruction for the operator, in one sentence.
     pub next_step: String,
 }
 
-/// The kinds of action an agent asks its operator for.
+/// Kinds of action that an agent asks its operator for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionCode {
-    /// A provider refuses the credential, or there is none.
+    /// The provider refuses the credential, or none is set.
     ProviderAuth,
-    /// The model cannot be asked: none is chosen, or the provider does not know it.
+    /// No model is chosen, or the provider does not know the chosen one.
     ModelUnavailable,
-    /// No model could answer for as long as the agent's patience lasts.
+    /// No model has answered for longer than the configured patience.
     ProviderUnavailable,
     /// A work item made no progress in several turns and is not offered any more.
     WorkStalled,
@@ -83,77 +76,67 @@ pub enum ActionCode {
     OperatorInput,
 }
 
-/// A brief as stored.
+/// A brief as stored. [`BriefRecord`] is the form that clients read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BriefRow {
-    /// Its id.
     pub id: BriefId,
-    /// Its form.
     pub kind: BriefKind,
-    /// When it was written.
     pub created_at: Timestamp,
-    /// Where its words are.
     pub text: BriefText,
-    /// The workspace that was active.
+    /// Workspace that was active when the brief was written.
     pub workspace_id: WorkspaceId,
-    /// The message it answers, when that is not the first it settles.
+    /// Message that the brief answers. Absent if it is the first of `settles`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_message_id: Option<MessageId>,
-    /// Every operator message this outcome settles, named.
+    /// Every operator message that has its outcome with this brief.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settles: Vec<MessageId>,
-    /// The turn it speaks of.
+    /// Turn in which the brief was written.
     pub turn_index: u64,
-    /// The work item that was being advanced.
+    /// Work item that the turn worked on. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// Prompts that wait and that this brief tells of. Their outcome is still to come.
+    /// Waiting prompts that this brief acknowledges. They still get their outcome later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acknowledges: Vec<MessageId>,
-    /// What the operator has to do, if the agent cannot go on without them.
+    /// Absent if the agent can continue without the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionRequired>,
-    /// The task that the brief speaks of: its turn answers that task's result. Absent otherwise.
+    /// Task whose result the brief's turn answers. Absent for all other briefs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
 }
 
-/// A brief as read.
+/// A brief as clients read it, with its text resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BriefRecord {
-    /// Its id.
     pub id: BriefId,
-    /// Whose it is.
     pub agent_id: crate::AgentId,
-    /// The workspace that was active when it was written.
+    /// Workspace that was active when the brief was written.
     pub workspace_id: WorkspaceId,
-    /// The work item it advanced.
+    /// Work item that the turn worked on. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// Its form.
     pub kind: BriefKind,
-    /// When it was written.
     pub created_at: Timestamp,
-    /// The words.
     pub text: String,
-    /// What goes with them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<BriefAttachment>,
-    /// The message it answers first.
+    /// Message that the brief answers. Absent if it answers none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_message_id: Option<MessageId>,
-    /// The task it speaks of: its turn answers that task's result. Absent otherwise.
+    /// Task whose result the brief's turn answers. Absent for all other briefs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
-    /// Every operator message this outcome settles.
+    /// Every operator message that has its outcome with this brief.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settles: Vec<MessageId>,
-    /// The turn it speaks of.
+    /// Turn in which the brief was written.
     pub turn_index: u64,
-    /// Prompts that wait and that this brief tells of. Their outcome is still to come.
+    /// Waiting prompts that this brief acknowledges. They still get their outcome later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acknowledges: Vec<MessageId>,
-    /// What the operator has to do, if the agent cannot go on without them.
+    /// Absent if the agent can continue without the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionRequired>,
 }

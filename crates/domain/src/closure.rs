@@ -1,38 +1,32 @@
-//! Closure: where the agent stands between turns.
+//! Closure: the state of an agent's work between turns.
 
 use crate::id::WorkItemId;
 use serde::{Deserialize, Serialize};
 
-/// What came of the work.
+/// Outcome of an agent's work, computed between turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClosureOutcome {
     /// Nothing is left to do.
     Completed,
-    /// Work is left that needs no outside trigger.
+    /// Work is left that needs no trigger from outside.
     Continuable,
-    /// It failed.
     Failed,
-    /// It waits for something.
+    /// The agent waits for something; `waiting_reason` says for what.
     Waiting,
 }
 
-/// What it waits for.
+/// Condition that an agent waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingReason {
-    /// An operator.
     AwaitingOperatorInput,
-    /// A change outside.
     AwaitingExternalChange,
-    /// A managed execution.
     AwaitingTaskResult,
-    /// A time.
     AwaitingTimer,
 }
 
 impl WaitingReason {
-    /// Every reason.
     pub const ALL: [Self; 4] = [
         Self::AwaitingOperatorInput,
         Self::AwaitingExternalChange,
@@ -41,60 +35,52 @@ impl WaitingReason {
     ];
 }
 
-/// Whether the runtime holds the agent awake.
+/// Tells whether the runtime keeps the agent awake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimePosture {
-    /// Executing or about to.
+    /// A turn runs or is about to.
     Awake,
-    /// At rest.
     Sleeping,
 }
 
-/// Which work makes a closure continuable.
+/// Runnable work that makes a closure continuable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkSignal {
-    /// The item.
     pub work_item_id: WorkItemId,
-    /// Whether it is the current one.
     pub status: WorkSignalStatus,
-    /// What the runtime does about it.
     pub reactivation_mode: ReactivationMode,
 }
 
-/// Place of the signalled item.
+/// Relation of the signalled item to the agent's focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkSignalStatus {
-    /// The current item.
+    /// The item has the focus.
     Active,
-    /// Another runnable one.
+    /// The item is runnable and has no focus.
     Queued,
 }
 
-/// What follows from a work signal.
+/// Step that the runtime takes for a work signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReactivationMode {
-    /// Go on with the current item.
+    /// Continue the current item.
     ContinueActive,
     /// Offer the queued item to the model.
     ActivateQueued,
 }
 
-/// The closure view. `waiting_reason` is set exactly when waiting, `work_signal` exactly when continuable.
+/// Closure as clients see it. `waiting_reason` is set exactly when waiting, `work_signal` exactly when continuable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClosureDecision {
-    /// What came of the work.
     pub outcome: ClosureOutcome,
-    /// What it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<WaitingReason>,
-    /// Which work is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_signal: Option<WorkSignal>,
-    /// Awake or asleep.
     pub runtime_posture: RuntimePosture,
-    /// The facts it follows from.
+    /// Facts that led to the outcome, in a few words each.
     pub evidence: Vec<String>,
 }

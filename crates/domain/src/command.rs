@@ -1,63 +1,61 @@
-//! Commands: what is asked for, the one state of a command, and what came of it: bounded captures of its streams and
-//! how it ended.
+//! Commands: their output as bounded captures, their end, and the failures to run them.
 
 mod order;
 mod state;
 
 pub use order::{
-    AliveCommand, CommandContext, CommandKey, CommandOrder, CommandRun, InputRefused, KeptOutput,
-    WhenLate,
+    AliveCommand, CommandContext, CommandKey, CommandOrder, CommandRun, InputRefusal, LatePolicy,
+    OutputRetention,
 };
 pub use state::{CommandProbe, CommandState, UnknownCause};
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// One captured stream: all of it, or its head and tail when it was longer than the capture.
+/// One captured stream: all of it, or its head and tail if it was longer than the capture.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CapturedStream {
-    /// The beginning, or all of it.
+    /// Beginning of the stream, or all of it.
     pub head: String,
-    /// The end, when something between was dropped.
+    /// End of the stream. Empty unless something between was dropped.
     pub tail: String,
-    /// Bytes the stream had in all.
+    /// Bytes that the stream had in total.
     pub total_bytes: u64,
     /// Bytes dropped between head and tail.
     pub dropped_bytes: u64,
-    /// Bytes at its end that are at hand in neither, such as the beginning of a character whose rest is yet to come.
+    /// Bytes at the end that are in neither part, such as the beginning of a character whose rest has not arrived yet.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub unread_bytes: u64,
-    /// The file that keeps it, where there is one.
+    /// File that holds the stream. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What that file lacks.
+    /// Part of the stream that the file does not hold.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
-    pub lacks: Lacks,
+    pub lacks: MissingOutput,
 }
 
 impl CapturedStream {
-    /// The offset to read on from: that of the first byte nobody was shown.
+    /// Returns the offset from which to read on: that of the first byte that was not returned.
     #[must_use]
     pub const fn next_offset(&self) -> u64 {
         self.total_bytes.saturating_sub(self.unread_bytes)
     }
 }
 
-/// What the file of a stream does not hold of it.
+/// Part of a stream that its file does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Lacks {
-    /// How many bytes.
+pub struct MissingOutput {
     pub bytes: u64,
-    /// Why, where it is not that the stream was larger than files may be: a full disk, say.
+    /// Cause of the loss, for example a full disk. Absent if the stream was larger than files may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether the file was removed. `bytes` is then what the stream had, as far as that is known.
+    /// True if the file was removed. `bytes` is then the size of the stream, as far as it is known.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub missing: bool,
 }
 
-impl Lacks {
-    /// What is said of the file; none when it is complete.
+impl MissingOutput {
+    /// Describes the loss as a clause about the file. `None` if the file is complete.
     #[must_use]
     pub fn words(&self) -> Option<String> {
         if self.missing {
@@ -69,31 +67,29 @@ impl Lacks {
     }
 }
 
-/// How a command ended.
+/// End of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum CommandEnd {
-    /// By itself.
+    /// The program exited by itself.
     Exited {
-        /// Its exit status.
         status: i32,
     },
-    /// By a signal it did not get from us.
+    /// A signal killed it that the runtime did not send.
     Signalled {
-        /// Which.
         signal: i32,
     },
-    /// By us, because its time was up.
+    /// The runtime stopped it because its time was up.
     TimedOut,
 }
 
 /// Shells report a death by signal as this plus the signal's number.
 const SIGNAL_BASE: i32 = 128;
-/// And a command that ran out of time as this.
+/// Exit status that shells report for a command that ran out of time.
 const TIMED_OUT_STATUS: i32 = 124;
 
 impl CommandEnd {
-    /// The exit status as a shell tells it.
+    /// Returns the exit status as a shell reports it.
     #[must_use]
     pub const fn exit_status(self) -> i32 {
         match self {
@@ -103,7 +99,7 @@ impl CommandEnd {
         }
     }
 
-    /// The signal that ended it.
+    /// Returns the signal that killed the command, if one did.
     #[must_use]
     pub const fn signal(self) -> Option<i32> {
         match self {
@@ -114,7 +110,7 @@ impl CommandEnd {
 }
 
 impl CapturedStream {
-    /// What stands at its end.
+    /// Returns the last captured part of the stream.
     #[must_use]
     pub fn last(&self) -> &str {
         if self.tail.is_empty() {
@@ -125,109 +121,101 @@ impl CapturedStream {
     }
 }
 
-/// A finished command.
+/// Output and end of a finished command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandOutput {
-    /// How it ended.
     pub end: CommandEnd,
-    /// What it printed.
     pub stdout: CapturedStream,
-    /// What it complained.
     pub stderr: CapturedStream,
-    /// How long it took.
+    /// Milliseconds from the start of the program to its end.
     pub duration_ms: u64,
-    /// Processes it left behind, which were stopped.
+    /// Child processes that the command left behind and that were stopped.
     pub leftovers: u32,
-    /// Processes of it that could not be stopped, and may still run.
+    /// Processes of the command that could not be stopped and may still run.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub survivors: u32,
-    /// Whether it was stopped on request. One that had ended by itself before the request reached it was not.
+    /// True if the command was stopped on request. False if it had ended by itself before the request arrived.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub stopped: bool,
 }
 
-/// Why a command could not be run at all.
+/// Reason for which a command could not be run or its outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum CommandFailure {
     /// The working directory is not inside the execution root.
     #[error("working directory {workdir} is outside the execution root {execution_root}")]
     OutsideRoot {
-        /// The directory as asked for.
+        /// Directory as the call names it.
         workdir: String,
-        /// The root.
         execution_root: String,
     },
     /// The working directory does not exist.
     #[error("working directory {workdir} does not exist")]
     MissingWorkdir {
-        /// The directory as asked for.
         workdir: String,
     },
-    /// What is named as the working directory is something else.
+    /// The working directory is not a directory.
     #[error("working directory {workdir} is not a directory")]
     WorkdirNoDirectory {
-        /// The directory as asked for.
         workdir: String,
     },
     /// The process could not be started.
     #[error("the command could not be started: {reason}")]
     Spawn {
-        /// Why.
         reason: String,
     },
     /// The run was aborted and the command with it.
     #[error("the command was stopped because its run was aborted")]
     Cancelled,
-    /// It was started, and nobody can prove that it runs or how it ended.
+    /// It was started, but it cannot be proven that it runs or how it ended.
     #[error("the command was started, and what came of it is not known: {reason}")]
     Lost {
-        /// What is known instead.
+        /// Facts that are known instead.
         reason: String,
-        /// The last it printed.
+        /// End of its output, as far as it could be read.
         output_tail: String,
     },
 }
 
-/// A command that still runs when its call has waited long enough.
+/// A command that still runs after its call has waited long enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandRunning {
-    /// Where it runs, resolved.
+pub struct RunningCommand {
+    /// Directory in which it runs, resolved.
     pub workdir: String,
-    /// When its program began.
+    /// Time at which its program began.
     pub started_at: Timestamp,
-    /// What it has printed so far.
     pub stdout: CapturedStream,
-    /// What it has complained so far; empty on a terminal.
+    /// Empty on a terminal, where the two streams are one.
     pub stderr: CapturedStream,
 }
 
-/// Part of one output stream of a task: one piece of it, or two with a hole between. Broken characters are replaced.
+/// Part of one output stream of a task: one piece, or two with a gap between. Invalid characters are replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StreamPart {
-    /// The first piece.
     pub head: String,
-    /// The second, where there is one.
+    /// Second piece. Empty if there is no gap.
     pub tail: String,
-    /// Bytes between the two.
+    /// Bytes of the gap.
     pub left_out: u64,
-    /// The stream's offset of its first byte. Beyond the one that was asked for, what lies between was not kept.
+    /// Offset of the first byte in the stream. If it is greater than the requested one, the bytes between were not
+    /// kept.
     pub at: u64,
-    /// The offset to ask for next.
+    /// Offset to ask for next.
     pub next_offset: u64,
-    /// Bytes the stream has in all, so far.
+    /// Bytes that the stream has so far.
     pub total_bytes: u64,
-    /// The file that keeps it.
+    /// File that holds the stream. Absent if there is none.
     pub path: Option<String>,
-    /// What that file lacks.
-    pub lacks: Lacks,
+    /// Part of the stream that the file does not hold.
+    pub lacks: MissingOutput,
 }
 
-/// What a task has printed, as far as it was asked for.
+/// Output streams of a task, as far as they were asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TaskPrinted {
-    /// Its output, or the terminal's transcript.
+pub struct TaskStreams {
+    /// Standard output, or the transcript of the terminal.
     pub output: StreamPart,
-    /// Its complaints, where they are kept apart.
+    /// Standard error. Absent on a terminal, or if it was not asked for.
     pub stderr: Option<StreamPart>,
 }

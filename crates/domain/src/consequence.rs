@@ -1,23 +1,22 @@
-//! What a tool call comes to: its result, and the row that goes with it, written in one commit.
+//! Outcome of a tool call with the row that is written in the same commit.
 //!
-//! The shell reports one of these for a call it performed, and `core` alone turns it into facts.
+//! The shell reports it for a call that it performed, and `core` alone turns it into facts.
 
 use crate::task::CommandTaskSpec;
 use crate::tool::ToolEnvelope;
 use crate::work_item::PlanArtifact;
 
-/// What a call comes to.
+/// Outcome of a tool call as the shell reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Consequence {
     /// A result and nothing else.
     Result(ToolEnvelope),
-    /// The command of the call goes on without it: the result says so, and a task follows the command.
+    /// The command of the call continues in the background: the result says so, and a task follows the command.
     Task {
-        /// The result of the call.
         result: ToolEnvelope,
-        /// How the command was started and where it is found.
+        /// Start parameters and location of the command.
         spec: Box<CommandTaskSpec>,
     },
-    /// The plan file of a new work item is written. The row of the item follows in the same commit.
+    /// The plan file of a new work item was written. The row of the item follows in the same commit.
     PlanWritten(PlanArtifact),
 }

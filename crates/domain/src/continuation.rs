@@ -1,28 +1,21 @@
-//! Continuation: what a trigger means for an agent that stood in a given closure.
+//! Continuation: classification of a trigger against the closure in which it finds the agent.
 
 use crate::closure::{ClosureOutcome, WaitingReason};
 use serde::{Deserialize, Serialize};
 
-/// The normalised kind of a trigger.
+/// Normalised kind of a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerKind {
-    /// The operator spoke.
     OperatorInput,
-    /// A managed execution reported.
     TaskResult,
-    /// Something happened outside.
     ExternalEvent,
-    /// A time came.
     TimerFire,
-    /// The agent asked itself.
     InternalFollowup,
-    /// The runtime woke it.
     SystemTick,
 }
 
 impl TriggerKind {
-    /// Every trigger.
     pub const ALL: [Self; 6] = [
         Self::OperatorInput,
         Self::TaskResult,
@@ -32,7 +25,7 @@ impl TriggerKind {
         Self::SystemTick,
     ];
 
-    /// The stored spelling.
+    /// Returns the stored spelling, which is never renamed.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,37 +39,35 @@ impl TriggerKind {
     }
 }
 
-/// How the trigger relates to what the agent was doing.
+/// Relation of a trigger to the state of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContinuationClass {
-    /// What it waited for came.
+    /// The awaited thing arrived.
     ResumeExpectedWait,
     /// The operator overrides a wait.
     ResumeOverride,
-    /// Something to do that no wait asked for.
+    /// New work that no wait asked for.
     LocalContinuation,
-    /// A sign of life; nothing for a model.
+    /// A notice that needs no model.
     LivenessOnly,
 }
 
-/// The resolution of one trigger. The last one of an agent is kept in its row.
+/// Classification of one trigger. The last one of an agent is kept in its row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContinuationResolution {
-    /// What came.
     pub trigger_kind: TriggerKind,
-    /// How it relates.
     pub class: ContinuationClass,
-    /// Whether a model turn follows.
+    /// True if a model turn follows.
     pub model_visible: bool,
-    /// Where the agent stood.
+    /// Closure of the agent when the trigger was handled.
     pub prior_closure_outcome: ClosureOutcome,
-    /// What it waited for.
+    /// Present if the agent was waiting then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_waiting_reason: Option<WaitingReason>,
-    /// Whether this is what it waited for.
+    /// True if the trigger is what the agent waited for.
     pub matched_waiting_reason: bool,
-    /// The facts it follows from, in a few words each: where the agent stood and what the message is. At most
+    /// Facts that led to the class, in a few words each: the prior closure and the kind of the message. At most
     /// [`crate::limits::CONTINUATION_EVIDENCE`] of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,

@@ -1,4 +1,5 @@
-//! A decision: the facts one input leads to. `core` makes it, `store` writes it, nothing else changes an agent.
+//! A decision: the facts that follow from one input. `core` makes it and `store` writes it; nothing else changes an
+//! agent.
 
 use crate::agent::{AgentRecord, AgentSettings};
 use crate::attempt::AttemptRecord;
@@ -10,148 +11,118 @@ use crate::provider::LearnedLimits;
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::task::TaskRecord;
 use crate::time::Timestamp;
-use crate::timer::{Due, DueId, DueTime, TimerRecord};
+use crate::timer::{DueAction, DueId, DueTime, TimerRecord};
 use crate::trigger::WakeHint;
 use crate::turn::LogSeq;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemRecord;
 
-/// Position of a brief; dense, first is 1.
+/// Position of a brief among its agent's briefs. Dense, the first is 1.
 pub type BriefSeq = u64;
-/// Position of an event; dense, first is 1.
+/// Position of an event among its agent's events. Dense, the first is 1.
 pub type EventSeq = u64;
 
-/// One row to write. Positions were taken from the agent's counters by the decision itself.
+/// One change to write. The decision itself has taken the positions from the agent's counters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
     /// A message enters the queue.
     MessageAdmitted(QueueEntry),
-    /// A queue entry changes its state; `from` guards against a decision on a stale view.
+    /// A queue entry changes its status. `from` guards against a decision on a stale view.
     MessageMoved {
-        /// Which.
         seq: MessageSeq,
-        /// From.
         from: QueueStatus,
-        /// To.
         to: QueueStatus,
     },
-    /// An operator message gets its one outcome; a second is an error of the decision.
+    /// An operator message gets its one outcome. A second outcome is an error of the decision.
     MessageSettled {
-        /// Which.
         seq: MessageSeq,
-        /// By which brief.
         brief: BriefSeq,
     },
-    /// The log grows.
     LogAppended {
-        /// Where.
         seq: LogSeq,
-        /// In which turn.
         turn_index: u64,
-        /// When.
         at: Timestamp,
-        /// What.
         entry: LogEntry,
     },
-    /// A brief is written.
     BriefWritten {
-        /// Where.
         seq: BriefSeq,
-        /// What.
         row: BriefRow,
     },
-    /// An event is recorded.
     EventRecorded {
-        /// Where.
         seq: EventSeq,
-        /// When.
         at: Timestamp,
-        /// What.
         event: Event,
     },
-    /// Something is to be done.
+    /// The shell is asked to perform an effect.
     EffectOpened {
-        /// Which.
         id: EffectId,
-        /// Under which generation.
+        /// Fencing generation under which the effect is performed.
         generation: u64,
-        /// When.
         at: Timestamp,
-        /// What.
         effect: Effect,
     },
-    /// Its outcome is in.
+    /// The outcome of the effect was committed, or the effect was cancelled.
     EffectClosed {
-        /// Which.
         id: EffectId,
     },
-    /// Something is to happen after a pause or at a time.
+    /// An action is planned for the end of a pause or for a point in time.
     DueSet {
         /// Number of the entry, never used before.
         id: DueId,
-        /// The pause or the slot.
         time: DueTime,
-        /// What is to happen then.
-        due: Due,
+        due: DueAction,
     },
-    /// It has happened, or no longer will.
+    /// The entry has fired or was cancelled.
     DueCleared {
-        /// Which.
         id: DueId,
     },
-    /// A failed attempt of the round in hand is kept. The position is counted from 1 in the round; writing one again
-    /// replaces it.
+    /// A failed attempt of the round in hand is stored. Writing the same position again replaces it.
     AttemptKept {
-        /// Its position.
+        /// Position in the round, counted from 1.
         n: u32,
-        /// The attempt.
         record: Box<AttemptRecord>,
     },
-    /// The round in hand is answered or its turn is over: none of its attempts is kept any longer.
+    /// The round in hand was answered or its turn ended, so its failed attempts are removed.
     AttemptsCleared,
-    /// The agent moves to a generation that no agent of this host has had. The store refuses one that was given out
-    /// before, so a name that is used again never accepts outcomes of its predecessor.
+    /// The agent moves to a new fencing generation. The store refuses a generation that any agent of this host has had,
+    /// so an agent that reuses a name never accepts outcomes of its predecessor.
     GenerationTaken {
         /// Greater than every generation before it.
         generation: u64,
     },
-    /// The agent's settings change; without it they stay as they are stored.
+    /// The agent's settings change. Without this fact they stay as they are stored.
     SettingsWritten(Box<AgentSettings>),
-    /// A task begins or changes. One that is over never changes.
+    /// A task was created or changed. An ended task never changes.
     TaskWritten(Box<TaskRecord>),
-    /// A work item began or changed. The index columns follow from the record.
+    /// A work item was created or changed. The store derives the index columns from the record.
     WorkItemWritten(Box<WorkItemRecord>),
     /// A wait began, was triggered or ended.
     WaitWritten(Box<WaitRecord>),
-    /// A timer was made, fired or was cancelled.
+    /// A timer was created, fired or was cancelled.
     TimerWritten(Box<TimerRecord>),
-    /// A wake hint arrived; it replaces the pending hint of the same key.
+    /// A wake hint arrived. It replaces the pending hint of the same key.
     HintWritten(Box<WakeHint>),
     /// All pending wake hints became one tick.
     HintsCleared,
-    /// A provider's error taught something about a model. One row for the host; what was learned later counts.
+    /// A provider's error revealed limits of a model. There is one row per model for the host; a later limit replaces
+    /// an earlier one.
     LimitLearned {
-        /// `provider/model`.
         model_ref: String,
-        /// What.
         limits: LearnedLimits,
     },
-    /// A text that frames refer to by hash; keeping it twice is harmless.
+    /// A text that frames refer to by hash. Storing it twice is harmless.
     BlobKept {
-        /// Its hash.
         hash: BlobHash,
-        /// The text.
         body: String,
     },
 }
 
-/// What one input leads to: the agent as it is from now on, and the rows beside it.
+/// Result of one input: the agent's new state and the rows to write with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// The agent's new row.
     pub agent: AgentRecord,
-    /// In the order they happened.
+    /// Changes in the order in which they happened.
     pub facts: Vec<Fact>,
-    /// Whether the queue may hold more to decide on in the same commit.
+    /// True if the queue may hold more to decide on in the same commit.
     pub more: bool,
 }

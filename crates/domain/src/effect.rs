@@ -1,75 +1,72 @@
-//! Effects: what the shell is asked to do. The open effects are the only record of outstanding work.
+//! Effects: work that the shell performs. The open effects are the only record of outstanding work.
 //!
-//! Each variant says how often it may be performed and what a crash before, during and after it means.
+//! Each variant says how often it may be performed and what happens after a crash.
 
 use crate::id::{AgentId, CallId, TaskId};
-use crate::sent::Sent;
+use crate::send::AgentSend;
 use crate::time::Timestamp;
 use crate::turn::LogSeq;
 use serde::{Deserialize, Serialize};
 
-/// Number of an effect, unique for its agent and never used again: an outcome names it, and a stale one is dropped.
+/// Number of an effect, unique for its agent and never used again. An outcome names it, and a stale outcome is dropped.
 pub type EffectId = u64;
 
-/// What to do.
+/// Work that the shell performs outside of the kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Look whether the agent's home is there or can be made. At least once; a crash at any point means: look again.
+    /// Check whether the agent's home exists or can be created. Performed at least once; after a crash it is repeated.
     PrepareHome,
-    /// Ask the model for the turn's next round. At least once for money, at most once for consequences:
-    /// nothing of an answer holds before its commit, so a crash at any point means: ask again.
+    /// Ask the model for the turn's next round. The provider may be paid more than once, but an answer takes effect at
+    /// most once: nothing of it counts before its commit. After a crash the model is asked again.
     CallModel {
-        /// The turn.
         turn_index: u64,
-        /// Which try of the round, from 1.
+        /// Number of the attempt in its round, counted from 1.
         attempt: u32,
     },
-    /// Run a tool call. What a crash means stands on its action ([`HostAction::after_restart`](crate::intent::HostAction::after_restart)): a call that can be
-    /// taken up again is; of any other the executor proves what came of it, or its result is "outcome unknown",
-    /// written once.
-    ///
-    /// The effect names the call by its place; the call itself and what it asks for stand in the log, once. Effects
-    /// of older builds lack the place: it is the one the open turn names.
+    /// Run a tool call. After a crash the action decides
+    /// ([`HostAction::restart_policy`](crate::intent::HostAction::restart_policy)): an idempotent call is repeated; for
+    /// any other the executor proves the outcome, or the result is "outcome unknown", written once.
+    /// // The effect names the call by its place. The call and its intent are in the log. Effects of older builds lack
+    /// the place; then it is the one that the open turn names.
     RunTool {
-        /// The turn.
         turn_index: u64,
         /// Log entry of the round that made the call.
         #[serde(default)]
         round_entry: LogSeq,
-        /// Position of the call in its round, from 0.
+        /// Position of the call in its round, counted from 0.
         #[serde(default)]
         call_index: usize,
     },
-    /// Watch a task's command to its end. At least once: it only watches.
+    /// Watch a task's command until it ends. Performed at least once; watching changes nothing.
     WatchTask {
-        /// Which.
         task_id: TaskId,
     },
-    /// Stop a task's command and everything it started, and watch it to its end. At least once: what is over is over.
+    /// Stop a task's command with all its processes, and watch it until it ends. Performed at least once; stopping an
+    /// ended command does nothing.
     StopTask {
-        /// Which.
         task_id: TaskId,
-        /// Whether at once, without asking first.
+        /// True if the command is killed at once, without asking it to stop first.
         force: bool,
     },
-    /// Bring a patch whose turn was called off to its end or take it back, and forget its journal. At least once: what
-    /// is settled is settled, and a patch without a journal has changed nothing.
+    /// Finish or undo a patch whose turn was aborted, and remove its journal. Performed at least once; a patch without
+    /// a journal has changed nothing or is finished.
     FinishPatch {
-        /// The call that applies or applied the patch. The journal bears its id.
+        /// Call that applies the patch. The journal has its id.
         call_id: CallId,
     },
-    /// Remove the agent's home and its claims. At least once; idempotent.
+    /// Remove the agent's home and its claims. Performed at least once; idempotent.
     RemoveHome,
-    /// Deliver what one commit had no room for. Exactly once: the commit that hands the sends over closes the effect.
+    /// Deliver sends for which one commit had no room. Performed exactly once: the commit that hands the sends over
+    /// closes the effect.
     Deliver {
-        /// In order, each with its receiver.
-        sends: Vec<(AgentId, Sent)>,
+        /// Receiver and content of each send, in order.
+        sends: Vec<(AgentId, AgentSend)>,
     },
 }
 
 impl Effect {
-    /// A short name for logs and crash points.
+    /// Returns a short name for logs and crash points.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -85,17 +82,13 @@ impl Effect {
     }
 }
 
-/// An open effect.
+/// An open effect as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectRecord {
-    /// Whose.
     pub agent_id: AgentId,
-    /// Which.
     pub id: EffectId,
-    /// The agent's fencing generation when it was opened; an outcome of an older generation is dropped.
+    /// Fencing generation of the agent when the effect was opened. An outcome of an older generation is dropped.
     pub generation: u64,
-    /// When it was opened.
     pub opened_at: Timestamp,
-    /// What to do.
     pub effect: Effect,
 }

@@ -1,7 +1,7 @@
 //! The audit event: one enum, one variant per kind, one typed payload each, with a version.
 //!
-//! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries,
-//! bodies stay where they are. Fields are only ever added; a kind or version this build does not know loads as data.
+//! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries, no
+//! bodies. Fields are only ever added. A kind or version that this build does not know is read as plain data.
 
 mod message;
 mod provider;
@@ -46,17 +46,15 @@ use serde_json::Value;
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident = $kind:literal, v $version:literal;)*) => {
-        /// Something that happened to an agent.
+        /// Something that happened to an agent, recorded for readers in the commit that made it happen.
+        /// // The variant says what happened and when the event is recorded; its payload type carries the details.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Event {
             $($(#[$doc])* $variant($variant),)*
-            /// A kind or version of another build, kept as it is.
+            /// An event whose kind or version another build wrote. It is stored and streamed unchanged.
             Unknown {
-                /// Its kind.
                 kind: String,
-                /// Its version.
                 version: u32,
-                /// Its payload.
                 data: Value,
             },
         }
@@ -65,7 +63,7 @@ macro_rules! events {
             /// Every kind this build writes, with its payload version.
             pub const KINDS: &[(&str, u32)] = &[$(($kind, $version)),*];
 
-            /// Stored and streamed name.
+            /// Returns the name under which the event is stored and streamed.
             #[must_use]
             pub fn kind(&self) -> &str {
                 match self {
@@ -74,7 +72,7 @@ macro_rules! events {
                 }
             }
 
-            /// Version of its payload.
+            /// Returns the version of the payload's shape. It is raised when a field changes its meaning.
             #[must_use]
             pub const fn version(&self) -> u32 {
                 match self {
@@ -83,9 +81,8 @@ macro_rules! events {
                 }
             }
 
-            /// Its payload as JSON text.
-            ///
-            /// # Errors
+            /// Encodes the payload as JSON text.
+            /// // # Errors
             /// Only if a payload holds something JSON cannot, which no payload type does.
             pub fn encode(&self) -> Result<String, serde_json::Error> {
                 match self {
@@ -94,7 +91,7 @@ macro_rules! events {
                 }
             }
 
-            /// Reads a stored event; what this build does not know becomes `Unknown`.
+            /// Reads a stored event. A kind, version or payload that this build cannot read becomes `Unknown`.
             #[must_use]
             pub fn decode(kind: &str, version: u32, data: &str) -> Self {
                 let known = match (kind, version) {
@@ -112,236 +109,247 @@ macro_rules! events {
 }
 
 events! {
-    /// An agent exists.
+    /// An agent was created. Recorded once, as the first event of every agent.
     AgentCreated = "agent_created", v 1;
-    /// The agent was put aside because a stored row of it cannot be read; nothing runs for it until it is started.
+    /// The store put the agent aside because it cannot read one of the agent's rows. Nothing runs for the agent until
+    /// an operator starts it again.
     AgentPutAside = "agent_put_aside", v 1;
-    /// A message entered the queue.
+    /// A message was accepted into the agent's queue. Recorded once for each message, whether it comes from an
+    /// operator, from outside or from the runtime itself.
     MessageAdmitted = "message_admitted", v 1;
-    /// A turn took a message up.
+    /// A turn took a message from the queue. Recorded with the start of the turn that answers the message, or when the
+    /// result of a task joins a running turn.
     MessageProcessingStarted = "message_processing_started", v 1;
-    /// A message's turn ended without finishing it.
+    /// The turn that answered a message failed or was aborted. Recorded with `turn_terminal`; the reason says what
+    /// ended the turn.
     MessageProcessingAborted = "message_processing_aborted", v 1;
-    /// An operator message entered a running turn.
+    /// An operator message joined a turn that was already running, so the next model request contains it.
     OperatorInterjectionAdmitted = "operator_interjection_admitted", v 1;
-    /// The scheduler chose.
+    /// The scheduler decided what the agent does next: open a turn for a message, handle a message without a model, or
+    /// rest.
     SchedulerDecision = "scheduler_decision", v 1;
-    /// A trigger was classified.
+    /// A message taken from the queue was classified against the state in which it found the agent, which decides
+    /// whether a model turn follows.
     ContinuationResolved = "continuation_resolved", v 1;
-    /// A turn began.
+    /// A turn began: the agent starts to answer a message with a model. Ends with `turn_terminal`.
     TurnStarted = "turn_started", v 1;
-    /// An open turn goes on after a restart.
+    /// An open turn continues after the host restarted. Recorded once for each restart that finds the turn open.
     TurnResumed = "turn_resumed", v 1;
-    /// No model of the chain could answer, and the open turn waits until one may. Emitted once for each pause; without
-    /// an end of the pause the turn waits for an operator.
+    /// No model of the chain could answer, so the open turn waits. Recorded once for each pause. Without `until` the
+    /// turn waits for an operator.
     TurnSuspended = "turn_suspended", v 1;
-    /// A suspended turn asks its models again, from the first one on.
+    /// A suspended turn asks its models again, beginning with the first one.
     TurnSuspensionEnded = "turn_suspension_ended", v 1;
-    /// The turn's prompt was built.
+    /// The prompt of a turn was built. Recorded with the first answer of the turn.
     TurnContextBuilt = "turn_context_built", v 1;
-    /// A provider answered: telemetry.
+    /// A provider answered a model request. Carries telemetry of the round: tokens, timing and attempts.
     ProviderRoundCompleted = "provider_round_completed", v 1;
-    /// Reserved: no extra delivery round is ever forced.
+    /// Reserved. Established readers know the kind; this runtime never records it, because it never forces an extra
+    /// round to deliver a result.
     TerminalDeliveryRoundCompleted = "terminal_delivery_round_completed", v 1;
-    /// A provider failed and will be asked again.
+    /// A model request failed and will be retried after a pause (backoff).
     ProviderRetryScheduled = "provider_retry_scheduled", v 1;
-    /// A model failed for good and the turn asks the next one.
+    /// A model failed in a way that a retry does not mend, or has used up its retries. The turn continues with the next
+    /// model of its chain.
     ProviderFallbackSelected = "provider_fallback_selected", v 1;
-    /// A provider's error taught what a model can take.
+    /// A provider's error revealed the context window or the output limit of a model. The host uses the learned limit
+    /// from now on, for every agent.
     ModelLimitLearned = "model_limit_learned", v 1;
-    /// The agent asks a model of its own from its next turn on.
+    /// The agent was given a model of its own, or another reasoning effort for it. It counts from the next turn on; a
+    /// suspended turn asks it at once.
     AgentModelOverrideSet = "agent_model_override_set", v 1;
-    /// The agent asks the host's default again from its next turn on.
+    /// The agent's own model was removed. The agent uses the host's default from its next turn on.
     AgentModelOverrideCleared = "agent_model_override_cleared", v 1;
-    /// What the answer held: bounded text and tool requests.
+    /// A model's answer was written to the log. Carries the beginning of its text and the names of the tools it calls;
+    /// the transcript has the whole.
     AssistantRoundRecorded = "assistant_round_recorded", v 1;
-    /// An answer was cut off by the output limit and the model is asked to go on.
+    /// An answer was cut off by the output limit, and the model is asked to continue.
     MaxOutputTokensRecovery = "max_output_tokens_recovery", v 1;
-    /// A command is about to be started for a call, recorded in the commit that asks for it: once for each command of a
-    /// batch, and not again when a restart finds the command. A command that turns out to be refused, skipped or running
-    /// already is told by its call's result.
+    /// A command is about to be started for a tool call. Recorded in the commit that asks for it: once for each command
+    /// of a batch, and not again when a restart finds the command. If the command is then refused, skipped or already
+    /// running, the result of the call says so.
     ProcessExecutionRequested = "process_execution_requested", v 1;
-    /// A call worked.
+    /// A tool call ended with a result.
     ToolExecuted = "tool_executed", v 1;
-    /// A call failed.
+    /// A tool call ended with an error. The model reads the error and may go on.
     ToolExecutionFailed = "tool_execution_failed", v 1;
-    /// A command goes on as a task.
+    /// A task was created: a command outlived the call that started it and continues in the background, or a child
+    /// agent was spawned.
     TaskCreated = "task_created", v 1;
-    /// A task moved on.
+    /// A task changed its status: it began to stop, ended, or was found interrupted.
     TaskStatusUpdated = "task_status_updated", v 1;
-    /// The result of a task was queued.
+    /// A task ended and its result was queued as a message for the agent.
     TaskResultReceived = "task_result_received", v 1;
-    /// A turn ended.
+    /// A turn ended, successfully or not. Recorded once for each turn.
     TurnTerminal = "turn_terminal", v 1;
-    /// A turn failed.
+    /// A turn failed. Recorded before the `turn_terminal` of the same turn.
     RuntimeError = "runtime_error", v 1;
-    /// A brief was written.
+    /// A brief was written: an answer or a notice for the operator.
     BriefCreated = "brief_created", v 1;
-    /// Where the agent stands after a turn.
+    /// The closure of the agent was computed after a turn: work is completed, can continue, failed, or waits.
     ClosureDecided = "closure_decided", v 1;
-    /// What the agent does has changed, as its status shows it. A signal to read the agent's status again; it holds no
-    /// more than the two words, and is recorded only when one of them changes.
+    /// The status or the scheduling posture of the agent changed. A signal for clients to read the agent's status
+    /// again; it is recorded only when one of the two fields changes.
     AgentStateChanged = "agent_state_changed", v 1;
-    /// Another run is open, or none any more. A signal to read the agent's status again.
+    /// A run began or ended. A signal for clients to read the agent's status again.
     SessionStateChanged = "session_state_changed", v 1;
-    /// The runtime woke the agent.
+    /// The runtime queued a tick, a message of its own that wakes the agent: after a rest, at the end of a wait, for
+    /// open work, for a recheck, or for wake hints.
     SystemTickEmitted = "system_tick_emitted", v 1;
-    /// Runnable work gets no tick now, because earlier ticks for it changed nothing. Emitted once for each such pause.
+    /// The runtime holds back ticks for runnable work because earlier ticks changed nothing. Recorded once for each
+    /// such pause.
     SystemTickSuppressed = "system_tick_suppressed", v 1;
-    /// A work item was made or changed. Carries the item as it stands after the change, without its checklist.
+    /// A work item was created or changed. Carries the item as it is after the change, without its checklist.
     WorkItemWritten = "work_item_written", v 1;
     /// The agent moved its focus to a work item.
     WorkItemPicked = "work_item_picked", v 1;
-    /// The item that had the focus lost it, and no other has it.
+    /// The item that had the focus lost it and no other item has it. Recorded when the current item is completed.
     WorkItemFocusReleased = "work_item_focus_released", v 1;
-    /// The runtime read the plan file of a work item and found another content than before.
+    /// The runtime read the plan file of a work item and found that its content had changed.
     WorkItemPlanArtifactRefreshed = "work_item_plan_artifact_refreshed", v 1;
-    /// A model answered a request that reminded it of a blocked item.
+    /// A model answered a request that reminded it of a blocked work item, so the reminder is used up.
     WorkItemRecheckConsumed = "work_item_recheck_consumed", v 1;
-    /// The text of the round that completed a work item became its completion report.
+    /// The text of the round that completed a work item became the completion report of the item.
     WorkItemCompletionReportPromoted = "work_item_completion_report_promoted", v 1;
-    /// A work item was completed although something about it is unfinished.
+    /// A work item was completed although its checklist is unfinished or its report is missing.
     WorkItemCompletionWarning = "work_item_completion_warning", v 1;
-    /// The agent declared what it waits for and ended its turn.
+    /// The agent declared a wait with `WaitFor` and ended its turn.
     WaitingIntentCreated = "waiting_intent_created", v 1;
-    /// A declared wait is over.
+    /// A declared wait ended: something it names happened, its latest time came, or it was cancelled.
     WaitingIntentEnded = "waiting_intent_ended", v 1;
-    /// A timer was made.
+    /// The agent or an operator created a timer.
     TimerCreated = "timer_created", v 1;
-    /// A slot of a timer came. The tick is a message of its own.
+    /// A slot of a timer came. The tick that the agent receives is a message of its own.
     TimerFired = "timer_fired", v 1;
-    /// A timer was cancelled and fires no more.
+    /// A timer was cancelled before its last slot. It will not fire again.
     TimerCancelled = "timer_cancelled", v 1;
-    /// Something outside asked the agent to look. The hint becomes a tick as soon as the agent can take one.
+    /// Something outside asked the agent to look at a change (wake hint). Pending hints become one tick as soon as the
+    /// agent can take it.
     WakeHintTriggered = "wake_hint_triggered", v 1;
-    /// A lifecycle request took effect.
+    /// An operator's lifecycle request (start, stop or delete) took effect.
     ControlApplied = "control_applied", v 1;
-    /// A run was aborted.
+    /// A run was aborted by an operator, by a stop or by a deletion. Its turn ends with it.
     CurrentRunAborted = "current_run_aborted", v 1;
-    /// Another workspace is active.
+    /// The agent was given another workspace. Turns that begin from now on use it.
     WorkspaceUsed = "workspace_used", v 1;
-    /// An outcome came for an effect that is no longer open.
+    /// An outcome arrived for an effect that is no longer open, for example after a restart or an abort. The outcome is
+    /// stale and was ignored (fencing).
     EffectOutcomeDropped = "effect_outcome_dropped", v 1;
 }
 
-/// See [`Event::AgentPutAside`].
+/// Reason for which the store refuses to run an agent. See [`Event::AgentPutAside`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentPutAside {
-    /// The table, the key and the reason, as the store found them.
+    /// The table and the key of the unreadable row, and the error that reading it gave.
     pub reason: String,
 }
 
-/// See [`Event::AgentCreated`].
+/// Identity of a new agent. See [`Event::AgentCreated`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentCreated {
-    /// Its kind.
     pub kind: crate::agent::AgentKind,
-    /// Its profile.
+    /// Decides which tool families the agent has.
     pub profile_preset: crate::agent::ProfilePreset,
-    /// Its active workspace.
+    /// Workspace in which the agent's first turn runs.
     pub workspace_id: crate::WorkspaceId,
 }
 
-/// See [`Event::BriefCreated`].
+/// Summary of a brief; the text itself is read through the API. See [`Event::BriefCreated`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BriefCreated {
-    /// The brief.
     pub brief_id: BriefId,
-    /// Its position.
+    /// Position among the agent's briefs, counted from 1.
     pub brief_seq: u64,
-    /// Its form.
+    /// Acknowledgement, result or failure.
     pub kind: BriefKind,
-    /// The turn.
+    /// Turn in which the brief was written.
     pub turn_index: u64,
-    /// Operator messages it settles.
+    /// Operator messages that have their outcome with this brief.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settles: Vec<MessageId>,
-    /// Prompts that wait and that it tells of.
+    /// Operator messages that still wait and that this brief acknowledges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acknowledges: Vec<MessageId>,
-    /// Its first words.
+    /// Beginning of the brief's text.
     pub text_preview: String,
-    /// What the operator has to do, if the agent cannot go on without them.
+    /// Action that the operator has to take before the agent can continue. Absent when none is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionCode>,
-    /// The task that the brief speaks of: its turn answers that task's result. Absent otherwise.
+    /// Task whose result the brief's turn answers. Absent for all other briefs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`Event::ClosureDecided`].
+/// State of an agent between two turns. See [`Event::ClosureDecided`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClosureDecided {
-    /// What came of the work.
     pub outcome: ClosureOutcome,
-    /// What it waits for.
+    /// Present exactly when `outcome` is `waiting`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<WaitingReason>,
-    /// Until when, if a time ends the wait.
+    /// Time at which the wait ends at the latest. Absent if no time ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
 
-/// See [`Event::SystemTickEmitted`].
+/// A wake-up by the runtime. See [`Event::SystemTickEmitted`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemTickEmitted {
-    /// Which part of the runtime.
+    /// Part of the runtime that sent the tick: `sleep_wait`, `wait_over`, `work_queue`, `work_item_recheck` or
+    /// `wake_hint`.
     pub subsystem: String,
-    /// The message it became.
+    /// Id of the queued tick message.
     pub message_id: MessageId,
-    /// When it was due; the event's own time says when it fired.
+    /// Time for which the tick was planned. The event's own time is when it was queued; the difference is the delay.
     pub planned_at: Timestamp,
-    /// The work item the tick is about, where it is about one.
+    /// Work item that the tick is about. Absent if it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
 }
 
-/// See [`Event::ControlApplied`].
+/// Change of an agent's lifecycle. See [`Event::ControlApplied`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControlApplied {
     /// `start`, `stop` or `delete`.
     pub action: String,
-    /// Before.
+    /// Lifecycle before the request.
     pub previous: crate::agent::Lifecycle,
-    /// After.
+    /// Lifecycle after the request.
     pub next: crate::agent::Lifecycle,
-    /// The run it ended.
+    /// Run that the request aborted. Absent if none was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted_run_id: Option<RunId>,
 }
 
-/// See [`Event::CurrentRunAborted`].
+/// Run that was called off. See [`Event::CurrentRunAborted`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CurrentRunAborted {
-    /// The run.
     pub run_id: RunId,
-    /// Why.
+    /// Distinguishes an operator's abort from a stop of the agent.
     pub reason: TerminalReason,
 }
 
-/// See [`Event::WorkspaceUsed`].
+/// Workspace that became active. See [`Event::WorkspaceUsed`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkspaceUsed {
-    /// The workspace.
     pub workspace_id: crate::WorkspaceId,
-    /// Where tools run.
+    /// Directory that tools may not leave.
     pub execution_root: String,
-    /// The current directory.
+    /// Directory in which commands start; it lies inside the execution root.
     pub cwd: String,
 }
 
-/// See [`Event::EffectOutcomeDropped`].
+/// Stale outcome of an effect. See [`Event::EffectOutcomeDropped`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectOutcomeDropped {
-    /// The effect.
     pub effect_id: EffectId,
-    /// The generation it carried.
+    /// Fencing generation under which the effect had been started.
     pub generation: u64,
-    /// The generation that is current.
+    /// Generation of the agent when the outcome arrived. If it is equal, the effect had already been closed.
     pub current_generation: u64,
 }
 

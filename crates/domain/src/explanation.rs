@@ -1,6 +1,6 @@
-//! Why an agent does what it does: the scheduler's assessment with the rows and events it follows from.
+//! Explanation of an agent's state: the scheduler's assessment with the rows and events that led to it.
 //!
-//! Computed for readers, never stored. Words are written for people; ids and times beside them are for programs.
+//! Computed for readers, never stored. Sentences are for people; the ids and times beside them are for programs.
 
 use crate::agent::AgentStatus;
 use crate::closure::ClosureDecision;
@@ -13,24 +13,24 @@ use crate::wait::WaitRecord;
 use crate::work_item::WorkItemListEntry;
 use serde::{Deserialize, Serialize};
 
-/// Where an agent stands, why, and what changes it next.
+/// State of an agent with its reasons, and the events that will change it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     pub agent_id: AgentId,
     pub status: AgentStatus,
-    /// What the scheduler does next and why, from the assessment that it decides by.
+    /// Next step of the scheduler with its reason, from the assessment that it decides by.
     pub scheduling_posture: SchedulingPosture,
     /// Absent while a turn runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closure: Option<ClosureDecision>,
-    /// What would make the agent act, one sentence each.
+    /// Triggers that would wake the agent, one sentence each.
     pub woken_by: Vec<String>,
-    /// Times at which something happens by itself, soonest first, a bounded number.
+    /// Times at which something happens by itself, soonest first. The number is bounded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planned: Vec<PlannedWake>,
-    /// Messages that wait for their turn.
+    /// Number of messages in the queue.
     pub pending: u64,
-    /// The message that has waited longest. Absent when none waits.
+    /// Message that has waited longest. Absent if the queue is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_unserved: Option<UnservedInput>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,19 +38,19 @@ pub struct Explanation {
     /// Active waits, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_intents: Vec<WaitRecord>,
-    /// Hints that no tick has told the agent yet.
+    /// Hints that no tick has delivered yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_wake_hints: Vec<WakeHint>,
-    /// The last decisions about the agent, newest first.
+    /// Last decisions about the agent, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<ExplainedDecision>,
 }
 
-/// Something that happens by itself at a time.
+/// An action that the due-queue will trigger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedWake {
     pub at: Timestamp,
-    /// What happens then, in words.
+    /// Description of the action for people.
     pub what: String,
 }
 
@@ -61,25 +61,25 @@ pub struct UnservedInput {
     pub kind: MessageKind,
     pub priority: Priority,
     pub created_at: Timestamp,
-    /// The beginning of the message.
+    /// Beginning of the message.
     pub preview: String,
 }
 
-/// One decision about the agent, put into words from its events.
+/// One decision about the agent, described from its events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainedDecision {
-    /// The event it was read from.
+    /// Position of the event that recorded the decision.
     pub event_seq: u64,
     pub at: Timestamp,
     /// Name of the choice or of the event kind.
     pub decision: String,
-    /// What was decided, in words.
+    /// Description of the decision for people.
     pub what: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// The facts the decision followed from.
+    /// Facts that led to the decision, in a few words each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
 }

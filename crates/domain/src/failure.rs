@@ -1,48 +1,47 @@
-//! The failure artifact: one shape for every failure an operator sees.
+//! The failure artifact: one shape for every failure that an operator sees.
 
 use crate::model::ModelFailureKind;
 use crate::{limits, text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Where a failure comes from.
+/// Area in which a failure arose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCategory {
-    /// The way to the provider.
+    /// The connection to the provider failed.
     Transport,
-    /// The contract with the provider.
+    /// The provider broke its contract, or refused the request.
     Protocol,
-    /// The runtime or the turn.
+    /// The runtime or the turn failed.
     Runtime,
-    /// A managed execution.
+    /// A background command or a child agent failed.
     Task,
-    /// Not classified.
     Unknown,
 }
 
-/// Why an agent's last failure came about, for decisions. The artifact beside it is for people.
+/// Cause of an agent's last failure, for decisions. The artifact beside it is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCause {
-    /// Its home could not be made, so it was stopped.
+    /// The home could not be prepared, so the agent was stopped.
     HomeNotMade,
-    /// Its home could not be removed, so its rows stayed.
+    /// The home could not be removed, so the agent's rows stayed.
     HomeNotRemoved,
-    /// No model could answer; the class of the last provider failure.
+    /// No model could answer. Holds the class of the last provider failure.
     Provider(ModelFailureKind),
-    /// Anything else that ended a turn: a bound, an abort, a fault of the runtime.
+    /// Any other end of a turn: a bound, an abort or a fault of the runtime.
     Runtime,
 }
 
 impl FailureCause {
-    /// The stable spelling that a failure artifact shows for a home that could not be made.
+    /// Stable kind in the artifact of a home that could not be prepared.
     pub const HOME_NOT_MADE: &'static str = "home_not_made";
-    /// The same for a home that could not be removed.
+    /// Stable kind in the artifact of a home that could not be removed.
     pub const HOME_NOT_REMOVED: &'static str = "home_not_removed";
 
-    /// The cause of a failure that was stored before causes were, from the kind its artifact shows.
-    pub(crate) fn of_old(kind: &str) -> Self {
+    /// Derives the cause of a failure of an earlier build from the kind in its artifact.
+    pub(crate) fn from_legacy(kind: &str) -> Self {
         let provider = ModelFailureKind::ALL
             .into_iter()
             .find(|known| known.as_str() == kind);
@@ -55,40 +54,36 @@ impl FailureCause {
     }
 }
 
-/// A failure, normalised.
+/// Normalised description of a failure for operators and clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureArtifact {
-    /// Where it comes from.
     pub category: FailureCategory,
-    /// Stable and machine-readable.
     pub kind: String,
-    /// One operator-facing sentence.
     pub summary: String,
-    /// The provider, if one is involved.
+    /// Absent if no provider is involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model, if one is involved.
+    /// Model as `provider/model`. Absent if no model is involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ref: Option<String>,
-    /// An HTTP status.
+    /// HTTP status. Absent if no response came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// A task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<crate::TaskId>,
-    /// A command's exit status.
+    /// Exit status of a command. Absent if none is involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,
-    /// The error and what caused it.
+    /// Error messages from the outermost to the root cause, at most [`crate::limits::SOURCE_CHAIN`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source_chain: Vec<String>,
-    /// Bounded extra detail.
+    /// Further details, bounded in size.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
 }
 
 impl FailureArtifact {
-    /// A failure of which nothing more is known. A long summary is cut.
+    /// Creates a failure without further details. A long summary is cut.
     #[must_use]
     pub fn new(category: FailureCategory, kind: &str, summary: &str) -> Self {
         Self {
@@ -113,7 +108,7 @@ mod tests {
     #[test]
     fn the_cause_of_an_old_failure_follows_from_the_kind_it_shows() {
         for kind in ModelFailureKind::ALL {
-            let cause = FailureCause::of_old(kind.as_str());
+            let cause = FailureCause::from_legacy(kind.as_str());
             assert_eq!(cause, FailureCause::Provider(kind));
         }
         for (kind, cause) in [
@@ -121,7 +116,7 @@ mod tests {
             ("home_not_removed", FailureCause::HomeNotRemoved),
             ("max_turns_exceeded", FailureCause::Runtime),
         ] {
-            assert_eq!(FailureCause::of_old(kind), cause);
+            assert_eq!(FailureCause::from_legacy(kind), cause);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reading events: which, in what order, and the news that there are more.
+//! Queries for stored events, their pages, and the notice that new events exist.
 
 use crate::event::Event;
 use crate::id::AgentId;
@@ -6,63 +6,55 @@ use crate::message::MessageLabels;
 use crate::time::Timestamp;
 use std::sync::Arc;
 
-/// Order of a page of events.
+/// Order in which a page lists events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EventOrder {
-    /// Oldest first.
     Ascending,
-    /// Newest first.
     #[default]
     Descending,
 }
 
-/// Which events.
+/// Selection of the events that a page returns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EventQuery {
-    /// Only older than this.
+    /// Exclusive upper bound on the position. Absent if there is none.
     pub before_seq: Option<u64>,
-    /// Only newer than this.
+    /// Exclusive lower bound on the position: the reader's cursor. Absent if there is none.
     pub after_seq: Option<u64>,
-    /// At most this many.
+    /// Most events on the page.
     pub limit: u64,
-    /// In which order.
     pub order: EventOrder,
 }
 
-/// One stored event.
+/// One stored event with its position and time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventRecord {
-    /// Its position.
     pub event_seq: u64,
-    /// When.
     pub at: Timestamp,
-    /// What.
     pub event: Event,
-    /// Labels of the message the event is about, added by the reader. Absent where the event names none by its position,
-    /// or its message is gone.
+    /// Labels of the message that the event is about, added by the reader. Absent if the event names no message, or the
+    /// message is gone.
     pub labels: Option<Arc<MessageLabels>>,
 }
 
-/// A page of events.
+/// A page of one agent's events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventPage {
-    /// In the order asked for.
+    /// Events in the requested order.
     pub events: Vec<EventRecord>,
-    /// The oldest there is.
+    /// Oldest position that is still stored. Absent if there are no events.
     pub oldest_seq: Option<u64>,
-    /// The newest there is.
+    /// Newest position that is stored. Absent if there are no events.
     pub newest_seq: Option<u64>,
-    /// Whether there are older ones than the page.
+    /// True if older events than those on the page are stored.
     pub has_older: bool,
-    /// Whether there are newer ones than the page.
+    /// True if newer events than those on the page are stored.
     pub has_newer: bool,
 }
 
-/// News: some agent has events up to this one. Readers fetch.
+/// Notice that an agent has events up to a position. It carries none of them; readers fetch them by cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedNotice {
-    /// Whose.
     pub agent_id: AgentId,
-    /// Its newest event.
     pub newest_seq: u64,
 }

@@ -1,70 +1,62 @@
-//! What a patch did to files, in the words its result is published in.
+//! Changes that a patch made to files, in the spelling of the published result.
 //!
-//! Results that are on record with the earlier words are still read: they are never rewritten.
+//! Stored results with the spelling of earlier builds are still read; they are never rewritten.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of one file.
+/// Change that a patch made to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum FileAction {
-    /// It is new.
     #[serde(alias = "added")]
     Add,
-    /// It has other content.
     #[serde(alias = "modified")]
     Modify,
-    /// It is gone.
     #[serde(alias = "deleted")]
     Delete,
-    /// It has another name, and other content perhaps.
+    /// The file was renamed; its content may have changed, too.
     #[serde(alias = "renamed")]
     Move {
-        /// Its former path.
         #[serde(alias = "from")]
         from_path: String,
     },
 }
 
-/// One changed file.
+/// One changed file and its change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFile {
-    /// What became of it.
     #[serde(flatten)]
     pub action: FileAction,
-    /// Its path, relative to the execution root.
+    /// Path relative to the execution root.
     pub path: String,
 }
 
-/// A line of the patch that means nothing here.
+/// A metadata line of the patch that has no effect here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IgnoredMetadata {
-    /// The file it stood over.
+    /// File section in which the line stands.
     pub path: String,
-    /// Its name, such as `new file mode`.
+    /// Name of the line, such as `new file mode`.
     pub kind: String,
-    /// What it said.
     pub value: String,
 }
 
-/// Something in the patch that was wrong, or had no effect, and did no harm.
+/// A harmless flaw of the patch that was corrected or ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchDiagnostic {
-    /// The file it concerns.
     pub path: String,
-    /// What sort of thing, in one stable word.
+    /// Stable name of the flaw.
     pub kind: String,
-    /// The thing itself.
+    /// Description for the model.
     pub message: String,
 }
 
-/// A patch that was applied whole.
+/// Result of a patch that was applied completely.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PatchApplied {
-    /// The files, in the order of the patch.
+pub struct PatchResult {
+    /// Changed files in the order of the patch.
     pub changed_files: Vec<ChangedFile>,
-    /// Lines of the patch that mean nothing here.
     pub ignored_metadata: Vec<IgnoredMetadata>,
-    /// What was put right on the way.
+    /// Flaws of the patch that were corrected.
     pub diagnostics: Vec<PatchDiagnostic>,
 }

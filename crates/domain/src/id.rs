@@ -1,17 +1,17 @@
-//! Id newtypes: one macro, one spelling, no two kinds that can be mixed up.
+//! Id newtypes: one macro for all kinds, so that two kinds cannot be mixed up.
 //!
-//! An id is a typed prefix and 100 random bits in base 32. Ids carry no order and no meaning;
-//! order comes from sequence numbers the store allocates. Randomness is handed in (`Entropy`).
+//! An id is a typed prefix and 100 random bits in base 32. Ids carry no order and no meaning; order comes from sequence
+//! numbers. The caller passes the randomness in ([`Entropy`]).
 
 use serde::{Deserialize, Serialize};
 
-/// Where ids and jitter come from; the shell hands in real randomness, tests and the simulation a seed.
+/// Source of randomness for ids and jitter. The shell passes real randomness, tests and the simulation a seed.
 pub trait Entropy {
-    /// The next 128 random bits.
+    /// Returns the next 128 random bits.
     fn next(&mut self) -> u128;
 }
 
-/// Crockford's base 32, lower case: no character that is mistaken for another.
+/// Crockford's base 32 in lower case: no two characters look alike.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// Twenty characters of five bits each.
 const RANDOM_CHARS: usize = 20;
@@ -34,19 +34,19 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// A fresh id from the given randomness.
+            /// Creates a new id from the given randomness.
             #[must_use]
             pub fn mint(entropy: &mut dyn Entropy) -> Self {
                 Self(spell($prefix, entropy.next()))
             }
 
-            /// An id as it was stored or received.
+            /// Wraps an id that was stored or received. It is not validated.
             #[must_use]
             pub fn from_stored(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
 
-            /// The id as text.
+            /// Returns the id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -62,31 +62,31 @@ macro_rules! ids {
 }
 
 ids! {
-    /// One admitted message.
+    /// Id of an admitted message.
     MessageId = "msg_";
-    /// One run: a turn from its opening to its end.
+    /// Id of a run: a turn from its start to its end.
     RunId = "run_";
-    /// One tool call, minted by the runtime whatever the provider called it.
+    /// Id of a tool call. The runtime creates it, independent of the provider's own id.
     CallId = "call_";
-    /// One brief.
+    /// Id of a brief for the operator.
     BriefId = "brief_";
-    /// One managed execution.
+    /// Id of a task: a background command or a child agent.
     TaskId = "task_";
-    /// One work item.
+    /// Id of a work item.
     WorkItemId = "work_";
-    /// One wait.
+    /// Id of a declared wait.
     WaitId = "wait_";
-    /// One timer.
+    /// Id of a timer.
     TimerId = "timer_";
-    /// One external trigger capability.
+    /// Id of an external trigger capability.
     TriggerId = "trig_";
-    /// One workspace known to the host.
+    /// Id of a workspace known to the host.
     WorkspaceId = "ws-";
 }
 
 impl TaskId {
-    /// The task a call's command becomes when it goes on without it. A call has one at most, so that a restart finds
-    /// what was started rather than start it again.
+    /// Derives the id of the task that a call's command becomes if it outlives the call. A call has at most one, so a
+    /// restart finds the running command instead of starting it again.
     #[must_use]
     pub fn of_call(call: &CallId) -> Self {
         let random = call.as_str();
@@ -98,7 +98,7 @@ impl TaskId {
 }
 
 impl WorkItemId {
-    /// The item that a call makes. A restart performs the call again and finds the same id.
+    /// Derives the id of the work item that a call creates. A restart repeats the call and finds the same id.
     #[must_use]
     pub fn of_call(call: &CallId) -> Self {
         let random = call.as_str();
@@ -109,30 +109,29 @@ impl WorkItemId {
     }
 }
 
-/// The name of an agent: also the name of its directory, so it is one safe path component.
+/// Name of an agent. It is also the name of its directory, so it is one safe path component.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AgentId(String);
 
-/// Why a text is not an agent id.
+/// Rule that a text breaks as an agent id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentIdError {
-    /// Empty or over the length limit.
+    /// The text is empty or longer than the limit.
     #[error("an agent id has 1 to {max} characters; this one has {len}", max = AgentId::MAX_LEN)]
     Length {
-        /// Its length in bytes.
+        /// Length of the text in bytes.
         len: usize,
     },
     /// A character that is not safe in a path on every system.
     #[error("an agent id has only ASCII letters, digits, '.', '-' and '_'; found {found:?}")]
     Character {
-        /// The first offending character.
         found: char,
     },
-    /// `.`-leading names hide or escape.
+    /// Names with a leading `.` are hidden or leave the directory.
     #[error("an agent id does not start with '.'")]
     LeadingDot,
-    /// Reserved for temporary agents.
+    /// The prefix is reserved for temporary agents.
     #[error(
         "agent ids starting with 'tmp_' are reserved for temporary agents; choose another name"
     )]
@@ -140,15 +139,14 @@ pub enum AgentIdError {
 }
 
 impl AgentId {
-    /// Longest agent id, in bytes; leaves room for suffixes in file names.
+    /// Longest agent id, in bytes. It leaves room for suffixes in file names.
     pub const MAX_LEN: usize = 64;
-    /// Prefix of temporary agents.
+    /// Prefix of the ids of temporary agents.
     pub const TEMPORARY_PREFIX: &str = "tmp_";
 
-    /// Checks a name an operator chose.
-    ///
-    /// # Errors
-    /// Says which rule the text breaks.
+    /// Checks a name that an operator chose.
+    /// // # Errors
+    /// Names the rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, AgentIdError> {
         let id = Self::parse_stored(text)?;
         if text.starts_with(Self::TEMPORARY_PREFIX) {
@@ -158,10 +156,9 @@ impl AgentId {
         }
     }
 
-    /// Checks a name that may also be one the runtime minted.
-    ///
-    /// # Errors
-    /// Says which rule the text breaks.
+    /// Checks a name that may also be one that the runtime created.
+    /// // # Errors
+    /// Names the rule that the text breaks.
     pub fn parse_stored(text: &str) -> Result<Self, AgentIdError> {
         if text.is_empty() || text.len() > Self::MAX_LEN {
             return Err(AgentIdError::Length { len: text.len() });
@@ -176,7 +173,7 @@ impl AgentId {
         Ok(Self(text.to_owned()))
     }
 
-    /// A temporary agent's id, `tmp_<purpose>_<random>`.
+    /// Creates the id of a temporary agent, `tmp_<purpose>_<random>`.
     #[must_use]
     pub fn temporary(purpose: &str, entropy: &mut dyn Entropy) -> Self {
         Self(spell(
@@ -185,7 +182,7 @@ impl AgentId {
         ))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

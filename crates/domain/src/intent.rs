@@ -1,11 +1,11 @@
-//! Intents: what a tool call asks for once its arguments are understood.
+//! Intents: requests of tool calls after their arguments were checked.
 //!
-//! An intent is either a fact the kernel decides inside its own commit, or an action the shell performs as an effect.
+//! An intent is either decided by the kernel inside its own commit, or performed by the shell as an effect.
 
 mod work;
 
 pub use work::{
-    BlockerChange, NewTimer, NewWait, NewWorkItem, WakeOn, WorkIntent, WorkItemChange,
+    BlockerChange, NewTimer, NewWait, NewWorkItem, WakeCondition, WorkIntent, WorkItemChange,
     WorkItemFilter, WorkQuery,
 };
 
@@ -16,73 +16,62 @@ use crate::tool::ToolError;
 use crate::turn::CallPlace;
 use serde::{Deserialize, Serialize};
 
-/// What a call asks for.
+/// Request of a tool call after its arguments were checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "intent", rename_all = "snake_case")]
 pub enum Intent {
-    /// Rest, for a while or until something wakes the agent.
+    /// Rest for a while, or until something wakes the agent.
     Sleep {
-        /// Why, in the agent's words.
+        /// Reason in the agent's words.
         reason: Option<String>,
-        /// For how long; none means until something arrives.
+        /// Length of the rest in milliseconds. Absent if the agent rests until something arrives.
         duration_ms: Option<u64>,
     },
-    /// Put a follow-up into the agent's own queue.
+    /// Put a follow-up message into the agent's own queue.
     Enqueue {
-        /// What to do.
         text: String,
-        /// When.
         priority: Priority,
     },
-    /// Describe the agent.
     AgentGet,
-    /// List the agent's tasks that are not over.
+    /// List the agent's tasks that have not ended.
     TaskList,
-    /// Describe one task.
     TaskStatus {
-        /// Which.
         task_id: TaskId,
     },
-    /// Ask a task to stop; asked again, stop it by force.
+    /// Ask a task to stop. A second call stops it by force.
     TaskStop {
-        /// Which.
         task_id: TaskId,
     },
-    /// Write to a task.
+    /// Write to the standard input of a task.
     TaskInput {
-        /// Which.
         task_id: TaskId,
-        /// What.
         input: String,
-        /// Whether nothing more follows.
+        /// True if the input is closed after the write.
         close_input: bool,
     },
-    /// Read what a task printed.
+    /// Read the output of a task.
     TaskOutput(TaskOutput),
-    /// Give another agent a message. The call stays open until that agent has accepted or refused it.
+    /// Send a message to another agent. The call stays open until that agent has accepted or refused it.
     Message {
-        /// The receiver.
         agent_id: AgentId,
-        /// What the receiver is told.
         text: String,
-        /// Band in the receiver's queue; `interject` counts as `next` there.
+        /// Band in the receiver's queue. `interject` counts as `next` there.
         priority: Priority,
     },
-    /// Something outside the kernel.
+    /// An action of the shell, outside of the kernel.
     Host(HostAction),
-    /// Make a work item. The shell writes its plan file first, then the row makes it exist.
+    /// Create a work item. The shell writes its plan file first, then the commit of the row creates the item.
     CreateWorkItem(NewWorkItem),
     /// Declare a wait and end the turn.
     WaitFor(NewWait),
-    /// Change work, decided in the commit of the round.
+    /// Change work. The kernel decides it in the commit of the round.
     Work(WorkIntent),
-    /// Read stored work.
     WorkQuery(WorkQuery),
 }
 
 impl Intent {
-    /// What the shell does for the call at this place; none where the kernel or another agent answers it. The same
-    /// call is the same action after a restart, too.
+    /// Returns the action that the shell performs for the call at this place. `None` if the kernel or another agent
+    /// answers the call. A call yields the same action after a restart.
     #[must_use]
     pub fn action(&self, place: CallPlace) -> Option<HostAction> {
         match self {
@@ -96,7 +85,7 @@ impl Intent {
                 close_input,
             } => Some(HostAction::TaskInput(TaskInput {
                 task_id: task_id.clone(),
-                // Later calls have greater numbers, whatever came of the ones before.
+                // The place of a call grows over the log, so later calls have greater numbers.
                 number: place.round_entry * CALLS_PER_ROUND as u64 + place.call_index as u64,
                 input: input.clone(),
                 close_input: *close_input,
@@ -114,110 +103,107 @@ impl Intent {
     }
 }
 
-/// What the shell is asked to do for a tool call.
+/// Action that the shell performs for a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum HostAction {
-    /// Run a command until it ends or has run for long enough to go on as a task.
+    /// Run a command until it ends or has run long enough to continue as a task.
     ExecCommand(ExecCommand),
     /// Run commands one after the other, each to its end.
     ExecCommandBatch(ExecCommandBatch),
-    /// Change files by a patch, all of them or none.
+    /// Apply a patch to all of its files or to none.
     ApplyPatch(ApplyPatch),
-    /// Write to a task.
+    /// Write to the standard input of a task.
     TaskInput(TaskInput),
-    /// Read what a task printed.
+    /// Read the output of a task.
     TaskOutput(TaskOutput),
-    /// Write the plan file of a new work item, whose id follows from the id of the call.
+    /// Write the plan file of a new work item, whose id is derived from the id of the call.
     WritePlan,
     WorkQuery(WorkQuery),
 }
 
-/// What a restart means for a call that was under way.
+/// Treatment of a running call after a restart of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterRestart {
-    /// It is performed again: it finds what it began rather than begin it a second time, or only reads.
-    TakenUp,
-    /// It is not performed again: what came of it is proven, or unknown.
-    Proven,
+pub enum RestartPolicy {
+    /// The call is performed again. It is idempotent: it finds what it had begun, or only reads.
+    Repeat,
+    /// The call is not performed again. Its outcome is proven from a journal, or is unknown.
+    ProveOutcome,
 }
 
 impl HostAction {
-    /// What a restart means for it.
+    /// Returns the treatment of this action after a restart.
     #[must_use]
-    pub const fn after_restart(&self) -> AfterRestart {
+    pub const fn restart_policy(&self) -> RestartPolicy {
         match self {
-            // A shim claims its command, so it is started once; input is numbered, so it is given once.
+            // A shim claims its command, so it starts once; input is numbered, so it is written once.
             Self::ExecCommand(_)
             | Self::ExecCommandBatch(_)
             | Self::TaskInput(_)
             | Self::TaskOutput(_)
             | Self::WritePlan
-            | Self::WorkQuery(_) => AfterRestart::TakenUp,
-            Self::ApplyPatch(_) => AfterRestart::Proven,
+            | Self::WorkQuery(_) => RestartPolicy::Repeat,
+            Self::ApplyPatch(_) => RestartPolicy::ProveOutcome,
         }
     }
 }
 
-/// A patch that was read and found well-formed. Its text stands in the call's own block and nowhere else.
+/// A patch that was parsed and is well-formed. Its text is stored only in the block of the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplyPatch {
-    /// SHA-256 of the text in hex: what is applied is what was read.
+    /// SHA-256 of the text in hex. It guards that the applied text is the parsed one.
     pub digest: String,
 }
 
-/// What an equal command that runs already means for a new one.
+/// Treatment of a new command while an equal one runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DuplicatePolicy {
-    /// The running one is named instead of starting another.
+    /// The call returns the running command instead of starting another.
     #[default]
     ReuseRunning,
-    /// Another is started.
     StartNew,
 }
 
-/// A command, understood and bounded.
+/// A command with checked and bounded arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecCommand {
-    /// The shell text.
     pub cmd: String,
-    /// Where, relative to the active workspace's current directory.
+    /// Working directory relative to the workspace's current directory. Absent if that directory itself is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workdir: Option<String>,
-    /// Which shell; the user's when absent.
+    /// Program of the shell. Absent if the user's shell is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell: Option<String>,
-    /// Whether as a login shell.
+    /// True if the shell runs as a login shell.
     pub login: bool,
-    /// Whether on a terminal.
+    /// True if the command runs on a terminal.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub tty: bool,
-    /// Whether it can be written to.
+    /// True if the command accepts input while it runs.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub accepts_input: bool,
-    /// What an equal command that runs already means.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub duplicate_policy: DuplicatePolicy,
-    /// How long the call waits for it before it goes on as a task; in a batch, how long it may run.
+    /// Milliseconds that the call waits before the command continues as a task. In a batch, milliseconds that the
+    /// command may run.
     #[serde(alias = "timeout_ms")]
     pub yield_time_ms: u64,
-    /// The most of its output a model reads, in estimated tokens; the host's default when absent.
+    /// Most output that a model reads, in estimated tokens. Absent if the host's default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
 }
 
-/// Commands to run one after the other. None of them becomes a task: one that takes too long is stopped.
+/// Commands to run one after the other. None of them becomes a task: a command that takes too long is stopped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExecCommandBatch {
-    /// In this order.
     pub items: Vec<BatchItem>,
-    /// Whether the rest is skipped once one fails.
+    /// True if the rest is skipped after a failure.
     pub stop_on_error: bool,
 }
 
 impl ExecCommandBatch {
-    /// The first command that is run.
+    /// Returns the first command that is run.
     #[must_use]
     pub fn first_command(&self) -> Option<&ExecCommand> {
         self.items.iter().find_map(|item| match item {
@@ -227,75 +213,72 @@ impl ExecCommandBatch {
     }
 }
 
-/// One item of a batch.
+/// One item of a batch of commands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum BatchItem {
-    /// A command.
     Command(ExecCommand),
-    /// Arguments that make no command. The item fails without being run, and the others do not.
+    /// Arguments that are not a valid command. The item fails without being run; the others run.
     Rejected(RejectedItem),
 }
 
 /// An item of a batch that cannot be run as it was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RejectedItem {
-    /// The item as it was written, bounded.
+    /// The item as the model wrote it, cut to a bound.
     pub written: String,
-    /// Why it is not run.
     pub error: ToolError,
 }
 
-/// Something to write to a task.
+/// Input for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskInput {
-    /// Which.
     pub task_id: TaskId,
-    /// Its number: later input has a greater one, and a number is given once.
+    /// Sequence number of the input. It grows, and the supervisor accepts a number once, so that a repeated call writes
+    /// only once.
     pub number: u64,
-    /// What.
     pub input: String,
-    /// Whether nothing more follows.
+    /// True if the input is closed after the write.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub close_input: bool,
 }
 
-/// A look at what a task printed.
+/// Query for the output of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskOutput {
-    /// Which.
     pub task_id: TaskId,
-    /// How long to wait for its end first; none reads at once.
+    /// Milliseconds to wait for the end of the task first. Absent if the output is read at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
-    /// Only what its output has from this offset on.
+    /// Offset in the output from which to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_byte: Option<u64>,
-    /// Only what its separate complaints have from this offset on.
+    /// Offset in the standard error from which to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_after_byte: Option<u64>,
-    /// Only the last lines.
+    /// Number of last lines to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail_lines: Option<u32>,
-    /// The most a model reads, in estimated tokens; the host's default when absent.
+    /// Most output that a model reads, in estimated tokens. Absent if the host's default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
 }
 
 impl TaskOutput {
-    /// Whether it reads on from an offset, so that the streams are followed each by itself.
+    /// Returns true if the query names an offset, so that each stream is read on by itself.
     #[must_use]
     pub const fn names_offset(&self) -> bool {
         self.after_byte.is_some() || self.stderr_after_byte.is_some()
     }
 
-    /// Whether it asks for the output. Who names an offset of the complaints alone does not.
+    /// Returns true if the query asks for the output. A query that names only an offset of the standard error does not.
     #[must_use]
     pub const fn wants_output(&self) -> bool {
         self.after_byte.is_some() || self.stderr_after_byte.is_none()
     }
 
-    /// Whether it asks for complaints that are kept apart. Who names an offset of the output alone does not.
+    /// Returns true if the query asks for a separate standard error. A query that names only an offset of the output
+    /// does not.
     #[must_use]
     pub const fn wants_stderr(&self) -> bool {
         self.stderr_after_byte.is_some() || self.after_byte.is_none()

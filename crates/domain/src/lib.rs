@@ -1,8 +1,8 @@
-//! The vocabulary of Holon: what every other crate speaks.
+//! Shared types of Holon, which every other crate uses.
 //!
-//! Owns the names, shapes and stored spelling of everything durable or on the wire: ids, envelopes,
-//! records, the one event enum, decisions and effects as data, and every limit with its reason.
-//! Deliberately absent: behaviour that needs a clock, a file, a socket or chance; those come as arguments.
+//! Owns the names, shapes and stored spelling of everything durable or on the wire: ids, envelopes, records, events,
+//! decisions, effects, and every limit with its reason. It has no access to a clock, a file, a socket or randomness;
+//! callers pass those in.
 
 pub mod agent;
 pub mod attempt;
@@ -31,7 +31,7 @@ pub mod provider;
 pub mod queue;
 pub mod refusal;
 pub mod run;
-pub mod sent;
+pub mod send;
 mod skip;
 pub mod summary;
 pub mod task;

@@ -1,6 +1,7 @@
-//! The turn log: the ordered, durable account of what was said and done. A restart continues after its last entry.
+//! The turn log: the ordered, durable record of messages, answers and results. A restart continues after its last
+//! entry.
 //!
-//! Bodies stand here or in the message table, once; the transcript is a projection of this log.
+//! A body is stored once, here or in the message table. The transcript is a projection of this log.
 
 use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
 use crate::block::Block;
@@ -14,27 +15,28 @@ use crate::turn::TerminalReason;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Hash of a kept text: the first 128 bits of its SHA-256, in hex.
+/// Hash of a stored text: the first 128 bits of its SHA-256, in hex.
 pub type BlobHash = String;
 
-/// How a turn's prompt frame is rebuilt exactly: the texts by hash; the history is the log before the turn.
+/// Parts from which a turn's prompt frame is rebuilt exactly. Texts are stored by hash; the history is the log before
+/// the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameRecord {
-    /// Cache scope.
+    /// Key under which the provider may cache the stable part of the prompt.
     pub prompt_cache_key: String,
-    /// Fingerprint of the whole.
+    /// Hash of the whole frame.
     pub context_fingerprint: String,
-    /// The stable system text.
+    /// System text that all agents share.
     pub stable: BlobHash,
-    /// The agent-scoped text.
+    /// System text of this agent.
     pub agent_scoped: BlobHash,
-    /// What the frame shows of the agent's work, itself and not by hash: no other turn shares it. Absent when the agent
-    /// had no work.
+    /// Section about the agent's work. Stored itself and not by hash, because no other turn shares it. Absent if the
+    /// agent had no work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
 }
 
-/// At which safe point an interjection entered.
+/// Safe point of a turn at which an interjection joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterjectionBoundary {
@@ -46,81 +48,71 @@ pub enum InterjectionBoundary {
     AfterToolResults,
 }
 
-/// What the calls of a round ask for, in their order: understood, or refused with the reason.
+/// Requests of a round's calls in their order. A call that was refused has its error instead.
 pub type Intents = Vec<Result<Intent, ToolError>>;
 
-/// One entry.
+/// One entry of the turn log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum LogEntry {
     /// A turn begins with this message.
     IncomingMessage {
-        /// Where its body is.
+        /// Position of the message, whose body is in the message table.
         message_seq: MessageSeq,
     },
-    /// The frame of the turn's requests; written with the first answer.
+    /// Frame of the turn's requests. Written with the first answer.
     Frame(FrameRecord),
-    /// An operator message that entered the running turn.
+    /// An operator message or a task result that joined the running turn.
     Interjection {
-        /// Where its body is.
+        /// Position of the message, whose body is in the message table.
         message_seq: MessageSeq,
-        /// At which safe point.
         boundary: InterjectionBoundary,
     },
-    /// What the model said.
+    /// An answer of a model, with its calls.
     AssistantRound {
-        /// Counted over the turn, from 1.
+        /// Number of the round in its turn, counted from 1.
         round: u32,
-        /// Its blocks; calls carry the runtime's ids. Shared, because an answer may be megabytes long.
+        /// Content of the answer; calls carry the runtime's ids. Shared, because an answer may be megabytes long.
         blocks: Arc<Vec<Block>>,
-        /// What its calls were found to ask for when the answer arrived, so that they are not interpreted again.
+        /// Requests of the calls as they were checked when the answer arrived, so that they are not checked again.
         /// Shorter than the calls in entries of builds that did not store it.
         #[serde(default, skip_serializing_if = "no_intents")]
         intents: Arc<Intents>,
-        /// Why it stopped.
         stop_reason: StopReason,
-        /// What it cost.
         usage: TokenUsage,
-        /// The tries it took.
         tries: Tries,
     },
-    /// What a call came to; exactly one per call.
+    /// Outcome of a call. There is exactly one per call.
     ToolResult {
-        /// The round of the call.
+        /// Round that made the call.
         round: u32,
-        /// The call.
         call_id: CallId,
-        /// What it came to.
         envelope: ToolEnvelope,
-        /// How long it took.
+        /// Milliseconds from the start of the call to its outcome.
         duration_ms: u64,
     },
-    /// The runtime asked the model to go on.
+    /// The runtime asked the model to continue.
     ContinuationPrompt {
-        /// In these words.
         text: String,
-        /// Why.
         reason: String,
     },
-    /// The turn failed.
     RuntimeFailure {
-        /// The message it answered.
+        /// Message that the turn answered.
         message_id: MessageId,
-        /// What is said of it.
+        /// Text that the transcript shows.
         text: String,
-        /// The artifact, written for people.
         failure_artifact: FailureArtifact,
-        /// Why the turn ended, as decisions read it; absent in entries of builds that stored only the artifact.
+        /// End of the turn as decisions read it. Absent in entries of builds that stored only the artifact.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<TerminalReason>,
-        /// Tokens of the whole turn until it failed, where any are known. Entries of earlier builds count the failed tries
-        /// alone.
+        /// Tokens of the whole turn until it failed. Absent if none are known. Entries of earlier builds count the
+        /// failed attempts alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<TokenUsage>,
-        /// The tries it took.
+        /// Absent if no model request failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeline: Option<AttemptTimeline>,
-        /// The task that the message belongs to. Absent when it belongs to none, and in entries of earlier builds.
+        /// Task that the message belongs to. Absent if it belongs to none, and in entries of earlier builds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task_id: Option<TaskId>,
     },
@@ -131,7 +123,7 @@ fn no_intents(intents: &Arc<Intents>) -> bool {
 }
 
 impl LogEntry {
-    /// The message the entry took up, if it is such an entry.
+    /// Returns the message that joined the turn with this entry, if it is such an entry.
     #[must_use]
     pub const fn message_seq(&self) -> Option<MessageSeq> {
         match self {

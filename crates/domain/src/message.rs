@@ -1,6 +1,6 @@
-//! The message envelope: everything that may influence an agent, normalised at admission.
+//! The message envelope: every input of an agent, normalised at admission.
 //!
-//! The envelope is immutable once admitted; its place in the queue is a separate fact (`queue`).
+//! The envelope is immutable once admitted. Its status in the queue is stored separately (`queue`).
 
 mod cause;
 mod labels;
@@ -18,38 +18,37 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a message represents.
+/// Kind of a message, which decides how the scheduler treats it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
     /// Direct input of the primary operator.
     OperatorPrompt,
-    /// Input from an external communication surface.
+    /// Input from an external communication channel.
     ChannelEvent,
-    /// Structured machine input.
+    /// Structured input from a machine.
     WebhookEvent,
     /// Delivery to an external trigger capability.
     CallbackEvent,
-    /// A scheduled wake.
+    /// A slot of a timer came.
     TimerTick,
-    /// A runtime-generated wake.
+    /// The runtime wakes the agent.
     SystemTick,
-    /// The end of a managed execution.
+    /// A background command or a child agent ended.
     TaskResult,
-    /// A progress note of a managed execution; observational.
+    /// Progress of a background command or a child agent. Needs no model.
     TaskStatus,
-    /// A lifecycle command.
     Control,
-    /// A delivery record of an acknowledgement.
+    /// Delivery record of an acknowledgement.
     BriefAck,
-    /// A delivery record of a result.
+    /// Delivery record of a result.
     BriefResult,
-    /// A follow-up the agent asked itself to do.
+    /// A follow-up that the agent queued for itself.
     InternalFollowup,
 }
 
 impl MessageKind {
-    /// Every kind, in declaration order.
+    /// Every kind, in the order of declaration.
     pub const ALL: [Self; 12] = [
         Self::OperatorPrompt,
         Self::ChannelEvent,
@@ -65,7 +64,7 @@ impl MessageKind {
         Self::InternalFollowup,
     ];
 
-    /// The total classification of kinds into triggers.
+    /// Returns the trigger that a message of this kind is. Every kind has one.
     #[must_use]
     pub const fn trigger(self) -> TriggerKind {
         match self {
@@ -83,59 +82,54 @@ impl MessageKind {
     }
 }
 
-/// Where a message came from.
+/// Sender of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Origin {
-    /// The primary agent owner.
+    /// The operator, who owns the agent.
     Operator {
-        /// Who of them, where it is known.
+        /// Person among the operators. Absent if it is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         actor_id: Option<String>,
     },
-    /// An external participant.
+    /// A participant of an external communication channel.
     Channel {
-        /// The surface.
         channel_id: String,
-        /// The participant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sender_id: Option<String>,
     },
-    /// An external machine.
+    /// A system outside that sends structured events.
     Webhook {
-        /// The system that sent it.
+        /// Name of the sending system.
         source: String,
-        /// Its own name for the event.
+        /// The system's own name for the event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         event_type: Option<String>,
     },
     /// A holder of an external trigger capability.
     Callback {
-        /// The capability.
+        /// Id of the capability.
         descriptor_id: String,
-        /// What the holder calls itself.
+        /// Name that the holder gives itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
     },
     /// A timer of this host.
     Timer {
-        /// Which.
         timer_id: TimerId,
     },
-    /// The runtime itself.
     System {
-        /// Which part.
+        /// Part of the runtime, such as `work_queue`.
         subsystem: String,
     },
-    /// A managed execution.
+    /// A background command or a child agent.
     Task {
-        /// Which.
         task_id: TaskId,
     },
 }
 
 impl Origin {
-    /// Every string of the origin with the name of its field, for limits on their sizes.
+    /// Iterates over every string of the origin with the name of its field. Used to check their sizes.
     pub fn names(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let (first, second) = match self {
             Self::Operator { actor_id } => (None, Some(("actor_id", actor_id.as_deref()))),
@@ -165,8 +159,8 @@ impl Origin {
         first.into_iter().chain(second)
     }
 
-    /// What the sender is called, where the origin names one: the outside system, the channel, or the part of the
-    /// runtime. None for operators, timers and tasks, which have ids of their own.
+    /// Returns the name of the sender: the outside system, the channel or the part of the runtime. `None` for
+    /// operators, timers and tasks, which have ids of their own.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         match self {
@@ -178,7 +172,7 @@ impl Origin {
         }
     }
 
-    /// What it is worth when its ingress says nothing more; admission may only lower it.
+    /// Returns the strongest authority that a message of this origin may have. Admission may only lower it.
     #[must_use]
     pub const fn ceiling(&self) -> AuthorityClass {
         match self {
@@ -192,20 +186,18 @@ impl Origin {
     }
 }
 
-/// Scheduling class, highest first. A hint about order, never about trust.
+/// Scheduling band, highest first. It orders the queue and says nothing about trust.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// May enter a running turn at its next safe point, if it is a trusted operator prompt.
+    /// May join a running turn at its next safe point, if it is a trusted operator prompt.
     Interject,
-    /// After the current step.
+    /// Before all normal messages.
     Next,
-    /// Foreground work.
     #[default]
     Normal,
-    /// Deferred work.
     Background,
 }
 
@@ -213,48 +205,42 @@ impl Priority {
     /// Every priority, highest first.
     pub const ALL: [Self; 4] = [Self::Interject, Self::Next, Self::Normal, Self::Background];
 
-    /// The number that sorts this band in the queue.
+    /// Returns the number that sorts this band in the queue; 0 comes first.
     #[must_use]
     pub const fn rank(self) -> u8 {
         self as u8
     }
 }
 
-/// The payload.
+/// Content of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Body {
-    /// Plain text.
     Text {
-        /// The text.
         text: String,
     },
-    /// Structured content, kept structured.
+    /// Structured content, which stays structured.
     Json {
-        /// The value.
         value: Value,
     },
-    /// A delivery record.
+    /// Record of a delivered brief.
     Brief {
-        /// A short heading.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// The text.
         text: String,
-        /// What goes with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<BriefAttachment>,
     },
 }
 
 impl Body {
-    /// A text body.
+    /// Creates a body of plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// Whether there is anything for a model to read.
+    /// Returns true if the body has content for a model to read.
     #[must_use]
     pub fn is_contentful(&self) -> bool {
         match self {
@@ -263,7 +249,7 @@ impl Body {
         }
     }
 
-    /// The body as a model or a person reads it.
+    /// Renders the body as text for a model or a person.
     #[must_use]
     pub fn render(&self) -> String {
         match self {
@@ -281,37 +267,31 @@ impl Body {
     }
 }
 
-/// The ingress that produced a queued message.
+/// Interface through which a message was admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliverySurface {
-    /// `holon prompt` in process.
+    /// `holon prompt` without a daemon.
     CliPrompt,
-    /// `holon run`.
     RunOnce,
-    /// `POST /agents/:id/enqueue`.
     HttpPublicEnqueue,
-    /// A webhook route.
     HttpWebhook,
-    /// A capability URL that enqueues.
+    /// A capability URL that enqueues a message.
     HttpCallbackEnqueue,
-    /// A capability URL that wakes.
+    /// A capability URL that sends a wake hint.
     HttpCallbackWake,
-    /// `POST /control/agents/:id/prompt`.
     HttpControlPrompt,
-    /// The timer scheduler.
     TimerScheduler,
-    /// The runtime itself.
     RuntimeSystem,
-    /// A task that rejoins.
+    /// The result of a task returns to its agent.
     TaskRejoin,
     /// A bound operator transport.
     RemoteOperatorTransport,
 }
 
 impl DeliverySurface {
-    /// By what means a message came: `http`, `local_process`, `operator_transport`, or `runtime` where nothing was
-    /// transported.
+    /// Returns the means by which the message came: `http`, `local_process`, `operator_transport`, or `runtime` if
+    /// nothing was transported.
     #[must_use]
     pub const fn transport(self) -> &'static str {
         match self {
@@ -326,7 +306,7 @@ impl DeliverySurface {
         }
     }
 
-    /// Only these may bind a work item or a task out of free-form metadata.
+    /// Returns true for interfaces of the runtime itself. Only they may bind a work item or a task by metadata.
     #[must_use]
     pub const fn is_runtime_owned(self) -> bool {
         match self {
@@ -343,111 +323,102 @@ impl DeliverySurface {
     }
 }
 
-/// The admission posture of that ingress.
+/// Authentication that an interface requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdmissionContext {
-    /// Nobody vouches for the author.
+    /// None: anyone who reaches the interface may be the author.
     PublicUnauthenticated,
     /// The control token or the local socket.
     ControlAuthenticated,
-    /// A capability URL.
     ExternalTriggerCapability,
-    /// The same process.
     LocalProcess,
-    /// The runtime.
     RuntimeOwned,
     /// A bound operator transport.
     OperatorTransportAuthenticated,
-    /// A signed webhook.
     SignedIntegration,
 }
 
-/// What a message brings that the agent had waited for. A wait ends when the message is admitted, so the closure no longer
-/// shows it when the message is taken up.
+/// Wait that a message ends. The wait ends when the message is admitted, so the closure no longer shows it when the
+/// message is taken from the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Resumes {
-    /// The end of a rest that the agent asked for.
+pub enum ResumeReason {
+    /// A rest that the agent asked for has ended.
     Rest,
-    /// The end of a declared wait, with the reason that the closure showed while it was open.
+    /// A declared wait has ended. Holds the reason that the closure showed while it was open.
     Wait { reason: WaitingReason },
 }
 
-/// One admitted message, whole.
+/// One admitted message, complete with its body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageEnvelope {
-    /// Its id.
     pub id: MessageId,
-    /// Its agent.
     pub agent_id: AgentId,
-    /// When it was admitted.
+    /// Time at which the message was admitted.
     pub created_at: Timestamp,
-    /// What it represents.
     pub kind: MessageKind,
-    /// Where it came from.
     pub origin: Origin,
     /// Compatibility label, derived from the authority class.
     pub trust: TrustLevel,
-    /// How its content is treated.
+    /// Trust in the content.
     pub authority_class: AuthorityClass,
-    /// Its band in the queue.
+    /// Band in the queue.
     pub priority: Priority,
-    /// Why it exists. Absent in messages stored before causes were; [`MessageEnvelope::cause`] answers for both.
+    /// Cause of the message. Absent in messages of builds that did not store it; [`MessageEnvelope::cause`] covers
+    /// both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// Derived classification.
+    /// Derived from `kind` at admission.
     pub trigger_kind: TriggerKind,
-    /// The work item it is bound to, if runtime-owned ingress bound one.
+    /// Work item that the message is bound to. Only interfaces of the runtime bind one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// What the agent had waited for and this message brings. Absent when nothing waited for it.
+    /// Wait that the message ends. Absent if nothing waited for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumes: Option<Resumes>,
-    /// The task it belongs to, if runtime-owned ingress bound one.
+    pub resumes: Option<ResumeReason>,
+    /// Task that the message belongs to. Only interfaces of the runtime bind one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// Stable references to what it came from.
+    /// Stable references into the system that the message came from, such as the number of an issue.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_refs: BTreeMap<String, String>,
-    /// The payload.
     pub body: Body,
-    /// Whatever else the ingress supplied.
+    /// Further data that the sender supplied. Kept, not interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// The ingress.
     pub delivery_surface: DeliverySurface,
-    /// Its posture.
+    /// Authentication that the interface requires.
     pub admission_context: AdmissionContext,
-    /// Ties related messages together.
+    /// Caller-supplied id that links related messages; copied unchanged, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
-    /// The message or task that caused this one.
+    /// Caller-supplied id of the message or task that caused this one; copied unchanged, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
 }
 
 impl MessageEnvelope {
-    /// Why the message exists.
+    /// Returns the cause of the message. For messages of earlier builds it is derived from kind and origin.
     #[must_use]
     pub fn cause(&self) -> Cause {
         self.cause
-            .unwrap_or_else(|| Cause::of_old(self.kind, &self.origin))
+            .unwrap_or_else(|| Cause::from_legacy(self.kind, &self.origin))
     }
 
-    /// Whether an operator is owed exactly one visible outcome for this message.
+    /// Returns true if the operator gets exactly one visible outcome for this message.
     #[must_use]
     pub fn owes_outcome(&self) -> bool {
         self.kind == MessageKind::OperatorPrompt
     }
 
-    /// Whether it may enter a running turn at a safe point.
+    /// Returns true if the message may join a running turn at a safe point.
     #[must_use]
     pub fn may_interject(&self) -> bool {
         self.operator_interjects() || self.kind == MessageKind::TaskResult
     }
 
-    /// Whether it is an operator's word to a turn that runs.
+    /// Returns true if the message is an operator's input to a running turn.
     #[must_use]
     pub fn operator_interjects(&self) -> bool {
         self.kind == MessageKind::OperatorPrompt

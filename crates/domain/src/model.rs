@@ -1,6 +1,6 @@
-//! The provider-neutral request and answer: the prompt frame, the conversation, the tool catalog.
+//! Provider-neutral model request and answer: the prompt frame, the conversation and the tools.
 //!
-//! Transports lower this to their wire format; nothing of a wire format leaks back.
+//! Transports convert them to their wire formats. Nothing of a wire format appears here.
 
 mod chain;
 mod failure;
@@ -16,7 +16,8 @@ use crate::tool::OfferedTool;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// `provider/model`. For the built-in `scripted` provider the model part is the path of a script.
+/// Reference to a model, spelled `provider/model`. For the built-in `scripted` provider the model part is the path of a
+/// script.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ModelRef {
@@ -24,7 +25,7 @@ pub struct ModelRef {
     model: String,
 }
 
-/// Why a text is not a model reference.
+/// Error for a text that is not a model reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{text:?} is not a model reference; write it as provider/model, for example scripted/hello.json"
@@ -35,9 +36,8 @@ pub struct ModelRefError {
 
 impl ModelRef {
     /// Splits `provider/model` at the first slash.
-    ///
-    /// # Errors
-    /// When either side is empty.
+    /// // # Errors
+    /// Fails if either side is empty.
     pub fn parse(text: &str) -> Result<Self, ModelRefError> {
         match text.trim().split_once('/') {
             Some((provider, model)) if !provider.is_empty() && !model.is_empty() => Ok(Self {
@@ -50,19 +50,19 @@ impl ModelRef {
         }
     }
 
-    /// A model or its absence, as events and records spell it.
+    /// Spells a model or its absence as events and records do.
     #[must_use]
     pub fn spell(model: Option<&Self>) -> String {
         model.map_or_else(|| "none".to_owned(), ToString::to_string)
     }
 
-    /// The provider id.
+    /// Returns the id of the provider.
     #[must_use]
     pub fn provider(&self) -> &str {
         &self.provider
     }
 
-    /// The model name at that provider.
+    /// Returns the name of the model at that provider.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
@@ -88,54 +88,48 @@ impl From<ModelRef> for String {
     }
 }
 
-/// How long a block of the prompt stays the same.
+/// Lifetime of a prompt block, which decides where a provider's cache can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stability {
-    /// As long as the build.
+    /// Unchanged for the life of the build.
     Stable,
-    /// As long as the agent and its workspace.
+    /// Unchanged for the agent and its workspace.
     AgentScoped,
-    /// This turn only.
     TurnScoped,
 }
 
-/// One block of the prompt.
+/// One block of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptBlock {
-    /// Its words.
     pub text: String,
-    /// How long they stay.
     pub stability: Stability,
-    /// Whether a provider's cache may end here.
+    /// True if a provider's cache may end after this block.
     pub cache_breakpoint: bool,
 }
 
 /// Identity of the cached part of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptCache {
-    /// Whose prompt it is.
     pub agent_id: String,
-    /// Same for turns whose stable and agent-scoped parts are the same.
+    /// Equal for turns whose stable and agent-scoped parts are equal.
     pub prompt_cache_key: String,
-    /// Of the whole context; diagnostic only.
+    /// Hash of the whole context. For diagnosis only.
     pub context_fingerprint: String,
-    /// Revision of working memory.
+    /// Grows with every change of the working memory.
     pub working_memory_revision: u64,
-    /// How often history was compressed.
+    /// Number of times that history was compressed.
     pub compression_epoch: u64,
 }
 
-/// The prompt before any transport has seen it.
+/// Provider-neutral prompt of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptFrame {
     /// The system blocks joined, for transports without blocks.
     pub system_prompt: String,
-    /// Policy and instructions.
     pub system_blocks: Vec<PromptBlock>,
-    /// What the agent should know; the current input stands last.
+    /// Knowledge for the agent; the current input is last.
     pub context_blocks: Vec<PromptBlock>,
-    /// Cache identity.
     pub cache: PromptCache,
 }
 
@@ -143,52 +137,46 @@ pub struct PromptFrame {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum ConversationItem {
-    /// What the model said.
+    /// An earlier answer of a model.
     Assistant {
-        /// The model that said it.
+        /// Model that gave the answer, as `provider/model`. Opaque data goes back only to this one.
         model_ref: String,
-        /// Its blocks.
         blocks: Vec<Block>,
     },
-    /// What a tool answered.
+    /// Result of a tool call.
     ToolResult {
-        /// The call.
         call_id: crate::CallId,
-        /// The model-visible receipt.
+        /// Text that the model reads as the result.
         content: String,
-        /// Whether the call failed.
         is_error: bool,
     },
-    /// Words put in after the frame: an interjection or a continuation prompt.
+    /// Text added after the frame: an interjection or a continuation prompt.
     User {
-        /// The words.
         text: String,
     },
 }
 
-/// One provider round's request.
+/// Request for one model round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {
-    /// The model asked for.
     pub model: ModelRef,
-    /// Counted over the turn, from 1.
+    /// Number of the round in its turn, counted from 1.
     pub round: u32,
-    /// The prompt.
     pub frame: PromptFrame,
-    /// What was said since.
+    /// Answers and results of earlier rounds of the turn, with the texts that joined between.
     pub conversation: Vec<ConversationItem>,
-    /// The tools on offer.
+    /// Tools that the model may call.
     pub tools: Vec<OfferedTool>,
-    /// The most the model may write.
+    /// Most tokens that the model may write.
     pub max_output_tokens: u32,
-    /// How hard it should think, when somebody said.
+    /// Absent if the provider's default applies.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// How many rounds of this agent ended with an answer before this turn; scripts continue from here.
+    /// Answered rounds of this agent before the turn. The scripted provider continues from there.
     pub prior_rounds: u64,
 }
 
 impl ModelRequest {
-    /// Estimated tokens the model reads: the prompt, the conversation and the tools.
+    /// Estimates the tokens of the whole request: prompt, conversation and tools.
     #[must_use]
     pub fn estimated_tokens(&self) -> u64 {
         let frame = self
@@ -214,7 +202,7 @@ impl ModelRequest {
 }
 
 impl ConversationItem {
-    /// Estimated tokens the model reads of it.
+    /// Estimates the tokens of this item.
     #[must_use]
     pub fn estimated_tokens(&self) -> usize {
         let block_tokens = |block: &Block| match block {
@@ -231,66 +219,56 @@ impl ConversationItem {
     }
 }
 
-/// Why the model stopped.
+/// Reason for which a model stopped writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It was done.
     EndTurn,
-    /// It wants tools.
+    /// It waits for the results of its calls.
     ToolUse,
-    /// It hit the output limit.
+    /// The answer was cut off by the output limit.
     MaxOutputTokens,
-    /// It would not.
+    /// The model refused to answer.
     Refusal,
 }
 
-/// A call as the provider named it, before the runtime minted an id.
+/// A call as the provider named it, before the runtime gave it an id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestedCall {
-    /// The provider's id, if it has one.
+    /// The provider's id. Absent if the provider has none.
     pub provider_id: Option<String>,
-    /// The tool.
     pub name: String,
-    /// The arguments.
     pub input: Value,
 }
 
-/// One piece of an answer.
+/// One piece of a provider's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ReplyBlock {
-    /// Words.
     Text {
-        /// The words.
         text: String,
     },
-    /// Reasoning.
     Reasoning {
-        /// What of it may be read.
+        /// Readable part; empty if there is none.
         text: String,
-        /// The sealed form.
+        /// Encrypted part that is sent back to the provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<String>,
     },
-    /// A call.
     Call(RequestedCall),
 }
 
-/// A provider's answer.
+/// Answer of a provider to one request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelReply {
-    /// In order.
     pub blocks: Vec<ReplyBlock>,
-    /// Why it ended.
     pub stop_reason: StopReason,
-    /// What it cost.
     pub usage: TokenUsage,
 }
 
 impl ModelReply {
-    /// The answer with every call once. Some servers repeat a call under its id; that is still one call, while the
-    /// same id over other arguments is another call with an id that is none.
+    /// Removes repeated calls. Some servers repeat a call with its id; that is one call. The same id with other
+    /// arguments is another call, and its id is discarded.
     #[must_use]
     pub fn without_repeats(mut self) -> Self {
         let mut seen: Vec<RequestedCall> = Vec::new();

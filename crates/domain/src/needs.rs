@@ -1,7 +1,7 @@
-//! What a decision has to know beside the agent's row: asked for by `core`, loaded by the store.
+//! Rows that a decision needs beside the agent's row. `core` asks for them and the store loads them.
 //!
-//! A part that was not loaded is [`Part::Missing`] and never looks empty. A decision that reads one is abandoned and
-//! made again with it.
+//! Rows that were not loaded are [`Part::Missing`] and never look empty. A decision that reads missing rows is
+//! abandoned and repeated with them.
 
 use crate::attempt::AttemptRecord;
 use crate::effect::{Effect, EffectId};
@@ -16,49 +16,47 @@ use crate::wait::WaitRecord;
 use crate::work_item::WorkItemRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rows a decision asks for. The lengths of the queue are always loaded.
+/// Rows that a decision asks for. The lengths of the queue are always loaded.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a part of its own that may be asked for"
 )]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// The message that is next.
+    /// The next message in the queue.
     pub queue_head: bool,
-    /// How many operator messages may enter the running turn.
+    /// Number of operator messages that may join the running turn.
     pub operators: bool,
-    /// The operators' prompts that wait in the queue.
+    /// Operator prompts that wait in the queue.
     pub queued_prompts: bool,
-    /// The round whose calls run.
+    /// Log entry of the round whose calls run.
     pub round: Option<LogSeq>,
-    /// Every task that is not over.
+    /// Every task that has not ended.
     pub active_tasks: bool,
-    /// These tasks, over or not.
+    /// Tasks by id, ended or not.
     pub tasks: BTreeSet<TaskId>,
-    /// The content of these open effects.
+    /// Content of these open effects.
     pub effects: BTreeSet<EffectId>,
-    /// The failed attempts of the round in hand.
+    /// Failed attempts of the round in hand.
     pub attempts: bool,
-    /// The newest generation the host has given out.
+    /// Newest fencing generation that the host has used.
     pub generation: bool,
-    /// Work items by id.
     pub work_items: BTreeSet<WorkItemId>,
-    /// The runnable items that a tick would offer first, for this `wake_count` of the agent.
+    /// Runnable items that a tick would offer first, for this `wake_count` of the agent.
     pub next_items: Option<u64>,
-    /// The items whose recheck has come.
+    /// Items whose recheck is due.
     pub due_rechecks: bool,
-    /// All active waits; their number is bounded.
+    /// All active waits. Their number is bounded.
     pub active_waits: bool,
-    /// Timers by id.
     pub timers: BTreeSet<TimerId>,
-    /// All pending wake hints; their number is bounded.
+    /// All pending wake hints. Their number is bounded.
     pub hints: bool,
     /// A page of the timers whose slot came while the agent was stopped.
     pub parked_timers: bool,
 }
 
 impl Needs {
-    /// Adds what another look asks for.
+    /// Adds the rows that another decision asks for.
     pub fn extend(&mut self, more: Self) {
         self.queue_head |= more.queue_head;
         self.operators |= more.operators;
@@ -78,25 +76,24 @@ impl Needs {
         self.parked_timers |= more.parked_timers;
     }
 
-    /// Whether nothing is asked for.
+    /// Returns true if no row is asked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A part of what is known: loaded, or not asked for.
+/// Rows that are either loaded or were not asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Part<T> {
-    /// Not loaded. Says nothing about what is stored.
+    /// Not loaded. Says nothing about the stored rows.
     #[default]
     Missing,
-    /// As it is stored.
     Loaded(T),
 }
 
 impl<T> Part<T> {
-    /// The part, if it was loaded.
+    /// Returns the rows if they were loaded.
     #[must_use]
     pub const fn loaded(&self) -> Option<&T> {
         match self {
@@ -106,28 +103,27 @@ impl<T> Part<T> {
     }
 }
 
-/// What was loaded for a decision.
+/// Rows that the store loaded for a decision.
 #[derive(Debug, Clone, Default)]
-pub struct Loaded {
-    /// The queue's lengths, and the parts of it that were asked for.
+pub struct LoadedRows {
+    /// Lengths of the queue, and the parts of it that were asked for.
     pub queue: QueueView,
-    /// The operators' prompts that wait, in the order they are taken; the first [`crate::limits::QUEUED_PROMPTS`] that are
-    /// found near the head.
+    /// Waiting operator prompts in the order of the queue: the first [`crate::limits::QUEUED_PROMPTS`] near its head.
     pub queued_prompts: Part<Vec<QueuedPrompt>>,
-    /// The entry of the round whose calls run, by its position; none when the log has no such entry.
+    /// Log entry of the round whose calls run, with its position. `None` inside if the log has no such entry.
     pub round: Part<(LogSeq, Option<LogEntry>)>,
-    /// Every task that is not over.
+    /// Every task that has not ended.
     pub active_tasks: Part<Vec<TaskRecord>>,
-    /// The tasks that were asked for by name; none where there is no such row.
+    /// Tasks that were asked for by id. `None` if there is no such row.
     pub tasks: BTreeMap<TaskId, Option<TaskRecord>>,
-    /// The effects that were asked for; none where one is not open.
+    /// Effects that were asked for. `None` if the effect is not open.
     pub effects: BTreeMap<EffectId, Option<Effect>>,
-    /// The failed attempts of the round in hand, in order.
+    /// Failed attempts of the round in hand, in order.
     pub attempts: Part<Vec<AttemptRecord>>,
-    /// The newest generation the host has given out, to any agent; 0 before the first.
+    /// Newest generation that any agent of the host has used; 0 before the first.
     pub generation: Part<u64>,
     pub work_items: BTreeMap<WorkItemId, Option<WorkItemRecord>>,
-    /// The runnable items that a tick would offer first; a few, so that the current one can be left out.
+    /// Runnable items that a tick would offer first. A few are loaded, so that the current one can be left out.
     pub next_items: Part<Vec<WorkItemRecord>>,
     pub due_rechecks: Part<Vec<WorkItemRecord>>,
     pub active_waits: Part<Vec<WaitRecord>>,

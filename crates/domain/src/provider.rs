@@ -1,9 +1,9 @@
-//! Providers as everyone speaks of them: wire protocols and what each can do, how a caller proves who it is,
-//! and what is known about a model's limits. Addresses and keys of real providers are the business of `config`.
+//! Providers: wire protocols and their features, credentials, and the limits of models. Addresses and keys of real
+//! providers belong to `config`.
 
 use serde::{Deserialize, Serialize};
 
-/// A set of names with one stored spelling each.
+/// Declares an enum of names with one stored spelling each.
 macro_rules! spelled {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
@@ -13,16 +13,15 @@ macro_rules! spelled {
         }
 
         impl $name {
-            /// Every one.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The stored spelling.
+            /// Returns the stored spelling, which is never renamed.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
             }
 
-            /// The one that is spelled like this.
+            /// Returns the name with this spelling. `None` if there is none.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == text)
@@ -38,29 +37,29 @@ macro_rules! spelled {
 }
 
 spelled! {
-    /// A wire protocol.
+    /// Wire protocol of a provider.
     Transport {
-        /// OpenAI's Responses, answered in one JSON document.
+        /// OpenAI's Responses API, answered in one JSON document.
         OpenaiResponses = "openai_responses",
-        /// Anthropic's Messages, answered in one JSON document.
+        /// Anthropic's Messages API, answered in one JSON document.
         AnthropicMessages = "anthropic_messages",
-        /// Responses as the Codex backend speaks them: streamed, with fields of its own.
+        /// The Responses API of the Codex backend: streamed, with extra fields.
         OpenaiCodexResponses = "openai_codex_responses",
-        /// Chat Completions, answered in one JSON document; what most compatible servers speak.
+        /// The Chat Completions API, answered in one JSON document. Most compatible servers have it.
         OpenaiChatCompletions = "openai_chat_completions",
     }
 }
 
 spelled! {
-    /// What the lowering of a prompt may use.
+    /// Provider feature that the codec of a prompt may use.
     PromptCapability {
-        /// Nothing but the whole request each time.
+        /// None: every request is sent whole.
         FullRequestOnly = "full_request_only",
-        /// A key under which the provider finds what it has cached.
+        /// A key under which the provider caches the prompt.
         PromptCacheKey = "prompt_cache_key",
-        /// Marks at which the provider's cache may end.
+        /// Markers at which the provider's cache may end.
         PromptCacheBlocks = "prompt_cache_blocks",
-        /// An earlier answer's id and only what is new since.
+        /// A request continues from the id of an earlier answer and sends only the new items.
         IncrementalResponses = "incremental_responses",
         /// The provider drops old tool results by itself.
         ContextManagement = "context_management",
@@ -68,21 +67,18 @@ spelled! {
 }
 
 spelled! {
-    /// How hard a model should think.
+    /// Effort that a model should spend on reasoning.
     ReasoningEffort {
-        /// Little.
         Low = "low",
-        /// Somewhat.
         Medium = "medium",
-        /// Much.
         High = "high",
-        /// As much as it can.
+        /// The most that the model can spend.
         Xhigh = "xhigh",
     }
 }
 
 spelled! {
-    /// Where a credential comes from.
+    /// Source of a credential.
     AuthSource {
         /// A variable of the host's environment.
         Env = "env",
@@ -90,39 +86,37 @@ spelled! {
         ExternalCli = "external_cli",
         /// A profile that was stored with `holon config credentials set`.
         CredentialProfile = "credential_profile",
-        /// A command that prints it.
+        /// A command that prints the credential.
         CredentialProcess = "credential_process",
-        /// Nowhere; the provider asks for none.
+        /// The provider needs no credential.
         None = "none",
     }
 }
 
 spelled! {
-    /// What a credential is, which decides how it is sent.
+    /// Kind of a credential, which decides how it is sent.
     AuthKind {
-        /// A key, in the header its protocol keeps for keys.
+        /// A key, sent in the key header of the protocol.
         ApiKey = "api_key",
-        /// A token, as `Authorization: Bearer`.
+        /// A token, sent as `Authorization: Bearer`.
         BearerToken = "bearer_token",
-        /// A token somebody obtained by logging in, as `Authorization: Bearer`.
+        /// A token from an OAuth login, sent as `Authorization: Bearer`.
         Oauth = "oauth",
         /// The session of another program.
         SessionToken = "session_token",
-        /// Nothing is sent.
         None = "none",
     }
 }
 
 spelled! {
-    /// Where a model's figures come from.
+    /// Source of a model's limits.
     PolicySource {
         /// The table of this build.
         BuiltInCatalog = "built_in_catalog",
-        /// The settings.
         ConfigOverride = "config_override",
-        /// Nobody knows the model; careful figures are assumed.
+        /// The model is unknown, so cautious limits are assumed.
         UnknownFallback = "unknown_fallback",
-        /// A provider's error taught them.
+        /// A provider's error revealed them.
         Learned = "learned",
     }
 }
@@ -130,34 +124,33 @@ spelled! {
 /// Opt-in clearing of old tool results by Anthropic's servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextManagement {
-    /// From how many input tokens on.
+    /// Input tokens from which on the servers clear.
     pub trigger_input_tokens: u32,
-    /// How many of the newest tool uses stay.
+    /// Newest tool uses that are kept.
     pub keep_recent_tool_uses: u32,
-    /// How many tokens a clearing must free at least.
+    /// Fewest tokens that a clearing must free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clear_at_least_input_tokens: Option<u32>,
 }
 
-/// A provider as a transport needs it.
+/// Provider as a transport needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderSpec {
-    /// Its id, the first part of a model reference.
+    /// First part of a model reference.
     pub id: String,
-    /// How it is spoken to.
     pub transport: Transport,
-    /// Where, without a slash at the end.
+    /// Base address without a slash at the end.
     pub base_url: String,
-    /// Whether the provider may keep responses, so that a later request can go on from one (Responses only).
+    /// True if the provider may store responses, so that a later request can continue from one (Responses only).
     pub store_responses: bool,
-    /// Clearing of old tool results, if somebody asked for it (Anthropic only).
+    /// Absent unless the settings turn it on (Anthropic only).
     pub context_management: Option<ContextManagement>,
-    /// How hard its models should think unless an agent says otherwise.
+    /// Default for its models. An agent's own choice overrides it.
     pub reasoning_effort: Option<ReasoningEffort>,
 }
 
 impl ProviderSpec {
-    /// What the lowering of a prompt may use with this provider.
+    /// Returns the features that the codec of a prompt may use with this provider.
     #[must_use]
     pub fn capabilities(&self) -> Vec<PromptCapability> {
         match self.transport {
@@ -177,14 +170,14 @@ impl ProviderSpec {
         }
     }
 
-    /// Whether the lowering may use this.
+    /// Returns true if the codec may use this feature.
     #[must_use]
     pub fn can(&self, capability: PromptCapability) -> bool {
         self.capabilities().contains(&capability)
     }
 }
 
-/// What a provider's error taught about a model. Kept until an answer proves it wrong; the settings win over it.
+/// Limits of a model that a provider's error revealed. Kept until an answer disproves them; the settings override them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LearnedLimits {
     /// Tokens of request and answer together.
@@ -196,7 +189,7 @@ pub struct LearnedLimits {
 }
 
 impl LearnedLimits {
-    /// Both lessons; where they speak of the same, the later one counts.
+    /// Merges two sets of limits. The later value wins.
     #[must_use]
     pub fn and_then(self, later: Self) -> Self {
         Self {
@@ -206,26 +199,26 @@ impl LearnedLimits {
     }
 }
 
-/// The figures a model is asked by.
+/// Limits under which a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPolicy {
     /// Tokens of request and answer together.
     pub context_window_tokens: u32,
-    /// How much of it a prompt may take.
+    /// Share of the window that a prompt may take, in percent.
     pub effective_context_window_percent: u8,
-    /// Tokens one answer may take.
+    /// Tokens of one answer.
     pub max_output_tokens: u32,
-    /// Where the window comes from.
+    /// Source of the context window.
     pub source: PolicySource,
-    /// Where the limit of an answer comes from.
+    /// Source of the output limit.
     pub output_source: PolicySource,
-    /// Whether the model takes tools whose arguments are free text under a grammar, where its protocol has them.
+    /// True if the model takes tools whose arguments are free text under a grammar. Used where its protocol has them.
     #[serde(default)]
     pub freeform_tools: bool,
 }
 
 impl ModelPolicy {
-    /// Estimated tokens a prompt may take.
+    /// Returns the estimated tokens that a prompt may take.
     #[must_use]
     pub fn prompt_budget_tokens(&self) -> u32 {
         let share = u64::from(self.context_window_tokens)
@@ -234,8 +227,8 @@ impl ModelPolicy {
         u32::try_from(share).unwrap_or(u32::MAX)
     }
 
-    /// The figures after a lesson. What the settings say stands; what was assumed is replaced; what a table says is
-    /// only narrowed.
+    /// Applies learned limits. Values from the settings stay, assumed ones are replaced, and those of the built-in
+    /// table are only narrowed.
     #[must_use]
     pub fn with(mut self, learned: LearnedLimits) -> Self {
         if let Some(window) = learned.context_window_tokens
@@ -255,7 +248,7 @@ impl ModelPolicy {
     }
 }
 
-/// Whether a figure of this source gives way to a lesson, which is narrower or not.
+/// Returns true if a learned limit replaces a value of this source.
 const fn gives_way(source: PolicySource, narrower: bool) -> bool {
     match source {
         PolicySource::ConfigOverride => false,

@@ -1,4 +1,4 @@
-//! A message's place in the queue: its states and the order inside a band.
+//! Queue entries of messages: their status and their order.
 
 use crate::id::MessageId;
 use crate::limits;
@@ -7,10 +7,10 @@ use crate::needs::Part;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Position of a message among all of one agent; dense, allocated by the store, first is 1.
+/// Position of a message among all messages of its agent. Dense, the first is 1.
 pub type MessageSeq = u64;
 
-/// State of a queue entry. `Queued`, `Held` and `Dequeued` are live; the rest are final.
+/// Status of a queue entry. `Queued`, `Held` and `Dequeued` can change; the others are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueStatus {
@@ -20,18 +20,17 @@ pub enum QueueStatus {
     Held,
     /// An open turn works on it.
     Dequeued,
-    /// Its turn ended, or it was reduced without one.
+    /// Its turn ended, or it was handled without one.
     Processed,
-    /// It entered another message's turn.
+    /// It joined the turn of another message.
     Interjected,
-    /// Its turn failed or was aborted; it is not replayed.
+    /// Its turn failed or was aborted. It is not replayed.
     Aborted,
-    /// It was set aside unprocessed, because no model takes a request that holds it. No later request shows it.
+    /// It was set aside because no model accepts a request that contains it. No later request shows it.
     Dropped,
 }
 
 impl QueueStatus {
-    /// Every status.
     pub const ALL: [Self; 7] = [
         Self::Queued,
         Self::Held,
@@ -42,7 +41,7 @@ impl QueueStatus {
         Self::Dropped,
     ];
 
-    /// Whether the entry can still change.
+    /// Returns true if the status cannot change any more.
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {
@@ -52,51 +51,44 @@ impl QueueStatus {
     }
 }
 
-/// A message with its place in the queue.
+/// A message with its position and status in the queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueueEntry {
-    /// Its position.
     pub seq: MessageSeq,
-    /// Its state.
     pub status: QueueStatus,
-    /// The most model rounds its turn may take, if its sender set a bound.
+    /// Most model rounds that its turn may take. Absent if the sender set no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
-    /// The message.
     pub envelope: MessageEnvelope,
 }
 
 /// An operator's prompt that waits in the queue, without its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedPrompt {
-    /// Its position.
     pub seq: MessageSeq,
-    /// Its id.
     pub id: MessageId,
-    /// When it was admitted.
     pub created_at: Timestamp,
 }
 
-/// What is known about a queue: how long it is, and its head where somebody asked for it.
+/// Facts about a queue: its lengths, and its head if it was asked for.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QueueView {
-    /// How many entries are queued.
+    /// Number of queued entries.
     pub pending: u64,
-    /// How many of them may enter a running turn.
+    /// Number of queued entries that may join a running turn.
     pub interjections: u64,
-    /// The entry that is next by band, then by position; none when nothing is queued.
+    /// Next entry by band, then by position. `None` inside if the queue is empty.
     pub head: Part<Option<QueueEntry>>,
-    /// How many of the interjections are an operator's, who is owed an outcome. Counted up to
-    /// [`QueueView::OPERATORS_COUNTED`].
+    /// Number of operator messages among the interjections. Counted up to [`QueueView::OPERATORS_COUNTED`].
     pub operators: Part<u64>,
 }
 
 impl QueueView {
-    /// One more than a round can take out of the queue, so that a decision always knows whether an operator still
-    /// waits after it.
+    /// One more than a round can take from the queue, so that a decision always knows whether an operator still waits
+    /// afterwards.
     pub const OPERATORS_COUNTED: usize = limits::JOINING_PER_ROUND + 1;
 
-    /// A queue of which only the lengths are known. An empty one has no head and no operators.
+    /// Creates a view of which only the lengths are known. An empty queue has no head and no operators.
     #[must_use]
     pub const fn of_length(pending: u64, interjections: u64) -> Self {
         Self {
@@ -115,7 +107,7 @@ impl QueueView {
         }
     }
 
-    /// The head, where it was loaded and there is one.
+    /// Returns the head if it was loaded and there is one.
     #[must_use]
     pub fn known_head(&self) -> Option<&QueueEntry> {
         self.head.loaded().and_then(Option::as_ref)

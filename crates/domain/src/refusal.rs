@@ -1,31 +1,30 @@
-//! The fixed part of a refusal: its stable code, what it means and what to do next.
+//! Fixed text of a refusal: its stable code, its meaning and the next step.
 //!
-//! `core`, the engine and the server each state this beside the variants they refuse with; the server prints all of
-//! them into `docs/reference/refusals.md`. Which HTTP status goes with a refusal is the server's to say.
+//! `core`, the engine and the server each declare this beside the variants they refuse with; the server prints all of
+//! them into `docs/reference/refusals.md`. The server decides about the HTTP status.
 
-/// What is the same for every refusal of one kind.
+/// Text that is the same for every refusal of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusalText {
     /// Stable and machine-readable. Clients match on it, so it is never renamed.
     pub code: &'static str,
-    /// What the refusal means, in one clause for the reference.
+    /// Meaning of the refusal, in one clause for the reference.
     pub meaning: &'static str,
-    /// What the caller does next.
     pub next_step: NextStep,
 }
 
-/// The next step after a refusal, and whether it is sent as the `hint` of the error.
+/// Next step of the caller, and whether the error carries it as `hint`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// Sent as the hint. May hold a placeholder such as `{agent_id}`, which is filled in before it is sent.
+    /// Sent as the hint. May contain a placeholder such as `{agent_id}`, which is filled in before it is sent.
     Hint(&'static str),
-    /// Printed in the reference only: the error message names the step itself, with details known only there, or the
-    /// sender of this one request cannot take it.
+    /// Printed in the reference only. Either the error message names the step itself with details, or the sender of the
+    /// request cannot take it.
     Unsent(&'static str),
 }
 
 impl NextStep {
-    /// The words, with their placeholders.
+    /// Returns the text with its placeholders.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -33,13 +32,13 @@ impl NextStep {
         }
     }
 
-    /// The words that are sent as the hint, with `placeholder` replaced by `value`.
+    /// Returns the text of the hint with `placeholder` replaced by `value`. `None` if no hint is sent.
     #[must_use]
     pub fn hint_with(self, placeholder: &str, value: &str) -> Option<String> {
         self.hint().map(|hint| hint.replace(placeholder, value))
     }
 
-    /// The words that are sent as the hint, for a step without placeholders.
+    /// Returns the text of a hint without placeholders. `None` if no hint is sent.
     #[must_use]
     pub const fn hint(self) -> Option<&'static str> {
         match self {
@@ -50,7 +49,7 @@ impl NextStep {
 }
 
 impl RefusalText {
-    /// A refusal whose next step is sent as its hint.
+    /// Creates a refusal whose next step is sent as its hint.
     #[must_use]
     pub const fn with_hint(
         code: &'static str,
@@ -64,7 +63,7 @@ impl RefusalText {
         }
     }
 
-    /// A refusal without a hint; its next step stands in the reference.
+    /// Creates a refusal without a hint; its next step is printed in the reference.
     #[must_use]
     pub const fn without_hint(
         code: &'static str,

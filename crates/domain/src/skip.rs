@@ -1,6 +1,6 @@
-//! Which fields are left out when they are written: those that say nothing.
+//! Predicate for fields that serde omits.
 
-/// Whether a value is what its absence means.
+/// Returns true if a value equals its default, so that serde omits the field.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -1,4 +1,4 @@
-//! What is shown of an agent: status, posture, lifecycle hints, model, usage. All computed, none stored.
+//! Status of an agent as clients see it. Computed from its row, never stored.
 
 mod execution;
 
@@ -23,270 +23,238 @@ use crate::work_item::WorkItemListEntry;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
-/// Why an agent is where it is, in one word.
+/// Scheduling state of an agent in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Posture {
-    /// Not known to this build.
+    /// A word that this build does not know.
     Unknown,
-    /// Being removed: nothing runs any more, and its history goes with it.
+    /// Being removed. Nothing runs any more, and the history is removed with the agent.
     Archived,
-    /// A turn runs.
     ActiveTurn,
-    /// Something is queued.
     HasQueuedInput,
-    /// Work could go on.
+    /// A work item can continue.
     HasRunnableWork,
-    /// A managed execution is awaited.
+    /// Waits for a background command or a child agent.
     WaitingForTask,
-    /// A change outside is awaited.
+    /// Waits for a change outside.
     WaitingForExternal,
-    /// An operator is awaited.
+    /// Waits for an operator.
     WaitingForOperator,
-    /// The agent said it is blocked.
+    /// The agent named a blocker for its work.
     Blocked,
-    /// Nothing to do.
     Idle,
 }
 
-/// The posture with its reason.
+/// Posture of an agent with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingPosture {
-    /// The word.
     pub posture: Posture,
-    /// The sentence.
+    /// One sentence for people.
     pub reason: String,
-    /// The run, if one is open.
+    /// Absent if no run is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The work item that the open turn is about, or that has the focus.
+    /// Work item that the open turn is about, or else the one with the focus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// The wait that the agent itself has declared. Waits of items are listed in `waiting_intents`.
+    /// Wait that the agent itself has declared. Waits of items are listed in `waiting_intents`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_intent_id: Option<WaitId>,
-    /// When it will wake by itself, if it will.
+    /// Time at which the agent wakes by itself. Absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakes_at: Option<Timestamp>,
 }
 
-/// What an operator can do about a stopped agent.
+/// Steps that an operator can take with a stopped agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifecycleHint {
-    /// Whether a start is needed before new prompts.
+    /// True if the agent must be started before it accepts prompts.
     pub resume_required: bool,
-    /// Whether messages are admitted.
+    /// True if messages are admitted.
     pub accepts_external_messages: bool,
-    /// Whether a wake needs a start first.
+    /// True if the agent must be started before a wake hint has an effect.
     pub wake_requires_resume: bool,
-    /// What to know.
+    /// Explanation for the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator_hint: Option<String>,
-    /// What to type.
+    /// Command line that starts the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_cli_hint: Option<String>,
-    /// What to call.
+    /// Path of the HTTP request that starts the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_control_path: Option<String>,
 }
 
-/// Which model an agent asks, and why that one.
+/// Model of an agent and the source of the choice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentModelState {
-    /// `runtime_default` or `agent_override`.
     pub source: ModelSource,
-    /// The host's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_default_model: Option<String>,
-    /// The one that is asked.
+    /// Model that the next turn asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_model: Option<String>,
-    /// Then these.
+    /// Models that are asked in this order if it fails.
     #[serde(default)]
     pub effective_fallback_models: Vec<String>,
-    /// The agent's own choice.
+    /// Model that the agent was given. Absent if it uses the host's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_model: Option<String>,
-    /// How hard that one should think.
+    /// Reasoning effort for that model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_reasoning_effort: Option<ReasoningEffort>,
-    /// The model the open turn asked first.
+    /// Model that the open turn asked first. Absent if no turn is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_model: Option<String>,
-    /// The model the open turn asks now.
+    /// Model that the open turn asks now. Absent if no turn is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_model: Option<String>,
-    /// Whether the open turn has had to turn to another model.
+    /// True if the open turn has fallen back to another model.
     #[serde(default)]
     pub fallback_active: bool,
-    /// The figures the effective model is asked by; only where one agent is shown alone.
+    /// Limits of the effective model. Present only when one agent is shown alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_policy: Option<ModelPolicy>,
 }
 
-/// Where a model choice comes from.
+/// Source of a model choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSource {
-    /// The host.
     #[default]
     RuntimeDefault,
-    /// The agent.
     AgentOverride,
 }
 
-/// Tokens over an agent's life.
+/// Tokens and rounds over an agent's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentTokenUsage {
-    /// Over its life.
     pub total: TokenUsage,
-    /// Rounds over its life.
     pub total_model_rounds: u64,
-    /// The last turn that reported any.
+    /// Last turn that reported tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TokenUsage>,
 }
 
-/// The agent's state as shown.
+/// State of an agent as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentStateView {
-    /// Its name.
     pub id: crate::AgentId,
-    /// Its status.
     pub status: AgentStatus,
-    /// Whether it may run.
     pub lifecycle: Lifecycle,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// The end of its rest.
+    /// End of the rest. Absent if the agent does not rest, or rests until something arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleeping_until: Option<Timestamp>,
-    /// The rest itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<RestRecord>,
-    /// The open run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_run_id: Option<RunId>,
-    /// The message the open run answers.
+    /// Message that the open run answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_message_id: Option<MessageId>,
-    /// The work item that has the focus.
+    /// Work item that has the focus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_work_item_id: Option<WorkItemId>,
-    /// The work item that the open turn is about, whatever the focus does meanwhile.
+    /// Work item that the open turn is about. A change of focus does not change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_turn_work_item_id: Option<WorkItemId>,
-    /// The newest wake hint that no tick has told yet. Shown where one agent is read alone.
+    /// Newest wake hint that no tick has delivered yet. Present only when one agent is shown alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_wake_hint: Option<WakeHint>,
-    /// How many messages are queued.
+    /// Number of queued messages.
     pub pending: u64,
-    /// How many messages there ever were.
+    /// Number of messages over the agent's life.
     pub total_message_count: u64,
-    /// How many of them history shows in a shorter form; none, since history is not shortened yet.
+    /// Messages that history shows in a shorter form. Always 0: this build does not compact history.
     #[serde(default)]
     pub compacted_message_count: u64,
-    /// Tokens read over its life.
     #[serde(default)]
     pub total_input_tokens: u64,
-    /// Tokens written over its life.
     #[serde(default)]
     pub total_output_tokens: u64,
-    /// Model rounds over its life.
     #[serde(default)]
     pub total_model_rounds: u64,
-    /// Tokens of the last turn that reported any.
+    /// Last turn that reported tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn_token_usage: Option<TokenUsage>,
-    /// Its tasks that are not over.
+    /// Tasks that have not ended.
     #[serde(default)]
     pub active_task_ids: Vec<TaskId>,
-    /// What its tools may do here.
     #[serde(default)]
     pub execution_profile: ExecutionProfile,
-    /// The workspaces it may use.
+    /// Workspaces that the agent may use.
     #[serde(default)]
     pub attached_workspaces: Vec<WorkspaceId>,
-    /// The one it works in; absent only in what an older host says.
+    /// Workspace in which the agent works. Absent only in responses of older hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_workspace_id: Option<WorkspaceId>,
-    /// Where exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_workspace_entry: Option<WorkspaceEntry>,
-    /// The directory its commands start in.
+    /// Directory in which commands start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Its own choice of a model.
+    /// Model that the agent was given. Absent if it uses the host's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_override: Option<String>,
-    /// How hard that one should think.
+    /// Reasoning effort for that model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_override_reasoning_effort: Option<ReasoningEffort>,
-    /// Turns so far.
+    /// Number of the last turn.
     pub turn_index: u64,
-    /// What woke it last.
+    /// Trigger that last woke the agent, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_wake_reason: Option<String>,
-    /// When it last had something to say.
+    /// Time of the last brief.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
-    /// What the last message that was taken from the queue meant for the agent, with the facts that follows from. Absent
-    /// before the first one.
+    /// Classification of the last message taken from the queue. Absent before the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_continuation: Option<ContinuationResolution>,
-    /// How its last turn ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn_terminal: Option<TerminalRecord>,
-    /// Its last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_runtime_failure: Option<LastFailure>,
 }
 
-/// One agent, concisely: what `/status` and `AgentGet` answer.
+/// One agent in short form, as `/status` and `AgentGet` return it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSummary {
-    /// Who it is.
     pub identity: IdentityView,
-    /// How it is.
     pub agent: AgentStateView,
-    /// Why, and what wakes it.
     pub scheduling_posture: SchedulingPosture,
-    /// What an operator can do.
     pub lifecycle: LifecycleHint,
-    /// Which model it asks.
     pub model: AgentModelState,
-    /// What it has used.
     pub token_usage: AgentTokenUsage,
-    /// Where it stands; none while a turn runs.
+    /// Absent while a turn runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closure: Option<ClosureDecision>,
-    /// Where its tools run.
     pub execution: ExecutionSnapshot,
-    /// Its tasks that are not over.
+    /// Tasks that have not ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub active_tasks: Vec<TaskListEntry>,
-    /// How many these are.
     #[serde(default)]
     pub active_task_count: u64,
-    /// How many of its briefs a reader gets that does not say how many it wants.
+    /// Number of briefs that a reader gets by default.
     #[serde(default)]
     pub recent_brief_count: u64,
-    /// How many of its events such a reader gets, as far as they are still kept.
+    /// Number of events that a reader gets by default, as far as they are still stored.
     #[serde(default)]
     pub recent_event_count: u64,
-    /// How many of its work items are open, by what the scheduler may do with them.
+    /// Open work items by scheduling state.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub work_item_counts: ItemCounts,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub active_timer_count: u32,
     #[serde(flatten)]
     pub work: WorkSummary,
-    /// Its newest event, from the same read.
+    /// Position of the newest event, from the same read. A client can stream from there without a gap.
     pub newest_seq: u64,
 }
 
-/// The rows about an agent's work that are shown with its status, a bounded number of each. Empty where the summary was
-/// made from the agent's row alone.
+/// Rows about an agent's work that are shown with its status, a bounded number of each. Empty if the summary was made
+/// from the agent's row alone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkSummary {
@@ -301,27 +269,20 @@ pub struct WorkSummary {
     pub timers: Vec<TimerView>,
 }
 
-/// One agent in a list.
+/// One agent in a list of agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentListEntry {
-    /// Who it is.
     pub identity: IdentityView,
-    /// How it is.
     pub status: AgentStatus,
-    /// Why.
     pub scheduling_posture: SchedulingPosture,
-    /// What an operator can do.
     pub lifecycle: LifecycleHint,
-    /// How much is queued.
+    /// Number of queued messages.
     pub pending: u64,
-    /// The open run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_run_id: Option<RunId>,
-    /// What it waits for.
+    /// Present if the agent waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<WaitingReason>,
-    /// Which model it asks.
     pub model: AgentModelState,
-    /// Where it works.
     pub active_workspace_entry: WorkspaceEntry,
 }

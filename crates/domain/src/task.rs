@@ -1,8 +1,8 @@
-//! Managed executions: the row of one, how it is found again, and how it ended.
+//! Tasks: background commands and child agents.
 //!
-//! A row exists from the moment a command goes on without the call that started it. Its status only moves forward:
-//! queued, running, cancelling, then one of the four ends, which nothing changes any more. While it is not over it
-//! holds the one effect that watches or stops it.
+//! A row exists from the moment a command outlives the call that started it. Its status only moves forward: queued,
+//! running, cancelling, then one of the four ends, which are final. Until then the row holds the one effect that
+//! watches or stops the task.
 
 mod snapshot;
 
@@ -22,15 +22,13 @@ use crate::time::Timestamp;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
-/// What runs.
+/// Kind of work that a task runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// A command.
     CommandTask,
     /// A supervised child agent.
     ChildAgentTask,
-    /// A rest.
     SleepJob,
     /// Older name of a child; read, never written.
     SubagentTask,
@@ -38,28 +36,24 @@ pub enum TaskKind {
     WorktreeSubagentTask,
 }
 
-/// Where it stands. Monotone: a terminal state never changes.
+/// Status of a task. It only moves forward; a terminal status never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Not started.
     Queued,
-    /// Running.
     Running,
-    /// Asked to stop.
+    /// It was asked to stop.
     Cancelling,
-    /// Done.
     Completed,
-    /// Failed.
     Failed,
-    /// Stopped.
+    /// It was stopped on request.
     Cancelled,
-    /// Lost, with evidence.
+    /// The runtime lost it; the failure artifact holds the evidence.
     Interrupted,
 }
 
 impl TaskStatus {
-    /// Whether nothing more happens.
+    /// Returns true if the status cannot change any more.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         match self {
@@ -69,45 +63,36 @@ impl TaskStatus {
     }
 }
 
-/// Whether the scheduler waits for it.
+/// Tells whether the scheduler waits for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitPolicy {
-    /// No.
     #[default]
     Background,
-    /// Yes.
     Blocking,
 }
 
-/// How it is brought back after a restart.
+/// Data from which a task is resumed after a restart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TaskRecoverySpec {
-    /// A command.
     CommandTask {
-        /// What it was for.
         summary: String,
-        /// How it was started and where it is found.
+        /// Start parameters and location of the command.
         spec: Box<CommandTaskSpec>,
-        /// On whose word.
         trust: TrustLevel,
     },
-    /// A child.
     ChildAgentTask {
-        /// What it was for.
         summary: String,
-        /// What it was told.
+        /// Instruction of the child.
         prompt: String,
-        /// On whose word.
         trust: TrustLevel,
-        /// Where it works.
         workspace_mode: WorkspaceMode,
     },
 }
 
 impl TaskRecoverySpec {
-    /// On whose word it was begun.
+    /// Returns the trust under which the task was created.
     #[must_use]
     pub const fn trust(&self) -> TrustLevel {
         match self {
@@ -116,52 +101,51 @@ impl TaskRecoverySpec {
     }
 }
 
-/// A command that goes on without the call that started it.
+/// A command that outlived the call that started it.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is a published field of its own"
 )]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandTaskSpec {
-    /// The call that started it; its shim answers to this and to nothing else.
+    /// Call that started the command. Its shim answers only to a caller that knows this id.
     pub call_id: CallId,
-    /// The shell text.
     pub cmd: String,
-    /// What tells equal commands: a digest of text, directory, shell, login and terminal.
+    /// Digest of text, directory, shell, login and terminal. Equal commands have equal digests.
     pub cmd_digest: String,
-    /// Where it runs.
+    /// Absolute path of the working directory.
     pub workdir: String,
-    /// Which shell; the user's when absent.
+    /// Program of the shell. Absent if the user's shell is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell: Option<String>,
-    /// Whether as a login shell.
+    /// True if the shell runs as a login shell.
     #[serde(default)]
     pub login: bool,
-    /// Whether on a terminal.
+    /// True if the command runs on a terminal.
     #[serde(default)]
     pub tty: bool,
-    /// Whether it can be written to.
+    /// True if the command accepts input while it runs.
     #[serde(default)]
     pub accepts_input: bool,
-    /// The file of its output, or of the terminal's transcript.
+    /// File of its output, or of the terminal's transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_path: Option<String>,
-    /// The file of its complaints, where they are kept apart.
+    /// File of its standard error. Absent if it is not separate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_path: Option<String>,
-    /// Whether it was promoted by its call, rather than taken over when its run was called off.
+    /// True if its call turned it into a task. False if it became one when its run was aborted.
     #[serde(default)]
     pub promoted_from_exec_command: bool,
-    /// How many commands the call holds, where it holds several; each is found by its number.
+    /// Number of commands if the call is a batch; each is found by its number. Absent for a single command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_items: Option<u32>,
-    /// When its program began, where that is known.
+    /// Time at which its program began. Absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
 }
 
 impl CommandTaskSpec {
-    /// The command of a call, before anything is known of its files.
+    /// Describes the command of a call whose files are not known yet.
     #[must_use]
     pub fn of(call_id: &CallId, command: &ExecCommand, workspace: &WorkspaceEntry) -> Self {
         Self {
@@ -182,7 +166,7 @@ impl CommandTaskSpec {
     }
 }
 
-/// What tells equal commands: the hexadecimal SHA-256 of text, directory, shell, login and terminal.
+/// Returns the hexadecimal SHA-256 of text, directory, shell, login and terminal. Equal commands have equal digests.
 #[must_use]
 pub fn cmd_digest(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
     let identity = serde_json::json!([
@@ -195,7 +179,7 @@ pub fn cmd_digest(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
     text::sha256_hex(identity.to_string())
 }
 
-/// The directory by its words: the way through links is the executor's.
+/// Joins the directory without resolving links; the executor resolves them.
 fn workdir(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let asked = command.workdir.as_deref().unwrap_or_default();
@@ -214,55 +198,55 @@ fn workdir(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// What whoever watched or stopped a command reports of it.
+/// Report of the effect that watched or stopped a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskReport {
     /// It ended. The captures are short.
     Ended(CommandOutput),
-    /// Nobody can prove that it runs or how it ended.
+    /// It cannot be proven that it runs or how it ended.
     Lost {
-        /// What is known instead.
+        /// Facts that are known instead.
         reason: String,
-        /// The last it printed.
+        /// End of its output, as far as it could be read.
         stdout: CapturedStream,
-        /// The last it complained.
         stderr: CapturedStream,
     },
 }
 
-/// How a task ended: what stays readable when its files are gone.
+/// End of a task. It stays readable when the task's files are gone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskEnd {
-    /// When that was put on record.
+    /// Time at which the end was recorded.
     pub ended_at: Timestamp,
-    /// The command's exit status, as a shell tells it.
+    /// Exit status of the command as a shell reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that killed the command. Absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// How long it ran.
+    /// Milliseconds from the start of the program to its end. Absent if the start is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// One sentence.
+    /// One sentence for the agent and the operator.
     pub result_summary: String,
-    /// The last of its output, bounded.
+    /// End of its output, cut to a bound.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output_summary: String,
-    /// Bytes of output in all.
+    /// Bytes of output in total.
     #[serde(default)]
     pub output_bytes: u64,
-    /// Whether the summary lacks some of the output, white space at an end apart; rows from before this was kept do
-    /// not say.
+    /// True if the summary lacks some of the output, apart from white space at an end. Absent in rows of earlier
+    /// builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_cut: Option<bool>,
-    /// Evidence, when it did not end well.
+    /// Present if the task failed or was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_artifact: Option<FailureArtifact>,
 }
 
 impl TaskEnd {
-    /// Whether the summary lacks some of the output. Where that is not on record, it may when it is shorter.
+    /// Returns true if the summary lacks some of the output. If that is not on record, it is assumed when the summary
+    /// is shorter.
     #[must_use]
     pub fn lacks_output(&self) -> bool {
         self.output_cut
@@ -270,91 +254,85 @@ impl TaskEnd {
     }
 }
 
-/// How a task is stopped, as strongly as anybody ever asked for it.
+/// Order to stop a task. Several requests merge into the strongest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StopOrder {
-    /// Whether it is killed at once, without time to end by itself.
+    /// True if the task is killed at once, without time to end by itself.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub force: bool,
-    /// Whether an operator stopped it with its agent, which had not asked for that and is told of its end later.
+    /// True if an operator stopped it together with its agent. The agent is told of its end later.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub with_agent: bool,
-    /// Whether its agent asked for it. Its end then leaves a `task_status` message.
+    /// True if the agent asked for it. Its end then leaves a `task_status` message.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub by_agent: bool,
 }
 
-/// Where a child works.
+/// Workspace of a child agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceMode {
-    /// Where its parent does.
+    /// The workspace of its parent.
     Inherit,
-    /// In a worktree of its own.
+    /// A git worktree of its own.
     Worktree,
 }
 
-/// One managed execution.
+/// One background command or child agent, as stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// Its id.
     pub id: TaskId,
-    /// Whose it is.
     pub agent_id: AgentId,
-    /// What runs.
     pub kind: TaskKind,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// The message whose turn made it.
+    /// Message whose turn created the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_message_id: Option<MessageId>,
-    /// The work it belongs to.
+    /// Work item that the task belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// What it is for.
+    /// Short description for lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Whether the scheduler waits for it.
     #[serde(default)]
     pub wait_policy: WaitPolicy,
-    /// Whether its end starts a model turn.
+    /// True if its end opens a model turn.
     #[serde(default, alias = "continue_on_result")]
     pub terminal_reentry: bool,
-    /// How it is brought back.
+    /// Absent in rows that cannot be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<TaskRecoverySpec>,
-    /// Written by earlier builds and no longer read: the bound of a run is among the terms of its agent.
+    /// Written by earlier builds and not read any more: the bound of a run is part of the terms of its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
-    /// The effect that watches or stops it; none once it is over.
+    /// Open effect that watches or stops the task. Absent once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<EffectId>,
-    /// How it is stopped, or was; none where nobody stopped it, and in rows of old.
+    /// Absent if the task was not asked to stop, and in old rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopOrder>,
-    /// How it ended.
+    /// Absent until the task has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<TaskEnd>,
-    /// Boots after an unclean exit, in a row, that found its command over although its end was not on record: what
-    /// killed the host may be reading it. `core::task` says what becomes of it.
+    /// Restarts in a row after an unclean exit that found the command ended without a record of its end. Reading its
+    /// output may have killed the host; `core::task` decides what follows.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub ends_unread: u32,
 }
 
 impl TaskRecord {
-    /// Since when it runs: its program where that is known, else its row.
+    /// Returns the time since which the task runs: the start of its program if it is known, else the creation of its
+    /// row.
     #[must_use]
     pub fn runs_since(&self) -> Timestamp {
         let started_at = self.command().and_then(|spec| spec.started_at);
         started_at.unwrap_or(self.created_at)
     }
 
-    /// Whether nothing more happens to it. An interrupted child is not over: the child may live, so its task can still be
-    /// stopped, and the child's end is still taken.
+    /// Returns true if nothing more happens to the task. An interrupted child is not over: the child may be alive, so
+    /// its task can still be stopped, and its end is still accepted.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         match (self.kind, self.status) {
@@ -366,7 +344,7 @@ impl TaskRecord {
         }
     }
 
-    /// The command, where it is one.
+    /// Returns the command if the task runs one.
     #[must_use]
     pub fn command(&self) -> Option<&CommandTaskSpec> {
         match &self.recovery {

@@ -1,9 +1,9 @@
-//! Cutting text without breaking a character, counting in words, and estimating what a text costs a model.
+//! Text helpers: cut without breaking a character, spell counts, and estimate tokens.
 
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-/// The longest prefix of `text` that fits in `max_bytes` and ends on a character boundary.
+/// Returns the longest prefix of `text` that fits in `max_bytes` and ends on a character boundary.
 #[must_use]
 pub fn prefix(text: &str, max_bytes: usize) -> &str {
     let mut end = max_bytes.min(text.len());
@@ -13,7 +13,7 @@ pub fn prefix(text: &str, max_bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The longest suffix of `text` that fits in `max_bytes` and starts on a character boundary.
+/// Returns the longest suffix of `text` that fits in `max_bytes` and starts on a character boundary.
 #[must_use]
 pub fn suffix(text: &str, max_bytes: usize) -> &str {
     let mut start = text.len().saturating_sub(max_bytes);
@@ -23,7 +23,7 @@ pub fn suffix(text: &str, max_bytes: usize) -> &str {
     text.get(start..).unwrap_or_default()
 }
 
-/// `text` cut to `max_bytes` with an ellipsis where something was left out.
+/// Cuts `text` to `max_bytes`, with an ellipsis if something was left out.
 #[must_use]
 pub fn preview(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
@@ -35,8 +35,8 @@ pub fn preview(text: &str, max_bytes: usize) -> String {
     )
 }
 
-/// Whether a character steers a display instead of standing on it: control characters of both sets, line ends and tabs
-/// among them, and the marks that turn the direction of writing, which can make a text read as another one.
+/// Returns true for characters that control a display: control characters, line ends and tabs, and the marks that
+/// change the direction of writing, which can make one text look like another.
 #[must_use]
 pub const fn is_steering(c: char) -> bool {
     matches!(c,
@@ -44,16 +44,15 @@ pub const fn is_steering(c: char) -> bool {
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A number of things in words: `1 model round`, `2 model rounds`.
+/// Spells a number of things: `1 model round`, `2 model rounds`.
 #[must_use]
 pub fn counted(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
 }
 
-/// Estimated model tokens: a quarter of the ASCII characters, one for each other.
-///
-/// A flat chars/4 undercounts CJK text several times over; one token a character is the usual upper bound there.
+/// Estimates the model tokens of a text: a quarter of the ASCII characters, and one for each other character.
+/// // A flat chars/4 undercounts CJK text several times over; one token per character is the usual upper bound there.
 #[must_use]
 pub fn estimate_tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
@@ -61,10 +60,10 @@ pub fn estimate_tokens(text: &str) -> usize {
     ascii.div_ceil(4) + other
 }
 
-/// A name longer than this is no slip of the pen, and comparing it would take its length squared.
+/// Longer names are not compared: they are no typing errors, and the comparison takes quadratic time.
 const LONGEST_NAME: usize = 200;
 
-/// The known name that `asked` is most likely a slip of, if any is near enough.
+/// Returns the known name that `asked` is most likely a misspelling of, if one is near enough.
 #[must_use]
 pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if asked.len() > LONGEST_NAME {
@@ -75,7 +74,7 @@ pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     (edits <= name.len().div_ceil(3)).then_some(name)
 }
 
-/// Edits (insert, delete, replace) that turn `left` into `right`; one row of the usual table at a time.
+/// Counts the edits (insert, delete, replace) that turn `left` into `right`. Keeps one row of the table at a time.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
@@ -91,7 +90,7 @@ fn distance(left: &str, right: &str) -> usize {
     row[right.len()]
 }
 
-/// The SHA-256 of a text or of bytes, in hex.
+/// Returns the SHA-256 of a text or of bytes, in hex.
 #[must_use]
 pub fn sha256_hex(content: impl AsRef<[u8]>) -> String {
     let digest = Sha256::digest(content.as_ref());

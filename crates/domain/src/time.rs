@@ -1,39 +1,39 @@
-//! `Timestamp`: a wall-clock instant in milliseconds, stored as an integer and spelled as RFC 3339 UTC.
+//! `Timestamp`: a wall-clock time in milliseconds, stored as an integer and spelled as RFC 3339 UTC.
 //!
-//! Taking the current time is not possible here: a clock is an argument, never an import.
+//! The current time cannot be read here: callers pass it in.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// Milliseconds since the Unix epoch, UTC.
+/// A point in time as milliseconds since the Unix epoch, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// From milliseconds since the Unix epoch.
+    /// Creates a timestamp from milliseconds since the Unix epoch.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// This instant moved forward; saturates at the far end of time.
+    /// Returns a later time. Saturates at the largest value.
     #[must_use]
     pub const fn plus_millis(self, millis: u64) -> Self {
         Self(self.0.saturating_add_unsigned(millis))
     }
 
-    /// This instant moved back; saturates at the beginning of time.
+    /// Returns an earlier time. Saturates at the smallest value.
     #[must_use]
     pub const fn minus_millis(self, millis: u64) -> Self {
         Self(self.0.saturating_sub_unsigned(millis))
     }
 
-    /// Whole milliseconds from `earlier` to this instant, zero when the clock went backwards.
+    /// Returns the milliseconds from `earlier` to this time. Zero if the clock went backwards.
     #[must_use]
     pub const fn millis_since(self, earlier: Self) -> u64 {
         let delta = self.0.saturating_sub(earlier.0);

@@ -1,4 +1,4 @@
-//! Timers and the host's due-queue: what is to happen when.
+//! Timers, and the entries of the host's due-queue.
 
 use crate::authority::AuthorityClass;
 use crate::id::{AgentId, TimerId, WaitId, WorkItemId};
@@ -9,38 +9,37 @@ use serde::{Deserialize, Serialize};
 /// Number of a due entry, unique for its agent and never used again.
 pub type DueId = u64;
 
-/// What is due. Rows of one queue for the whole host; no agent needs to be in memory for its time to come.
+/// Action of a due entry. All entries of the host are in one queue; an agent need not be in memory for its entry to
+/// fire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Due {
-    /// A rest the agent asked for is over.
+pub enum DueAction {
+    /// A rest that the agent asked for ends.
     RestOver {
-        /// Why it rested.
         reason: Option<String>,
     },
-    /// The pause before the next provider try is over.
+    /// The pause before the next attempt of a model request ends.
     BackoffOver {
-        /// The turn that waits.
         turn_index: u64,
     },
-    /// The pause before another turn that only the agent itself caused is over.
+    /// The pause before another turn that only the agent itself caused ends.
     PaceOver,
-    /// The pause before another attempt to remove the home of an agent that goes is over.
+    /// The pause before another attempt to remove an agent's home ends.
     RemovalRetry,
-    /// The pause before another tick for work without progress is over.
+    /// The pause before another tick for work without progress ends.
     WorkTick,
-    /// It is time to look at the blocker of this item again.
+    /// The agent is reminded to check the blocker of this item.
     Recheck { work_item_id: WorkItemId },
     /// The latest time of a wait has come.
     WaitOver { wait_id: WaitId },
     /// A slot of a timer has come.
     TimerFire { timer_id: TimerId },
-    /// A started agent looks at the timers and waits whose time came while it was stopped.
+    /// A started agent handles the timers and waits that became due while it was stopped.
     Unpark,
 }
 
-impl Due {
-    /// The longest pause of this kind, for entries of earlier builds, which did not store their lengths.
+impl DueAction {
+    /// Returns the longest pause of this kind. Used for entries of earlier builds, which did not store their lengths.
     #[must_use]
     pub const fn longest_ms(&self) -> u64 {
         match self {
@@ -56,80 +55,76 @@ impl Due {
     }
 }
 
-/// A wait of a certain length. It is stored with the time it was set at and not with the time it ends at, because a
+/// A pause of a fixed length. It stores the time at which it was set instead of the time at which it ends, because a
 /// wall clock that is set back must not make it longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
-    /// What the wall clock said when it was set. After a step of that clock, where it would have been set on the clock
-    /// as it is now.
+    /// Wall-clock time at which the pause was set. After a step of the clock it is adjusted to the new clock.
     pub set_at: Timestamp,
-    /// How long it is.
     pub length_ms: u64,
 }
 
 impl Pause {
-    /// When it is over, as long as the wall clock makes no step.
+    /// Returns the time at which the pause ends, if the wall clock makes no step.
     #[must_use]
-    pub const fn over_at(self) -> Timestamp {
+    pub const fn ends_at(self) -> Timestamp {
         self.set_at.plus_millis(self.length_ms)
     }
 
-    /// The same pause on a wall clock that was set back by this much and says `now`; none if it stays as it is.
-    ///
-    /// How far the clock was set back is not known after a restart (`by_ms` is 0). Then the pause begins anew if it
-    /// seems to be set in the future, so it takes at most its full length once more.
+    /// Returns the pause adjusted to a wall clock that was set back by `by_ms` and now reads `now`. `None` if it needs
+    /// no change.
+    /// // After a restart the size of a step is not known (`by_ms` is 0). Then a pause that seems to be set in the
+    /// future begins anew, so it takes at most its full length once more.
     #[must_use]
-    pub fn after_step_back(self, by_ms: u64, now: Timestamp) -> Option<Self> {
+    pub fn shift_after_step_back(self, by_ms: u64, now: Timestamp) -> Option<Self> {
         let set_at = self.set_at.minus_millis(by_ms).min(now);
         (set_at != self.set_at).then_some(Self { set_at, ..self })
     }
 }
 
-/// When a due entry comes.
+/// Time at which a due entry fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DueTime {
-    /// After a length of time, whatever the wall clock does meanwhile.
+    /// After a length of time, independent of steps of the wall clock.
     Pause(Pause),
-    /// At a time on the wall, whenever that is.
+    /// At a wall-clock time.
     Slot(Timestamp),
 }
 
 impl DueTime {
-    /// The time on the wall it is planned for.
+    /// Returns the wall-clock time for which the entry is planned.
     #[must_use]
     pub const fn at(self) -> Timestamp {
         match self {
-            Self::Pause(pause) => pause.over_at(),
+            Self::Pause(pause) => pause.ends_at(),
             Self::Slot(at) => at,
         }
     }
 }
 
-/// Where a timer stands.
+/// Status of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerStatus {
-    /// Will fire.
     Active,
-    /// Has fired for the last time.
+    /// It has fired for the last time.
     Completed,
-    /// Will not fire.
     Cancelled,
 }
 
-/// When a timer fires.
+/// Schedule of a timer's slots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TimerSchedule {
     Once {
         at: Timestamp,
     },
-    /// Slots at `first_at` and every `interval_ms` after it. A late fire moves no later slot.
+    /// Slots at `first_at` and every `interval_ms` after it. A late fire does not move later slots.
     Every {
         first_at: Timestamp,
         interval_ms: u64,
     },
-    /// Slots of a cron expression with five fields, read on the clock of a time zone.
+    /// Slots of a cron expression with five fields, evaluated in a time zone.
     Cron {
         expression: String,
         /// Name in the IANA database, for example `Europe/Berlin`.
@@ -138,7 +133,7 @@ pub enum TimerSchedule {
 }
 
 impl TimerSchedule {
-    /// Fires once, or again and again with an interval between.
+    /// Creates a schedule that fires once, or repeatedly if an interval is given.
     #[must_use]
     pub const fn starting_at(first_at: Timestamp, interval_ms: Option<u64>) -> Self {
         match interval_ms {
@@ -151,20 +146,20 @@ impl TimerSchedule {
     }
 }
 
-/// What happens to slots that passed while the host was down or the agent was stopped.
+/// Treatment of slots that passed while the host was down or the agent was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MissedSlots {
-    /// They are counted and nothing fires.
+pub enum MissedSlotPolicy {
+    /// They are counted, and no tick is sent.
     Skip,
     /// One tick stands for all of them.
     #[default]
     Once,
-    /// One tick for each, up to a bound.
+    /// One tick for each, up to [`limits::MISSED_SLOTS`].
     All,
 }
 
-/// A timer of an agent, as stored. The planned slot and the time it fired are kept apart.
+/// A timer of an agent, as stored. The planned slot and the time of firing are separate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerRecord {
     pub id: TimerId,
@@ -172,21 +167,20 @@ pub struct TimerRecord {
     pub created_at: Timestamp,
     pub schedule: TimerSchedule,
     #[serde(default)]
-    pub missed: MissedSlots,
+    pub missed: MissedSlotPolicy,
     pub status: TimerStatus,
-    /// What the tick says to the agent.
+    /// Text of the tick that the agent receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Authority of the turn or the caller that made it. Its ticks have no more.
+    /// Authority of the turn or the caller that created the timer. Its ticks have no more.
     #[serde(default = "AuthorityClass::weakest")]
     pub authority: AuthorityClass,
-    /// The next planned slot. Absent once the timer is over.
+    /// Next planned slot. Absent once the timer has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_fire_at: Option<Timestamp>,
-    /// The due entry of that slot.
+    /// Due entry of that slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<DueId>,
-    /// When it last fired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_fired_at: Option<Timestamp>,
     #[serde(default)]
@@ -196,26 +190,26 @@ pub struct TimerRecord {
     pub missed_count: u64,
 }
 
-/// A timer as clients see it: lengths beside the times, and no entry of the due-queue.
+/// A timer as clients see it: lengths beside the times, and no due entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerView {
     pub id: TimerId,
     pub agent_id: AgentId,
     pub created_at: Timestamp,
-    /// From the creation to the first slot. Absent for a cron expression.
+    /// Milliseconds from the creation to the first slot. Absent for a cron expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Between two slots. Absent for a timer that fires once and for a cron expression.
+    /// Milliseconds between two slots. Absent for a timer that fires once and for a cron expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
-    /// Zone in which the cron expression is read.
+    /// Zone in which the cron expression is evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
-    /// Whether the timer has more than one slot.
+    /// True if the timer has more than one slot.
     pub repeat: bool,
-    pub missed: MissedSlots,
+    pub missed: MissedSlotPolicy,
     pub status: TimerStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -228,7 +222,7 @@ pub struct TimerView {
 }
 
 impl TimerRecord {
-    /// The timer as clients see it.
+    /// Returns the timer as clients see it.
     #[must_use]
     pub fn view(&self) -> TimerView {
         let after = |first: Timestamp| Some(first.millis_since(self.created_at));
@@ -276,15 +270,18 @@ mod tests {
 
     #[test]
     fn a_pause_on_a_clock_that_was_set_back_is_as_long_as_before() {
-        // Set at 10 for four hours; an hour later the clock is set back. By how much, what it says, when it is over.
+        // The pause is set at 10 for four hours, and the clock is set back an hour later.
+        // Each row: hours back, the clock afterwards, the end of the pause.
         for (back, now, over) in [(2, 9, 12), (1, 10, 13), (100, -89, -86), (0, 11, 14)] {
             let pause = Pause {
                 set_at: at(10),
                 length_ms: 4 * HOUR,
             };
-            let anew = pause.after_step_back(back * HOUR, at(now)).unwrap_or(pause);
-            assert_eq!(anew.over_at(), at(over), "back by {back}");
-            assert_eq!(anew.over_at().millis_since(at(now)), 3 * HOUR);
+            let anew = pause
+                .shift_after_step_back(back * HOUR, at(now))
+                .unwrap_or(pause);
+            assert_eq!(anew.ends_at(), at(over), "back by {back}");
+            assert_eq!(anew.ends_at().millis_since(at(now)), 3 * HOUR);
         }
     }
 
@@ -294,10 +291,10 @@ mod tests {
             set_at: at(10),
             length_ms: 4 * HOUR,
         };
-        let anew = pause.after_step_back(0, at(3)).expect("begins anew");
-        assert_eq!(anew.over_at(), at(7));
-        assert_eq!(pause.after_step_back(0, at(10)), None);
-        assert_eq!(anew.after_step_back(0, at(3)), None, "once");
+        let anew = pause.shift_after_step_back(0, at(3)).expect("begins anew");
+        assert_eq!(anew.ends_at(), at(7));
+        assert_eq!(pause.shift_after_step_back(0, at(10)), None);
+        assert_eq!(anew.shift_after_step_back(0, at(3)), None, "once");
     }
 
     #[test]
@@ -307,7 +304,7 @@ mod tests {
             agent_id: AgentId::parse("main").expect("a name"),
             created_at: at(1),
             schedule,
-            missed: MissedSlots::Once,
+            missed: MissedSlotPolicy::Once,
             status: TimerStatus::Active,
             summary: None,
             authority: AuthorityClass::OperatorInstruction,

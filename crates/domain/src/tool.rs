@@ -1,88 +1,79 @@
-//! Tool specifications, result envelopes and errors: the canonical form that is stored, audited and rendered.
+//! Tool specifications, result envelopes and errors in the form that is stored and sent to models.
 
 use crate::provider::ModelPolicy;
 use crate::{limits, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A group of tools a profile grants or withholds as one.
+/// A group of tools that a profile grants or withholds together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFamily {
-    /// What every agent has.
+    /// Tools that every agent has.
     Core,
-    /// Commands, patches, workspaces.
     LocalEnvironment,
-    /// Fetching and searching.
     Web,
-    /// Making agents.
     AgentCreation,
-    /// Gaining reach.
     AuthorityExpansion,
-    /// Capability URLs.
     ExternalTrigger,
 }
 
-/// A tool as a model is told of it.
+/// Definition of a tool, independent of any provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// PascalCase.
     pub name: String,
-    /// What it does, for the model.
+    /// Text for the model.
     pub description: String,
-    /// Source schema of its arguments, derived from the typed arguments.
+    /// Schema of the arguments, derived from their Rust type.
     pub input_schema: Value,
-    /// Its family.
     pub family: ToolFamily,
 }
 
-/// A tool as a provider is sent it.
+/// A tool as it is sent to a provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OfferedTool {
-    /// PascalCase.
     pub name: String,
-    /// What it does, for the model.
+    /// Text for the model.
     pub description: String,
-    /// Schema of its arguments, as emitted.
+    /// Schema of the arguments in the dialect that is sent.
     pub parameters: Value,
-    /// Whether the provider is asked to hold the model to the schema.
+    /// True if the provider is asked to enforce the schema.
     pub strict: bool,
-    /// The same arguments as free text, for models that take a tool in that form.
+    /// Free-text form of the same arguments, for models that accept it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub freeform: Option<Freeform>,
+    pub freeform: Option<FreeformGrammar>,
 }
 
 impl OfferedTool {
-    /// The tool as a model of this policy takes it: only one that takes free text is told of that form.
+    /// Adapts the tool to a model: only a model that accepts free text gets that form.
     #[must_use]
-    pub fn as_taken_by(mut self, policy: ModelPolicy) -> Self {
+    pub fn for_policy(mut self, policy: ModelPolicy) -> Self {
         self.freeform = self.freeform.filter(|_| policy.freeform_tools);
         self
     }
 }
 
-/// How a call of a tool is written as free text instead of JSON. Only the wire differs: a call that came as text has
-/// the same arguments as one that came as JSON.
+/// Grammar of a tool call that is written as free text instead of JSON. Only the wire format differs: the call has the
+/// same arguments in both forms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Freeform {
-    /// What the grammar is written in.
+pub struct FreeformGrammar {
     pub syntax: GrammarSyntax,
-    /// The grammar that the text follows.
+    /// Grammar that the text follows.
     pub definition: String,
-    /// The argument that the text becomes; the tool has no other.
+    /// Argument that the text becomes. The tool has no other.
     pub argument: String,
 }
 
-/// What a grammar is written in.
+/// Notation of a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrammarSyntax {
-    /// The notation of the Lark parser.
+    /// Notation of the Lark parser.
     Lark,
 }
 
 impl GrammarSyntax {
-    /// Its name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -91,12 +82,12 @@ impl GrammarSyntax {
     }
 }
 
-/// How much of a tool's output a model reads, in estimated tokens.
+/// Amount of a tool's output that a model reads, in estimated tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolOutputBudget {
-    /// When a call does not say.
+    /// Applies if a call names no amount.
     pub default_tokens: u32,
-    /// Whatever a call says.
+    /// Upper bound for the amount that a call names.
     pub max_tokens: u32,
 }
 
@@ -110,106 +101,103 @@ impl Default for ToolOutputBudget {
 }
 
 impl ToolOutputBudget {
-    /// What a call that asked for this much gets.
+    /// Returns the amount for a call that asked for `asked`.
     #[must_use]
     pub fn allow(&self, asked: Option<u32>) -> u32 {
         asked.unwrap_or(self.default_tokens).min(self.max_tokens)
     }
 }
 
-/// A tool failure: one shape for storage, audit and the model.
+/// A tool failure in the one shape that storage, audit and the model use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{kind}: {message}")]
 pub struct ToolError {
-    /// Stable and machine-readable.
     pub kind: ToolErrorKind,
-    /// One sentence.
+    /// One sentence for the model.
     pub message: String,
     /// Structured context that is safe to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// What to do next.
+    /// Next step for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_hint: Option<String>,
-    /// Whether the same call may work later.
+    /// True if the same call may work later.
     pub retryable: bool,
 }
 
-/// The closed list of tool failures.
+/// Closed list of tool failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolErrorKind {
     /// The arguments do not fit the schema or a stated rule.
     InvalidToolInput,
-    /// No such tool.
     UnknownTool,
     /// The tool itself failed.
     ToolExecutionFailed,
-    /// The profile withholds it.
+    /// The profile of the agent withholds the tool.
     UnsupportedAgentProfileCapability,
-    /// The answer was cut off inside a call, which was therefore not run.
+    /// The answer was cut off inside a call, so the call was not run.
     TruncatedToolCall,
     /// The agent has no such task.
     UnknownTask,
     /// The agent has no such work item.
     UnknownWorkItem,
-    /// The work item is completed and does not change any more.
+    /// The work item is completed and cannot change any more.
     WorkItemCompleted,
-    /// No such wait of the agent is active.
+    /// The agent has no such active wait.
     UnknownWait,
-    /// No such timer of the agent is active.
+    /// The agent has no such active timer.
     UnknownTimer,
-    /// An argument a command of a batch does not take.
+    /// An argument that a command of a batch does not accept.
     UnsupportedBatchCommandField,
     /// The command could not be started.
     CommandSpawnFailed,
     /// The command ran out of time and was stopped.
     CommandTimedOut,
-    /// The working directory lies outside the execution root, or that root is no longer the directory it was.
+    /// The working directory lies outside the execution root, or the root was replaced.
     ExecutionRootViolation,
-    /// The runtime ended while the call ran: whether it took effect is not known.
+    /// The runtime ended while the call ran. It is not known whether the call took effect.
     OutcomeUnknown,
-    /// The runtime ended before the call began: it had no effect.
+    /// The runtime ended before the call began. The call had no effect.
     NotStarted,
     /// The run was aborted before or while the call ran.
     RunAborted,
-    /// `Sleep` stood beside other calls whose results the model has yet to read.
+    /// `Sleep` was called beside other calls whose results the model has not read yet.
     SleepNotAlone,
-    /// A durable limit would be passed.
+    /// A durable limit would be exceeded.
     LimitReached,
-    /// A patch without a `---` and `+++` pair where one is needed.
+    /// A patch lacks a `---` and `+++` pair where one is needed.
     MissingFileHeader,
-    /// A patch with a `@@` line that cannot be read.
+    /// A patch has a `@@` line that cannot be parsed.
     InvalidHunkHeader,
-    /// A patch whose lines do not fit its operation.
+    /// The lines of a patch do not fit its operation.
     InvalidHunk,
-    /// A patch that asks for what only git does: binary content, copies, submodules, special modes.
+    /// A patch uses a feature of git that is not supported: binary content, copies, submodules or special modes.
     UnsupportedGitPatchFeature,
-    /// A path that leaves the execution root, by its words or through a link, or names a protected place.
+    /// A path leaves the execution root, directly or through a link, or names a protected place.
     PathEscape,
-    /// A patch whose headers name different paths for one file.
+    /// The headers of a patch name different paths for one file.
     RenamePathMismatch,
-    /// Lines a patch expects are not in the file.
+    /// Lines that a patch expects are not in the file.
     ContextNotFound,
-    /// Lines a patch expects are in the file more than once.
+    /// Lines that a patch expects are in the file more than once.
     AmbiguousContext,
-    /// A patch with two sections for one path.
+    /// A patch has two sections for one path.
     DuplicateFilePatch,
-    /// A file that is to be new is there already.
+    /// A file that the patch creates exists already.
     TargetExists,
-    /// A file that is to be changed is not there.
+    /// A file that the patch changes does not exist.
     FileMissing,
-    /// Not a regular file.
+    /// The path is not a regular file.
     NotAFile,
-    /// Not text.
     NotText,
-    /// Over a limit of size.
+    /// A file or the patch exceeds a size limit.
     TooLarge,
-    /// A patch in another notation than a unified diff.
+    /// The patch is not a unified diff.
     UnsupportedDialect,
-    /// A patch with nothing in it.
+    /// The patch contains no change.
     EmptyPatch,
-    /// A file was changed by somebody else while the patch was applied.
+    /// Another process changed a file while the patch was applied.
     FileChanged,
 }
 
@@ -220,7 +208,7 @@ impl std::fmt::Display for ToolErrorKind {
 }
 
 impl ToolError {
-    /// An error with no details.
+    /// Creates an error without details that is not worth a retry.
     #[must_use]
     pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
         Self {
@@ -232,22 +220,22 @@ impl ToolError {
         }
     }
 
-    /// The same error with a next step.
+    /// Adds a next step to the error.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.recovery_hint = Some(hint.into());
         self
     }
 
-    /// The same error with structured context.
+    /// Adds structured context to the error.
     #[must_use]
     pub fn details(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
     }
 
-    /// The same error with nothing larger than an event may carry. Details beyond [`limits::TOOL_ERROR_DETAIL_BYTES`]
-    /// become their size, a digest and a preview.
+    /// Cuts the error to the size that an event may carry. Details beyond [`limits::TOOL_ERROR_DETAIL_BYTES`] become
+    /// their size, a digest and a preview.
     #[must_use]
     pub fn bounded(&self) -> Self {
         let cut = |text: &String| text::preview(text, limits::FAILURE_SUMMARY_BYTES);
@@ -260,7 +248,7 @@ impl ToolError {
         }
     }
 
-    /// The same error, worth trying again.
+    /// Marks the error as worth a retry.
     #[must_use]
     pub fn retryable(mut self) -> Self {
         self.retryable = true;
@@ -281,36 +269,31 @@ fn bounded_details(details: &Value) -> Value {
     })
 }
 
-/// What a call came to: exactly one of a result and an error, by construction.
+/// Outcome of a call: either a result or an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ToolOutcome {
-    /// It worked.
     Success {
-        /// Family-specific payload.
+        /// Payload whose shape depends on the tool.
         result: Value,
     },
-    /// It did not.
     Error {
-        /// Why.
         error: ToolError,
     },
 }
 
-/// The canonical record of a finished call.
+/// Record of a finished call, as the log stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolEnvelope {
-    /// The tool.
     pub tool_name: String,
-    /// Short, always present, never bulk output.
+    /// Short and always present. Never bulk output.
     pub summary_text: String,
-    /// What it came to.
     #[serde(flatten)]
     pub outcome: ToolOutcome,
 }
 
 impl ToolEnvelope {
-    /// A success.
+    /// Creates the record of a call that worked.
     #[must_use]
     pub fn success(
         tool_name: impl Into<String>,
@@ -324,7 +307,7 @@ impl ToolEnvelope {
         }
     }
 
-    /// A failure; its summary is the error itself.
+    /// Creates the record of a call that failed. Its summary is the error itself.
     #[must_use]
     pub fn failure(tool_name: impl Into<String>, error: ToolError) -> Self {
         Self {
@@ -334,7 +317,7 @@ impl ToolEnvelope {
         }
     }
 
-    /// The error, if it is one.
+    /// Returns the error if the call failed.
     #[must_use]
     pub const fn error(&self) -> Option<&ToolError> {
         match &self.outcome {
@@ -371,7 +354,7 @@ mod tests {
             description: "Changes files.".to_owned(),
             parameters: Value::Null,
             strict: false,
-            freeform: Some(Freeform {
+            freeform: Some(FreeformGrammar {
                 syntax: GrammarSyntax::Lark,
                 definition: "start: /x/".to_owned(),
                 argument: "patch".to_owned(),
@@ -385,7 +368,7 @@ mod tests {
             output_source: PolicySource::UnknownFallback,
             freeform_tools,
         };
-        assert_eq!(tool.clone().as_taken_by(policy(true)), tool);
-        assert_eq!(tool.as_taken_by(policy(false)).freeform, None);
+        assert_eq!(tool.clone().for_policy(policy(true)), tool);
+        assert_eq!(tool.for_policy(policy(false)).freeform, None);
     }
 }

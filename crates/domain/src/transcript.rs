@@ -1,4 +1,4 @@
-//! The transcript as read: a projection of the log with message bodies put back in.
+//! The transcript as clients read it: a projection of the log with the message bodies.
 
 use crate::id::{AgentId, MessageId, TaskId};
 use crate::time::Timestamp;
@@ -9,55 +9,46 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TranscriptKind {
-    /// A message a turn took up, or one that entered it.
+    /// A message that began a turn or joined it.
     IncomingMessage,
-    /// What a model said.
     AssistantRound,
-    /// What calls came to.
+    /// Results of a round's calls.
     ToolResults,
-    /// A failed turn.
     RuntimeFailure,
-    /// The runtime asked the model to go on.
+    /// The runtime asked the model to continue.
     ContinuationPrompt,
-    /// What a child was told.
+    /// Instruction of a child agent.
     SubagentPrompt,
-    /// What a child's model said.
+    /// Answer of a child agent's model.
     SubagentAssistantRound,
 }
 
-/// One entry.
+/// One entry of the transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TranscriptEntry {
     /// Unique for the agent.
     pub id: String,
-    /// Whose.
     pub agent_id: AgentId,
     /// Position in the log.
     pub seq: u64,
-    /// When.
     pub created_at: Timestamp,
-    /// Which turn.
     pub turn_index: u64,
-    /// What.
     pub kind: TranscriptKind,
-    /// Which round.
+    /// Number of the model round in its turn. Absent in entries that belong to no round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// Which message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_message_id: Option<MessageId>,
-    /// The task that the message, or the failed turn's message, belongs to. Absent where it belongs to none.
+    /// Task that the message, or the failed turn's message, belongs to. Absent if it belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
-    /// Why the model stopped.
+    /// Reason for which the model stopped. Present in assistant rounds only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// Tokens read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// The rest.
+    /// Content of the entry; its shape depends on `kind`.
     pub data: Value,
 }

@@ -1,7 +1,7 @@
 //! The turn: its open state as stored, and the record of its end.
 //!
-//! An open turn holds the id of the one effect or due entry it waits for, never a flag of its own;
-//! what was said stands in the log.
+//! An open turn holds the id of the one effect or due entry it waits for; it has no flag for that. Texts are in the
+//! log.
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
@@ -11,80 +11,77 @@ use crate::message::MessageKind;
 use crate::model::ModelRef;
 use crate::provider::ReasoningEffort;
 use crate::queue::MessageSeq;
-use crate::sent::SendId;
+use crate::send::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
-/// Position in an agent's log; dense, first is 1.
+/// Position in an agent's log. Dense, the first is 1.
 pub type LogSeq = u64;
 
-/// What an open turn waits for. Data lives in the variant where it is valid.
+/// Event that an open turn waits for, with the data that is valid in this phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
-    /// A model's answer.
+    /// The turn waits for a model's answer.
     CallingModel {
-        /// The effect that asks for it.
         effect: EffectId,
     },
-    /// The end of a pause before the next try.
+    /// The turn waits for the end of a backoff before the next attempt.
     BackingOff {
-        /// The entry in the due-queue.
+        /// Entry in the due-queue that ends the pause.
         due: DueId,
-        /// When it is over.
         until: Timestamp,
-        /// What the pause is for.
+        /// Condition that the pause waits for.
         #[serde(default, skip_serializing_if = "crate::skip::is_default")]
         cause: PauseCause,
     },
-    /// Better conditions: no model of the chain could answer, and nobody waits on the line for the turn's end.
+    /// No model of the chain could answer, and no caller waits for the turn's end. The turn waits for better
+    /// conditions.
     Suspended {
-        /// Why no model could answer.
         reason: SuspensionReason,
-        /// The model that failed for this reason.
+        /// Model that failed for this reason, as `provider/model`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         model_ref: String,
-        /// What is known of its failure, shortened.
+        /// Description of its failure, shortened.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         error: String,
-        /// The pause after which the models are asked again. Absent when only an operator's message, a start or a
-        /// change of the model ends the suspension.
+        /// Pause after which the models are asked again. Absent if only an operator's message, a start or a change of
+        /// the model ends the suspension.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pause: Option<Pause>,
+        pause: Option<SuspensionPause>,
     },
-    /// A tool's result. The calls stand in the log entry of their round.
+    /// The turn waits for the result of a tool call. The calls are in the log entry of their round.
     RunningTool {
-        /// The log entry of the round.
+        /// Log entry of the round.
         round_entry: LogSeq,
-        /// Which of its calls runs, from 0.
+        /// Position of the running call in its round, counted from 0.
         call_index: usize,
-        /// The effect that runs it.
         effect: EffectId,
     },
-    /// Another agent's verdict on what a call sends it. Comes in the same commit, unless that had no room for it.
+    /// The turn waits for another agent's verdict on a send. It arrives in the same commit, unless that commit had no
+    /// room for it.
     Sending {
-        /// The log entry of the round.
+        /// Log entry of the round.
         round_entry: LogSeq,
-        /// Which of its calls sends, from 0.
+        /// Position of the sending call in its round, counted from 0.
         call_index: usize,
-        /// The send whose verdict is expected.
         send: SendId,
     },
 }
 
-/// The place of a call: the round that made it, and its position there.
+/// Place of a call: the round that made it, and the position in the round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallPlace {
-    /// The log entry of the round.
+    /// Log entry of the round.
     pub round_entry: LogSeq,
-    /// Position in the round, from 0.
+    /// Position in the round, counted from 0.
     pub call_index: usize,
 }
 
 impl Phase {
-    /// The call that is under way, if one is.
+    /// Returns the place of the call in progress, if there is one.
     #[must_use]
     pub const fn call(&self) -> Option<CallPlace> {
         match self {
@@ -105,7 +102,7 @@ impl Phase {
         }
     }
 
-    /// The entry of the due-queue that ends this phase, if one does.
+    /// Returns the entry of the due-queue that ends this phase, if there is one.
     #[must_use]
     pub fn due(&self) -> Option<DueId> {
         match self {
@@ -116,25 +113,23 @@ impl Phase {
     }
 }
 
-/// The pause of a suspended turn.
+/// Pause of a suspended turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pause {
-    /// The entry in the due-queue.
+pub struct SuspensionPause {
+    /// Entry in the due-queue that ends the pause.
     pub due: DueId,
-    /// When it is over.
     pub until: Timestamp,
-    /// How long it lasts.
     pub length_ms: u64,
-    /// Whether it lasts until a renewal that the provider named.
+    /// True if the pause lasts until a renewal that the provider named.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub renewal: bool,
 }
 
-/// Why a turn is suspended.
+/// Reason for the suspension of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspensionReason {
-    /// A provider had trouble that may pass: no connection, no answer in time, overload, an answer it garbled.
+    /// A provider had a problem that may pass: no connection, a timeout, overload or a garbled answer.
     ProviderTrouble,
     /// This machine has no network.
     Network,
@@ -142,12 +137,11 @@ pub enum SuspensionReason {
     Quota,
     /// A credential is missing or refused.
     Auth,
-    /// No model is chosen, or no provider knows the one that is.
+    /// No model is chosen, or no provider knows the chosen one.
     ModelUnavailable,
 }
 
 impl SuspensionReason {
-    /// Every reason.
     pub const ALL: [Self; 5] = [
         Self::ProviderTrouble,
         Self::Network,
@@ -156,7 +150,7 @@ impl SuspensionReason {
         Self::ModelUnavailable,
     ];
 
-    /// The stored spelling.
+    /// Returns the stored spelling, which is never renamed.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -169,55 +163,56 @@ impl SuspensionReason {
     }
 }
 
-/// Whether a model has said anything in a turn.
+/// Tells whether a model has written text in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speech {
-    /// Not a word so far.
+    /// No text so far.
     #[default]
     Silent,
-    /// It ended the turn without a word and was asked again.
+    /// The model ended the turn without text and was asked again.
     AskedAgain,
-    /// It has said something.
+    /// The model has written text.
     Spoken,
 }
 
-/// How long the round in hand has been waited for, and what the operator was told about it.
+/// Waiting time of the round in hand, and the notices that the operator got about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Patience {
-    /// When its first try failed.
+    /// Time at which its first attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Length of the suspensions without a named end that ran to their end, as planned and not by the clock: a machine
-    /// that sleeps loses no patience, and neither does an agent whose operator keeps writing.
+    /// Total length of the suspensions without a named end that ran to their end. Planned lengths count, not the clock:
+    /// a machine that sleeps, or an operator who keeps writing, does not use up the patience.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub waited_ms: u64,
     /// The same for suspensions until a renewal that the provider named.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub renewal_waited_ms: u64,
-    /// When the last try failed.
+    /// Time at which the last attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_at: Option<Timestamp>,
-    /// Why the operator was told that only they can end the suspension. Reset when they have mended something.
+    /// Reason for which the operator was told that only they can end the suspension. Cleared when they have changed
+    /// something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_requested: Option<SuspensionReason>,
 }
 
-/// Why a turn pauses before it asks again.
+/// Cause of a backoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseCause {
-    /// The provider had trouble.
+    /// The provider failed; the request is retried.
     #[default]
     Retry,
     /// This machine reaches no provider.
     Network,
-    /// The allowance is used up until then.
+    /// The allowance is used up until the end of the pause.
     Quota,
 }
 
 impl PauseCause {
-    /// The stored spelling.
+    /// Returns the stored spelling, which is never renamed.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -228,206 +223,191 @@ impl PauseCause {
     }
 }
 
-/// An operator message the turn owes an outcome.
+/// An operator message for which the turn still has to produce an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owed {
-    /// Its position.
+pub struct OwedOutcome {
     pub seq: MessageSeq,
-    /// Its id.
     pub id: MessageId,
 }
 
-/// How often the turn was resumed after an unclean exit without a new log entry since, by what each resumption found.
-/// What the counts lead to is decided in `core::resumption` alone.
+/// Counts of the restarts after an unclean exit that found no new log entry, by the state in which each found the turn.
+/// `core::resumption` alone decides what follows from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResumeMark {
-    /// Resumptions that found nothing of what the turn had begun.
+    /// Restarts that found nothing of what the turn had begun.
     pub count: u32,
-    /// Resumptions that found a command of the call in hand running.
+    /// Restarts that found a command of the call in hand running.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub alive: u32,
-    /// Resumptions in a row that found the commands of the call over, although the call has no result.
+    /// Restarts in a row that found the commands of the call ended although the call has no result.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub ended: u32,
-    /// The log's end at the last resumption.
+    /// Last position of the log at the last restart.
     pub log_end: LogSeq,
 }
 
-/// The one open turn of an agent.
+/// Open turn of an agent. An agent has at most one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenTurn {
-    /// Its run.
     pub run_id: RunId,
-    /// Counted from 1.
+    /// Number of the turn, counted from 1 over the life of the agent.
     pub turn_index: u64,
-    /// The message it answers.
+    /// Message that the turn answers.
     pub message_seq: MessageSeq,
-    /// Its id.
     pub message_id: MessageId,
-    /// Its kind.
     pub message_kind: MessageKind,
-    /// The task that message belongs to. Absent when it belongs to none, and in turns of earlier builds.
+    /// Task that the message belongs to. Absent if it belongs to none, and in turns of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// The authority everything the turn makes is capped by.
+    /// Upper bound for the authority of everything that the turn creates.
     pub authority: AuthorityClass,
-    /// When it began.
     pub started_at: Timestamp,
-    /// The model the turn asks. Absent when none was chosen: then its rounds fail with the next step to take.
+    /// Model that the turn asks. Absent if none was chosen: then its rounds fail with the next step to take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRef>,
-    /// The model it asked first, once it has had to turn to another.
+    /// Model that the turn asked first. Absent unless it has fallen back to another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_model: Option<ModelRef>,
-    /// Whom it turns to when that one fails, in order; settled when it began.
+    /// Models that are asked in this order if the current one fails. Fixed when the turn begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<ModelRef>,
-    /// How hard its model should think, when somebody said.
+    /// Absent if the provider's default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// Whether somebody sits and waits for its end, so that it fails rather than pause for long.
+    /// True if a caller waits for the turn's end. Then the turn fails instead of pausing for long.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub attended: bool,
-    /// Where its calls run: what was the agent's workspace when it began.
+    /// The agent's workspace when the turn began. Its calls run there.
     pub workspace: WorkspaceEntry,
-    /// Operator messages its end settles.
+    /// Operator messages that get their outcome at the end of the turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub owes: Vec<Owed>,
-    /// Its first log entry.
+    pub owes: Vec<OwedOutcome>,
+    /// Position of the turn's first log entry.
     pub first_entry: LogSeq,
-    /// Model rounds answered so far.
+    /// Answered model rounds so far.
     pub rounds: u32,
-    /// The most it may take.
+    /// Most model rounds that the turn may take.
     pub max_rounds: u32,
-    /// Answers cut off by the output limit, in a row.
+    /// Answers in a row that were cut off by the output limit.
     #[serde(default)]
     pub output_limit_hits: u32,
-    /// Follow-ups it queued.
+    /// Follow-ups that the turn has queued.
     #[serde(default)]
     pub followups: u32,
-    /// What it cost so far.
+    /// Tokens used so far.
     pub usage: TokenUsage,
-    /// How many failed attempts of the round in hand are on record, each a row of its own.
+    /// Stored failed attempts of the round in hand, each a row of its own.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub failed_attempts: u32,
-    /// How many of its tries the current model has used up in the round in hand.
+    /// Attempts that the current model has used up in the round in hand.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub tries: u32,
-    /// How long the round in hand has waited for a network, as planned and not by the clock: a machine that sleeps
-    /// loses no patience.
+    /// Milliseconds that the round in hand has waited for a network. Planned lengths count, not the clock, so a machine
+    /// that sleeps does not use up the patience.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub offline_ms: u64,
-    /// How often the round in hand was parked for a new allowance.
+    /// Times that the round in hand was parked for a new allowance.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub parks: u32,
-    /// How long the round in hand has been waited for.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub patience: Patience,
-    /// A request was refused while messages had joined it, so no more messages join this turn: each gets its own.
+    /// True after a request was refused while messages had joined it. No more messages join this turn: each gets its
+    /// own.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub closed_to_joining: bool,
-    /// Whether the model has said anything in this turn.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub speech: Speech,
-    /// Resumptions.
     #[serde(default)]
     pub resume: ResumeMark,
-    /// The work item this turn is about: the current one when the turn began, or the one its message names.
+    /// Work item that the turn is about: the current one when the turn began, or the one that its message names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// The item that a tick was for, whatever the turn was about later. A turn without progress counts against it.
+    /// Item that the turn's tick was for. It stays the same if the turn switches to another item. A turn without
+    /// progress counts against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticked_item: Option<WorkItemId>,
-    /// Whether the turn changed a fact about the work: an item, its plan, its waits or tasks, or a file by a patch.
+    /// True if the turn changed something about the work: an item, its plan, its waits or tasks, or a file by a patch.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub progress: bool,
     /// Items that calls of the round in hand have completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completions: Vec<Completion>,
-    /// The round whose text was promoted to a completion report, newest first.
+    /// Last round whose text became a completion report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<LogSeq>,
-    /// What it waits for.
     #[serde(flatten)]
     pub phase: Phase,
 }
 
-/// An item that a call has completed, until its round is over and its report can be promoted.
+/// An item that a call has completed. Kept until the round is over and its text can become the completion report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     pub work_item_id: WorkItemId,
-    /// Whether the item had the focus.
+    /// True if the item had the focus.
     pub focused: bool,
 }
 
 impl OpenTurn {
-    /// The model it asked first.
+    /// Returns the model that the turn asked first.
     #[must_use]
     pub fn requested(&self) -> Option<&ModelRef> {
         self.requested_model.as_ref().or(self.model.as_ref())
     }
 
-    /// The model the turn asks, as events and records spell it.
+    /// Returns the model that the turn asks, as events and records spell it.
     #[must_use]
     pub fn model_ref(&self) -> String {
         ModelRef::spell(self.model.as_ref())
     }
 }
 
-/// The two ways a turn ends.
+/// The two ways in which a turn ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalKind {
-    /// The provider and tool loop drained.
+    /// The model finished without a further call, or asked to rest.
     Completed,
-    /// A failure or an abort ended it.
+    /// A failure or an abort ended the turn.
     Aborted,
 }
 
-/// Why it ended.
+/// Reason for the end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalReason {
-    /// The model had nothing more to call.
+    /// The model made no further call.
     Finished,
-    /// The model asked to rest.
+    /// The model called `Sleep` or declared a wait.
     Slept,
     /// The round bound of its message was reached.
     MaxRounds,
-    /// The provider failed.
     ProviderFailed,
     /// The prompt does not fit the model.
     ContextLengthExceeded,
-    /// The model kept hitting its output limit.
+    /// Too many answers in a row were cut off by the output limit.
     OutputLimit,
-    /// It was resumed too often without progress.
+    /// The turn was resumed too often without progress.
     Poisoned,
-    /// An operator stopped it.
+    /// An operator aborted the run.
     OperatorAborted,
     /// The agent was stopped.
     AgentStopped,
-    /// The runtime broke one of its own rules and gave up the turn.
+    /// The runtime violated one of its own invariants and gave up the turn.
     RuntimeFault,
 }
 
-/// The record of a turn's end.
+/// Record of a turn's end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalRecord {
-    /// Which turn.
     pub turn_index: u64,
-    /// How it ended.
     pub kind: TerminalKind,
-    /// Why.
     pub reason: TerminalReason,
-    /// When.
     pub completed_at: Timestamp,
-    /// How long it took.
+    /// Milliseconds from the start of the turn to its end.
     pub duration_ms: u64,
-    /// The log entry of the last assistant round, whose words are the terminal message.
+    /// Log entry of the last assistant round, whose text is the turn's answer. Absent if no round was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_round_entry: Option<LogSeq>,
-    /// What it cost.
     pub usage: TokenUsage,
-    /// Rounds it took.
     pub rounds: u32,
 }

@@ -1,4 +1,4 @@
-//! Waits: the one record of what an agent, or one of its work items, has declared to wait for.
+//! Waits: records of what an agent, or one of its work items, has declared to wait for.
 //!
 //! A wait ends when something it names happens, at its due time, by `CancelWait`, by a newer wait of the same item, or
 //! with its item. An ended wait is kept as history and never opens again.
@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 use crate::timer::DueId;
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing is waited for. A wait with several wake sources takes the kind of the first.
+/// Kind of thing that a wait is for. A wait with several wake sources has the kind of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
@@ -21,7 +21,7 @@ pub enum WaitKind {
 }
 
 impl WaitKind {
-    /// The reason that the closure of an agent shows while such a wait is open.
+    /// Returns the reason that the closure of an agent shows while such a wait is open.
     #[must_use]
     pub const fn reason(self) -> WaitingReason {
         match self {
@@ -33,43 +33,43 @@ impl WaitKind {
     }
 }
 
-/// Whether a wait is still open, and how it ended.
+/// Status of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitStatus {
     Active,
-    /// Something it names happened.
+    /// Something that the wait names happened.
     Resolved,
-    /// The agent or an operator gave it up, or its item was completed.
+    /// The agent or an operator cancelled it, or its item was completed.
     Cancelled,
     /// Its due time came first.
     Expired,
 }
 
-/// Something that ends a wait.
+/// Event that ends a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WakeSource {
-    /// The end of a task of this agent.
+    /// A task of this agent ends.
     TaskResult { task_id: TaskId },
-    /// An event or a wake hint from outside.
+    /// An event or a wake hint arrives from outside.
     ExternalIngress {
-        /// Only a delivery from this source counts. Absent: any does.
+        /// Required source of the delivery. Absent if any source counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         external_trigger_id: Option<TriggerId>,
     },
-    /// A time on the wall.
+    /// A wall-clock time comes.
     Timer { wake_at: Timestamp },
-    /// Any message of an operator.
+    /// An operator writes, about any topic.
     OperatorInput,
-    /// A tick of the runtime.
+    /// The runtime sends a tick.
     SystemTick,
 }
 
 impl WakeSource {
-    /// The kind of a wait whose first source this is.
+    /// Returns the kind of a wait whose first source this is.
     #[must_use]
     pub const fn kind(&self) -> WaitKind {
         match self {
@@ -86,46 +86,46 @@ impl WakeSource {
 pub struct WaitRecord {
     pub id: WaitId,
     pub agent_id: AgentId,
-    /// The item that waits. Absent when the agent itself does.
+    /// Item that waits. Absent if the agent itself waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
     pub kind: WaitKind,
     pub status: WaitStatus,
-    /// What is waited for, in the agent's words.
+    /// Reason in the agent's words.
     pub waiting_for: String,
     pub wake_sources: Vec<WakeSource>,
-    /// The outside system that is waited for.
+    /// Outside system that the wait is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The thing in that system, for example the number of a pull request.
+    /// Object in that system, for example the number of a pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_ref: Option<String>,
-    /// When the wait ends at the latest: the earliest time it names, or its recheck.
+    /// Time at which the wait ends at the latest: the earliest time it names, or its recheck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
-    /// The due entry of `due_at`. Absent once it has come or was cleared.
+    /// Due entry of `due_at`. Absent once it has fired or was cleared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<DueId>,
-    /// Authority of the turn that declared it. The tick at its due time has no more.
+    /// Authority of the turn that declared the wait. The tick at its due time has no more.
     #[serde(default = "AuthorityClass::weakest")]
     pub authority: AuthorityClass,
-    /// How often something it names happened. More than one only in a batch that came at once.
+    /// Number of matching events. More than one only if they arrived in one batch.
     #[serde(default)]
     pub trigger_count: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_triggered_at: Option<Timestamp>,
-    /// What ended it, in words.
+    /// Cause of the end, in words. Absent while the wait is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// Something that happened and may end waits.
+/// An event that may end waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake<'a> {
     TaskEnded(&'a TaskId),
-    /// An event or a hint, with the name of its source where it has one.
+    /// An event or a hint from outside, with the name of its source if it has one.
     Outside {
         source: Option<&'a str>,
         external_trigger_id: Option<&'a TriggerId>,
@@ -134,7 +134,7 @@ pub enum Wake<'a> {
 }
 
 impl WaitRecord {
-    /// Whether this ends the wait.
+    /// Returns true if the event ends this wait.
     #[must_use]
     pub fn is_ended_by(&self, wake: Wake<'_>) -> bool {
         self.status == WaitStatus::Active

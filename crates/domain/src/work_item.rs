@@ -1,14 +1,14 @@
-//! Work items: the durable record of one objective, and the views of it that tools, prompts and clients show.
+//! Work items: the durable record of one objective, and its views for tools, prompts and clients.
 //!
-//! An item is open or completed; whether the scheduler may run it is derived from the record alone
-//! ([`WorkItemRecord::scheduling_state`]). Which item has the focus stands in the agent's row, not here.
+//! An item is open or completed. Its availability for the scheduler is derived from the record alone
+//! ([`WorkItemRecord::scheduling_state`]). The agent's row stores which item has the focus.
 
+mod overview;
 mod plan;
-mod shown;
 mod view;
 
+pub use overview::WorkOverview;
 pub use plan::PlanArtifact;
-pub use shown::ShownWork;
 pub use view::{
     CompletionReport, Focus, PlanDescriptor, ViewContext, WorkItemListEntry, WorkItemView,
 };
@@ -20,7 +20,7 @@ use crate::timer::DueId;
 use crate::wait::WaitKind;
 use serde::{Deserialize, Serialize};
 
-/// Lifecycle of an item. Focus, queueing and blocking are derived and are no states.
+/// Lifecycle of an item. Focus, queueing and blocking are derived and are not states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkItemState {
@@ -28,15 +28,15 @@ pub enum WorkItemState {
     Completed,
 }
 
-/// Whether the plan is ready to guide the implementation.
+/// Readiness of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
-    /// The agent still shapes the plan. The item is runnable all the same.
+    /// The agent still works on the plan. The item is runnable nevertheless.
     #[default]
     Draft,
     Ready,
-    /// The plan needs an answer from outside; the item is not runnable until the agent sets another status.
+    /// The plan needs an answer from outside. The item is not runnable until the agent sets another status.
     NeedsInput,
 }
 
@@ -56,12 +56,13 @@ pub struct TodoItem {
     pub state: TodoState,
 }
 
-/// What the scheduler may do with an item.
+/// Availability of an item for the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkItemSchedulingState {
     Runnable,
-    /// Turn after turn changed nothing about the work; the scheduler offers the item again only after something did.
+    /// Several turns in a row changed nothing about the work. The scheduler offers the item again only after something
+    /// has changed.
     Stalled,
     WaitingOperator,
     WaitingTask,
@@ -73,7 +74,7 @@ pub enum WorkItemSchedulingState {
 }
 
 impl WorkItemSchedulingState {
-    /// The older label for the same thing, which clients of the contract read.
+    /// Returns the older label for the same fact, which established clients read.
     #[must_use]
     pub const fn readiness(self) -> Readiness {
         match self {
@@ -97,41 +98,41 @@ pub enum Readiness {
     Completed,
 }
 
-/// The active wait of an item, copied from its record so that the scheduling state needs no second row.
+/// Active wait of an item, copied from the wait's record so that the scheduling state needs no second row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemWait {
     pub wait_id: WaitId,
     pub kind: WaitKind,
 }
 
-/// How many turns in a row left the work as it was.
+/// Number of turns in a row that changed nothing about the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct IdleTurns {
     pub count: u32,
-    /// Value of the agent's `wake_count` when they were counted. A greater one makes the count void.
+    /// Value of the agent's `wake_count` when they were counted. A greater value makes the count void.
     pub wake_count: u64,
 }
 
-/// The reminder to look at a blocker again. It wakes the agent once and changes nothing about the item.
+/// Reminder to check a blocker. It wakes the agent once and does not change the item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recheck {
     pub at: Timestamp,
-    /// The due entry that will come. Absent once it has come.
+    /// Due entry of the reminder. Absent once it has fired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<DueId>,
-    /// Authority of the turn that set the blocker. The tick that repeats its words has no more.
+    /// Authority of the turn that set the blocker. The tick that repeats its text has no more.
     #[serde(default = "AuthorityClass::weakest")]
     pub authority: AuthorityClass,
-    /// When a request that listed the item was answered after the reminder came.
+    /// Time at which the first request after the reminder that listed the item was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumed_at: Option<Timestamp>,
 }
 
-/// Where an item came from. What the item causes later has no more authority than this.
+/// Origin of an item. Everything that the item causes later has no more authority than this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkItemProvenance {
     pub authority: AuthorityClass,
-    /// The turn whose call made the item. Absent for an item that an operator made.
+    /// Turn whose call created the item. Absent for an item that an operator created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_index: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +144,7 @@ pub struct WorkItemProvenance {
 pub struct WorkItemRecord {
     pub id: WorkItemId,
     pub agent_id: AgentId,
-    /// The workspace that was active when the item was made.
+    /// Workspace that was active when the item was created.
     pub workspace_id: WorkspaceId,
     pub objective: String,
     pub state: WorkItemState,
@@ -153,7 +154,7 @@ pub struct WorkItemRecord {
     pub plan: Option<PlanArtifact>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub todo_list: Vec<TodoItem>,
-    /// Why the objective cannot advance, in the agent's words. The runtime never sets it.
+    /// Blocker in the agent's words. The runtime never sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,7 +163,7 @@ pub struct WorkItemRecord {
     pub wait: Option<ItemWait>,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub idle_turns: IdleTurns,
-    /// The completion report, promoted from the round that completed the item.
+    /// Completion report, taken from the round that completed the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_summary: Option<String>,
     pub provenance: WorkItemProvenance,
@@ -176,8 +177,8 @@ pub struct WorkItemRecord {
 pub const STALLED_AFTER: u32 = 3;
 
 impl WorkItemRecord {
-    /// What the scheduler may do with the item. `wake_count` is the agent's: operator messages, wakes and task results
-    /// void the count of idle turns.
+    /// Returns the availability of the item. `wake_count` is the agent's: operator messages, wake hints and task
+    /// results void the count of idle turns.
     #[must_use]
     pub fn scheduling_state(&self, wake_count: u64) -> WorkItemSchedulingState {
         if self.state == WorkItemState::Completed {
@@ -201,7 +202,7 @@ impl WorkItemRecord {
         }
     }
 
-    /// Idle turns that still count.
+    /// Returns the idle turns that still count.
     #[must_use]
     pub const fn idle_count(&self, wake_count: u64) -> u32 {
         if self.idle_turns.wake_count == wake_count {
@@ -211,14 +212,14 @@ impl WorkItemRecord {
         }
     }
 
-    /// The entry of the checklist that is being done, or else the next one.
+    /// Returns the checklist entry in progress, or else the next pending one.
     #[must_use]
     pub fn current_todo(&self) -> Option<&TodoItem> {
         let of = |state| self.todo_list.iter().find(move |todo| todo.state == state);
         of(TodoState::InProgress).or_else(|| of(TodoState::Pending))
     }
 
-    /// How many entries of the checklist are in this state.
+    /// Counts the checklist entries in this state.
     #[must_use]
     pub fn todo_count(&self, state: TodoState) -> usize {
         let in_state = |todo: &&TodoItem| todo.state == state;

@@ -1,39 +1,37 @@
-//! Workspaces: the project an agent works in, and where exactly its tools run.
+//! Workspaces: the project that an agent works in, and the directory in which its tools run.
 
 use crate::id::WorkspaceId;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// How an execution root projects a workspace.
+/// Relation of an execution root to its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectionKind {
-    /// The workspace's own directory.
+    /// The root is the workspace's own directory.
     CanonicalRoot,
-    /// A worktree of it.
+    /// The root is a git worktree of the workspace.
     GitWorktreeRoot,
 }
 
-/// The one active workspace of an agent. There is always exactly one, so it is a field and not a list.
+/// Active workspace of an agent. An agent always has exactly one, so it is a field and not a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceEntry {
-    /// `agent_home` or `ws-…`.
     pub workspace_id: WorkspaceId,
     /// Stable identity of the project.
     pub workspace_anchor: String,
-    /// Where tools run; nothing may leave it.
+    /// Directory in which tools run and which they may not leave.
     pub execution_root: String,
     /// Current directory, inside the execution root.
     pub cwd: String,
-    /// How the root projects the workspace.
     pub projection_kind: ProjectionKind,
 }
 
-/// The literal id of the fallback workspace.
+/// Id of the fallback workspace.
 pub const AGENT_HOME: &str = "agent_home";
 
 impl WorkspaceEntry {
-    /// The fallback every agent starts in.
+    /// Creates the fallback workspace, in which every agent starts.
     #[must_use]
     pub fn agent_home(path: &str) -> Self {
         Self {
@@ -46,27 +44,27 @@ impl WorkspaceEntry {
     }
 }
 
-/// The host's own directories, which no workspace of a new agent may hold or lie in: what is kept there proves which
-/// commands ran. The paths are canonical, as those of workspaces are.
+/// The host's own directories. No workspace of a new agent may contain one or lie inside one, because the files there
+/// prove which commands ran. The paths are canonical, as those of workspaces are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReservedDirs(Vec<PathBuf>);
 
 impl ReservedDirs {
-    /// Reserves these directories.
+    /// Reserves the given directories, which must be canonical.
     #[must_use]
     pub const fn new(paths: Vec<PathBuf>) -> Self {
         Self(paths)
     }
 
-    /// Reserves nothing.
+    /// Reserves no directory at all.
     #[must_use]
     pub const fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// The first reserved directory that the execution root of a workspace holds or lies in.
+    /// Returns the first reserved directory that the execution root of a workspace contains or lies in.
     #[must_use]
-    pub fn reached_from(&self, workspace: &WorkspaceEntry) -> Option<&Path> {
+    pub fn find_overlap(&self, workspace: &WorkspaceEntry) -> Option<&Path> {
         let root = Path::new(&workspace.execution_root);
         let reaches = |dir: &&PathBuf| dir.starts_with(root) || root.starts_with(dir);
         self.0.iter().find(reaches).map(PathBuf::as_path)
@@ -94,11 +92,11 @@ mod tests {
             ("/u/holon/running", None),
             ("/u/project", None),
         ] {
-            let found = reserved.reached_from(&WorkspaceEntry::agent_home(root));
+            let found = reserved.find_overlap(&WorkspaceEntry::agent_home(root));
             assert_eq!(found, reached.map(Path::new), "{root}");
             let nothing = ReservedDirs::none();
             assert_eq!(
-                nothing.reached_from(&WorkspaceEntry::agent_home(root)),
+                nothing.find_overlap(&WorkspaceEntry::agent_home(root)),
                 None
             );
         }

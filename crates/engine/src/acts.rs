@@ -158,7 +158,7 @@ impl Acts {
     /// Refuses a workspace that is new to its agent and from which a command could remove what proves that it ran.
     pub(crate) fn check_reserved(&self, workspace: &WorkspaceEntry) -> Result<(), Error> {
         let facts = self.shell.kernel.facts().now();
-        match facts.reserved.reached_from(workspace) {
+        match facts.reserved.find_overlap(workspace) {
             Some(reserved) => Err(Error::WorkspaceReserved {
                 workspace: workspace.execution_root.clone(),
                 reserved: reserved.display().to_string(),

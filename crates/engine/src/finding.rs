@@ -5,7 +5,7 @@ use crate::ports::{AliveCommand, CommandKey, CommandProbe};
 use crate::tool_outcome::ToolRunOutcome;
 use crate::tool_run::ToolRun;
 use holon_core::input::Found;
-use holon_domain::command::{CapturedStream, CommandRunning};
+use holon_domain::command::{CapturedStream, RunningCommand};
 use holon_domain::intent::{ExecCommand, HostAction};
 use holon_domain::task::CommandTaskSpec;
 
@@ -68,7 +68,7 @@ fn as_task(run: &ToolRun, command: &ExecCommand, alive: &AliveCommand) -> ToolRu
         ..CapturedStream::default()
     };
     let spec = CommandTaskSpec::of(&run.call.id, command, &run.workspace);
-    let running = CommandRunning {
+    let running = RunningCommand {
         workdir: spec.workdir,
         started_at: alive.started_at,
         stdout: kept(alive.output_path.as_ref()),

@@ -17,8 +17,8 @@ use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
 use holon_domain::block::{Block, ToolCall, calls_of};
 use holon_domain::decision::Decision;
 use holon_domain::log::{Intents, LogEntry};
-use holon_domain::needs::{Loaded, Needs, Part};
-use holon_domain::sent::{Sent, Verdict};
+use holon_domain::needs::{LoadedRows, Needs, Part};
+use holon_domain::send::{AgentSend, Verdict};
 use holon_domain::{AgentId, Entropy, Timestamp, limits};
 use holon_store::{AgentNo, Error, Ledger};
 use std::collections::VecDeque;
@@ -56,7 +56,7 @@ pub enum Refusal {
 pub type HandleResult = Result<Result<Handled, Refusal>, Error>;
 
 /// A send on its way: from whom, to whom, what.
-type Delivery = (AgentId, AgentId, Sent);
+type Delivery = (AgentId, AgentId, AgentSend);
 
 impl Kernel {
     /// A kernel for a host.
@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn send(&mut self, from: &AgentId, sends: Vec<(AgentId, Sent)>) {
+    fn send(&mut self, from: &AgentId, sends: Vec<(AgentId, AgentSend)>) {
         let on_its_way = |(to, sent)| (from.clone(), to, sent);
         self.worklist.extend(sends.into_iter().map(on_its_way));
     }
@@ -305,7 +305,7 @@ impl<'a> Run<'a> {
                 },
             };
             if let Some(send) = awaited {
-                let back = Input::Received(Sent::Verdict { send, verdict });
+                let back = Input::Received(AgentSend::Verdict { send, verdict });
                 self.tell_sender(ledger, &from, &back)?;
             }
         }
@@ -407,7 +407,7 @@ fn load(
     no: AgentNo,
     agent: &AgentRecord,
     needs: &Needs,
-) -> Result<Loaded, Error> {
+) -> Result<LoadedRows, Error> {
     let mut loaded = ledger.load(no, needs)?;
     if let Part::Loaded((_, Some(entry))) = &mut loaded.round {
         fill_intents(entry, agent);

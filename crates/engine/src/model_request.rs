@@ -20,7 +20,7 @@ use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource};
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool::ToolSpec;
-use holon_domain::work_item::{PlanArtifact, ShownWork, WorkItemRecord};
+use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId, limits};
 use holon_prompt::{Built, FrameInput, HistoryItem, PlanLook, Work};
 use holon_store::TurnRows;
@@ -66,7 +66,7 @@ impl RoundRequest {
             conversation: Vec::new(),
             tools: tools
                 .iter()
-                .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed).as_taken_by(policy))
+                .map(|spec| holon_tools::emit(spec, SchemaMode::Relaxed).for_policy(policy))
                 .collect(),
             max_output_tokens: policy.max_output_tokens,
             reasoning_effort: rows.turn.reasoning_effort,
@@ -173,7 +173,7 @@ fn build_frame(
 ) -> Option<Built> {
     let history: Vec<HistoryItem> = rows.history.iter().map(told).collect();
     let tasks = running_at(&rows.tasks, rows.turn.started_at);
-    let nothing = ShownWork::default();
+    let nothing = WorkOverview::default();
     let work = match &rows.frame {
         Some(kept) => Work::Kept(kept.work.as_deref()),
         None => Work::Rows(

@@ -4,8 +4,8 @@
 
 use crate::request::WorkspaceChoice;
 use async_trait::async_trait;
-use holon_domain::command::{CommandFailure, TaskPrinted};
-use holon_domain::file_change::PatchApplied;
+use holon_domain::command::{CommandFailure, TaskStreams};
+use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
@@ -19,8 +19,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub use holon_domain::command::{
-    AliveCommand, CommandContext, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefused,
-    KeptOutput, WhenLate,
+    AliveCommand, CommandContext, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal,
+    LatePolicy, OutputRetention,
 };
 
 /// Asks models.
@@ -70,7 +70,7 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
     async fn stop(&self, key: &CommandKey, grace_ms: u64) -> TaskReport;
 
     /// Writes to a command. Input of a number that was given before is not given again.
-    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused>;
+    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefusal>;
 
     /// What a command printed, as far as the query asks for it: at most `max_bytes` of each stream.
     async fn printed(
@@ -78,10 +78,10 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
         key: &CommandKey,
         query: &TaskOutput,
         max_bytes: usize,
-    ) -> Result<TaskPrinted, String>;
+    ) -> Result<TaskStreams, String>;
 
     /// The outcome of a command is on record: what was kept to find it may go, and its output unless that is kept.
-    async fn forget(&self, key: &CommandKey, output: KeptOutput);
+    async fn forget(&self, key: &CommandKey, output: OutputRetention);
 
     /// Ends and forgets what was begun for the agent with this home under a name that is not among these.
     async fn sweep(&self, agent_home: &str, known: &[String]);
@@ -96,7 +96,7 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
         context: CommandContext,
         call: CallId,
         patch: String,
-    ) -> Result<PatchApplied, ToolError>;
+    ) -> Result<PatchResult, ToolError>;
 
     /// What came of a patch that was being applied when a process died; none when that cannot be proven.
     async fn settle_patch(
@@ -104,7 +104,7 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
         agent_home: &str,
         call: &CallId,
         patch: &str,
-    ) -> Option<Result<PatchApplied, ToolError>>;
+    ) -> Option<Result<PatchResult, ToolError>>;
 
     /// The outcome of a patch is on record: what was kept to prove it may go.
     async fn forget_patch(&self, agent_home: &str, call: &CallId);

@@ -2,7 +2,7 @@
 
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
-use holon_domain::timer::{MissedSlots, TimerSchedule};
+use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
 use holon_domain::{AgentId, MessageId};
 use std::path::PathBuf;
 
@@ -84,7 +84,7 @@ pub struct Wake {
 pub struct TimerOrder {
     pub first: FirstSlot,
     /// What happens to slots that pass while the host is down or the agent is stopped.
-    pub missed: MissedSlots,
+    pub missed: MissedSlotPolicy,
     /// What the tick says to the agent.
     pub summary: Option<String>,
 }

@@ -3,12 +3,12 @@
 //! Pure, and shared: the shell and the simulation perform calls each in their own way, and map what came of them here.
 //! Invariant: nothing is forgotten by which a command that still runs is found.
 
-use crate::ports::{CommandKey, CommandRun, KeptOutput};
+use crate::ports::{CommandKey, CommandRun, OutputRetention};
 use crate::tool_run::ToolRun;
 use holon_domain::TaskId;
-use holon_domain::command::{CommandFailure, CommandRunning};
+use holon_domain::command::{CommandFailure, RunningCommand};
 use holon_domain::consequence::Consequence;
-use holon_domain::file_change::PatchApplied;
+use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{ExecCommand, ExecCommandBatch};
 use holon_domain::task::{CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus};
 use holon_domain::tool::{ToolEnvelope, ToolError};
@@ -41,7 +41,7 @@ pub struct EndedCommand {
     /// By what it was found.
     pub key: CommandKey,
     /// Whether its output files stay.
-    pub output: KeptOutput,
+    pub output: OutputRetention,
 }
 
 impl ToolRunOutcome {
@@ -82,7 +82,7 @@ impl ToolRunOutcome {
 
     /// What a call comes to whose command goes on without it.
     #[must_use]
-    pub fn goes_on(run: &ToolRun, command: &ExecCommand, running: &CommandRunning) -> Self {
+    pub fn goes_on(run: &ToolRun, command: &ExecCommand, running: &RunningCommand) -> Self {
         let spec = CommandTaskSpec {
             workdir: running.workdir.clone(),
             output_path: running.stdout.path.clone(),
@@ -124,7 +124,7 @@ impl ToolRunOutcome {
 
     /// What a call that applies a patch comes to.
     #[must_use]
-    pub fn of_patch(applied: Result<PatchApplied, ToolError>) -> Self {
+    pub fn of_patch(applied: Result<PatchResult, ToolError>) -> Self {
         Self {
             forget: Forget::Patch,
             ..Self::result(apply_patch::envelope(applied))
@@ -159,22 +159,22 @@ pub fn may_take_input(task: &TaskRecord) -> Result<(), &'static str> {
 }
 
 /// Output stays where the model was told of it.
-const fn kept_if(told: bool) -> KeptOutput {
+const fn kept_if(told: bool) -> OutputRetention {
     if told {
-        KeptOutput::Kept
+        OutputRetention::Kept
     } else {
-        KeptOutput::Dropped
+        OutputRetention::Dropped
     }
 }
 
 /// The output of a command that cannot be accounted for may be the only trace of it.
-const fn kept_after(failure: &CommandFailure) -> KeptOutput {
+const fn kept_after(failure: &CommandFailure) -> OutputRetention {
     match failure {
-        CommandFailure::Lost { .. } => KeptOutput::Kept,
+        CommandFailure::Lost { .. } => OutputRetention::Kept,
         CommandFailure::OutsideRoot { .. }
         | CommandFailure::MissingWorkdir { .. }
         | CommandFailure::WorkdirNoDirectory { .. }
         | CommandFailure::Spawn { .. }
-        | CommandFailure::Cancelled => KeptOutput::Dropped,
+        | CommandFailure::Cancelled => OutputRetention::Dropped,
     }
 }

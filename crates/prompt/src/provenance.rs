@@ -8,9 +8,9 @@ use serde::Serialize;
 use std::fmt;
 
 /// The stored spelling of an enum without data.
-struct Spelled<T>(T);
+struct StoredWord<T>(T);
 
-impl<T: Serialize> fmt::Display for Spelled<T> {
+impl<T: Serialize> fmt::Display for StoredWord<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.serialize(f)
     }
@@ -18,7 +18,7 @@ impl<T: Serialize> fmt::Display for Spelled<T> {
 
 /// The stored spelling of an enum without data.
 pub(crate) fn spelled(value: impl Serialize) -> String {
-    Spelled(value).to_string()
+    StoredWord(value).to_string()
 }
 
 /// All of it, for a message that is to be acted on.
@@ -26,11 +26,11 @@ pub(crate) fn full(message: &MessageEnvelope) -> String {
     format!(
         "[message={} kind={} origin={} authority_class={} delivery_surface={} admission_context={} received_at={}]",
         message.id,
-        Spelled(message.kind),
+        StoredWord(message.kind),
         origin(&message.origin),
-        Spelled(message.authority_class),
-        Spelled(message.delivery_surface),
-        Spelled(message.admission_context),
+        StoredWord(message.authority_class),
+        StoredWord(message.delivery_surface),
+        StoredWord(message.admission_context),
         message.created_at,
     )
 }
@@ -39,9 +39,9 @@ pub(crate) fn full(message: &MessageEnvelope) -> String {
 pub(crate) fn short(message: &MessageEnvelope) -> String {
     format!(
         "[kind={} origin={} authority_class={} received_at={}]",
-        Spelled(message.kind),
+        StoredWord(message.kind),
         origin(&message.origin),
-        Spelled(message.authority_class),
+        StoredWord(message.authority_class),
         message.created_at,
     )
 }

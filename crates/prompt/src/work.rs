@@ -12,7 +12,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::text;
 use holon_domain::timer::TimerRecord;
 use holon_domain::wait::{WaitRecord, WakeSource};
-use holon_domain::work_item::{PlanArtifact, ShownWork, WorkItemRecord};
+use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
 
 /// Bytes of a text in a line of a list.
 const LINE_BYTES: usize = 240;
@@ -31,7 +31,7 @@ pub enum PlanLook {
 #[derive(Debug, Clone, Copy)]
 pub enum Work<'a> {
     /// Rows as they are now, for the first request of a turn.
-    Rows(&'a ShownWork, &'a PlanLook),
+    Rows(&'a WorkOverview, &'a PlanLook),
     /// The text that the first request showed. `None` when it showed none.
     Kept(Option<&'a str>),
 }
@@ -54,7 +54,7 @@ struct Part {
 /// The text about the agent's work, within `room_tokens`; nothing when there is no work.
 pub(crate) fn text(
     agent: &AgentRecord,
-    work: &ShownWork,
+    work: &WorkOverview,
     plan: &PlanLook,
     room_tokens: usize,
 ) -> WorkText {
@@ -117,7 +117,7 @@ const WAITS: u8 = 7;
 const TIMERS: u8 = 8;
 const COMPLETED: u8 = 9;
 
-fn parts(agent: &AgentRecord, work: &ShownWork, plan: &PlanLook) -> Vec<Part> {
+fn parts(agent: &AgentRecord, work: &WorkOverview, plan: &PlanLook) -> Vec<Part> {
     let counts = agent.work.items;
     let wake_count = agent.work.wake_count;
     let list = |weight, title: String, items: &[WorkItemRecord]| -> Option<Part> {

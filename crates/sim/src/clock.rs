@@ -6,7 +6,7 @@ use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::Input;
 use holon_core::input::RunningPause;
-use holon_domain::timer::{Due, DueTime, Pause};
+use holon_domain::timer::{DueAction, DueTime, Pause};
 use holon_domain::{AgentId, Timestamp};
 use holon_store::{DueCursor, DueRow, DueScope};
 use std::collections::BTreeMap;
@@ -14,17 +14,17 @@ use std::collections::BTreeMap;
 /// An agent has at most one pause of each kind and thing.
 type PauseKey = (AgentId, String);
 
-fn kind_of(due: &Due) -> String {
+fn kind_of(due: &DueAction) -> String {
     let kind = match due {
-        Due::RestOver { .. } => "rest",
-        Due::BackoffOver { .. } => "backoff",
-        Due::PaceOver => "pace",
-        Due::RemovalRetry => "removal",
-        Due::WorkTick => "work tick",
-        Due::Unpark => "unpark",
-        Due::Recheck { work_item_id } => return format!("recheck of {work_item_id}"),
-        Due::WaitOver { wait_id } => return format!("end of {wait_id}"),
-        Due::TimerFire { timer_id } => return format!("slot of {timer_id}"),
+        DueAction::RestOver { .. } => "rest",
+        DueAction::BackoffOver { .. } => "backoff",
+        DueAction::PaceOver => "pace",
+        DueAction::RemovalRetry => "removal",
+        DueAction::WorkTick => "work tick",
+        DueAction::Unpark => "unpark",
+        DueAction::Recheck { work_item_id } => return format!("recheck of {work_item_id}"),
+        DueAction::WaitOver { wait_id } => return format!("end of {wait_id}"),
+        DueAction::TimerFire { timer_id } => return format!("slot of {timer_id}"),
     };
     kind.to_owned()
 }
@@ -77,7 +77,7 @@ impl World {
             return Ok(());
         }
         for row in self.pauses()? {
-            let (pause, left) = (row.1, row.1.over_at().millis_since(self.now));
+            let (pause, left) = (row.1, row.1.ends_at().millis_since(self.now));
             ensure(
                 left <= pause.length_ms,
                 "over a reboot a pause takes at most its length once more",
@@ -91,7 +91,7 @@ impl World {
     fn plan_pauses_anew(&mut self, by_ms: u64) -> Verdict<()> {
         let crashes = self.crashes;
         for (row, pause) in self.pauses()? {
-            if pause.after_step_back(by_ms, self.now).is_none() {
+            if pause.shift_after_step_back(by_ms, self.now).is_none() {
                 continue;
             }
             let (id, due) = (row.id, row.due);
@@ -123,7 +123,7 @@ impl World {
 
     fn left_of_pauses(&mut self) -> Verdict<BTreeMap<PauseKey, u64>> {
         let left = self.pauses()?.into_iter().map(|(row, pause)| {
-            let left = pause.over_at().millis_since(self.now);
+            let left = pause.ends_at().millis_since(self.now);
             ((row.agent_id, kind_of(&row.due)), left)
         });
         Ok(left.collect())

@@ -3,7 +3,7 @@
 //! It knows nothing of hosts and rows: like a real one under its shim, it goes on whoever dies.
 
 use holon_domain::CallId;
-use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput, StreamPart, TaskPrinted};
+use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput, StreamPart, TaskStreams};
 use holon_domain::task::TaskReport;
 use std::collections::BTreeMap;
 
@@ -200,10 +200,10 @@ impl Command {
         }
     }
 
-    pub(crate) fn printed(&self, now: u64) -> TaskPrinted {
+    pub(crate) fn printed(&self, now: u64) -> TaskStreams {
         let text = self.text(now);
         let bytes = text.len() as u64;
-        TaskPrinted {
+        TaskStreams {
             output: StreamPart {
                 head: text,
                 next_offset: bytes,

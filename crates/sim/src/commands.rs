@@ -6,10 +6,10 @@
 use crate::command::{Command, Fate, State};
 use crate::violation::{Verdict, ensure};
 use holon_domain::CallId;
-use holon_domain::command::TaskPrinted;
+use holon_domain::command::TaskStreams;
 use holon_domain::intent::TaskInput;
 use holon_domain::task::TaskReport;
-use holon_engine::ports::{CommandKey, KeptOutput};
+use holon_engine::ports::{CommandKey, OutputRetention};
 use holon_engine::tool_outcome::EndedCommand;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +127,7 @@ impl Commands {
         Ok(taken.map(|()| input.input.len() as u64))
     }
 
-    pub(crate) fn printed(&self, key: &CommandKey) -> Result<TaskPrinted, &'static str> {
+    pub(crate) fn printed(&self, key: &CommandKey) -> Result<TaskStreams, &'static str> {
         let found = self.found.get(&key.name);
         match found.or_else(|| self.kept.get(&key.name)) {
             Some(command) => Ok(command.printed(self.clock)),
@@ -144,7 +144,7 @@ impl Commands {
         ensure(!command.runs(), "what is forgotten is over", || {
             name.clone()
         })?;
-        if ended.output == KeptOutput::Kept {
+        if ended.output == OutputRetention::Kept {
             self.kept.insert(name.clone(), command);
         }
         Ok(())
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(world.running().count(), 0);
         let ended = EndedCommand {
             key: key.clone(),
-            output: KeptOutput::Kept,
+            output: OutputRetention::Kept,
         };
         world.forget(&ended).expect("is over");
         assert!(world.printed(&key).is_ok(), "its output is kept");

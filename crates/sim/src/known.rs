@@ -4,7 +4,7 @@ use crate::check;
 use crate::coverage::Coverage;
 use crate::message::Message;
 use crate::post::Mail;
-use crate::rules::Resumes;
+use crate::rules::ResumeReason;
 use crate::talk::{Said, Talk};
 use crate::tasks::Ledger;
 use crate::tools::Bench;
@@ -48,7 +48,7 @@ pub(crate) struct Known {
     /// Authority of the last turn that was opened.
     pub(crate) turn_authority: AuthorityClass,
     /// Unclean ends in a row without a new entry.
-    pub(crate) resumes: Resumes,
+    pub(crate) resumes: ResumeReason,
     /// Events that told that it was put aside.
     pub(crate) put_aside: u64,
     /// Prompts whose operator was told that they wait.
@@ -80,7 +80,7 @@ impl Known {
             fired: Vec::new(),
             last_end: None,
             turn_authority: AuthorityClass::OperatorInstruction,
-            resumes: Resumes::default(),
+            resumes: ResumeReason::default(),
             put_aside: 0,
             acknowledged: BTreeSet::new(),
             action_requested: None,
@@ -113,7 +113,7 @@ impl Known {
         };
         // A failure that was recorded is progress: the host lived to record it.
         if failures(&record) != failures(&self.record) {
-            self.resumes = Resumes::default();
+            self.resumes = ResumeReason::default();
         }
         self.record = record;
         self.outstanding = stored(reader.outstanding(no))?;

@@ -9,7 +9,7 @@ use holon_domain::block::ToolCall;
 use holon_domain::intent::Intent;
 use holon_domain::message::{Body, MessageEnvelope, MessageKind, Origin, Priority};
 use holon_domain::model::ReplyBlock;
-use holon_domain::sent::Sent;
+use holon_domain::send::AgentSend;
 use serde_json::json;
 
 /// The tool that messages another agent.
@@ -70,13 +70,13 @@ pub(crate) fn addressed(call: &ToolCall) -> Option<(AgentId, String)> {
 }
 
 /// A message that no call waits for.
-pub(crate) fn sent(from: &AgentId, dice: &mut Rng) -> Sent {
+pub(crate) fn sent(from: &AgentId, dice: &mut Rng) -> AgentSend {
     let bands = [Priority::Interject, Priority::Normal, Priority::Background];
     let classes = [
         AuthorityClass::OperatorInstruction,
         AuthorityClass::ExternalEvidence,
     ];
-    Sent::Message {
+    AgentSend::Message {
         // Numbers begin at 1, so no call ever waits for this one.
         send: 0,
         from: from.clone(),
@@ -89,10 +89,10 @@ pub(crate) fn sent(from: &AgentId, dice: &mut Rng) -> Sent {
 }
 
 /// The token of a message on its way.
-pub(crate) fn token_of(sent: &Sent) -> Option<&str> {
+pub(crate) fn token_of(sent: &AgentSend) -> Option<&str> {
     match sent {
-        Sent::Message { text, .. } => Some(text),
-        Sent::ChildEnded { .. } | Sent::Stop | Sent::Verdict { .. } => None,
+        AgentSend::Message { text, .. } => Some(text),
+        AgentSend::ChildEnded { .. } | AgentSend::Stop | AgentSend::Verdict { .. } => None,
     }
 }
 

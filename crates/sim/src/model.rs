@@ -4,7 +4,7 @@
 use crate::coverage::Coverage;
 use crate::known::Known;
 use crate::post::{Delivery, Post};
-use crate::rules::{Resumes, Resumption};
+use crate::rules::{ResumeReason, Resumption};
 use crate::tools::Bench;
 use crate::violation::{Verdict, ensure, stored};
 use holon_core::input::Finding;
@@ -111,7 +111,7 @@ impl Model {
     }
 
     /// A recovery of this agent came to nothing, so its resumption does not count.
-    pub(crate) fn not_recovered(&mut self, id: &AgentId, resumes: Option<Resumes>) {
+    pub(crate) fn not_recovered(&mut self, id: &AgentId, resumes: Option<ResumeReason>) {
         if let (Some(known), Some(resumes)) = (self.agents.get_mut(id), resumes) {
             known.resumes = resumes;
         }

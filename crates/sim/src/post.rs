@@ -11,7 +11,7 @@ use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::block::ToolCall;
 use holon_domain::message::MessageEnvelope;
-use holon_domain::sent::Sent;
+use holon_domain::send::AgentSend;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::{AgentId, MessageId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,9 +110,9 @@ fn word(value: &serde_json::Value, field: &str) -> String {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Delivery<'a> {
     /// What it kept for later.
-    pub(crate) deferred: &'a [(AgentId, Sent)],
+    pub(crate) deferred: &'a [(AgentId, AgentSend)],
     /// What it handed over of what was kept.
-    pub(crate) handed: &'a [(AgentId, Sent)],
+    pub(crate) handed: &'a [(AgentId, AgentSend)],
     /// Receivers about which no decision could be made.
     pub(crate) failed: Option<&'a BTreeSet<AgentId>>,
 }

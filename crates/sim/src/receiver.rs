@@ -5,7 +5,7 @@
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::effect::EffectId;
-use holon_domain::needs::{Loaded, Needs};
+use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::{AgentId, Timestamp};
 use holon_store::{AgentNo, Error, Hook, Ledger};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,7 +111,7 @@ impl Ledger for FaultyLedger<'_> {
         self.inner.agent(id)
     }
 
-    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error> {
+    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<LoadedRows, Error> {
         self.inner.load(no, needs)
     }
 

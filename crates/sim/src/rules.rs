@@ -31,7 +31,7 @@ pub(crate) enum Resumption {
 
 /// Unclean ends in a row without a new entry of the log, by what the next process found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Resumes {
+pub(crate) struct ResumeReason {
     pub(crate) log_end: u64,
     nothing: u32,
     alive: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Resumes {
 impl Known {
     /// Counts unclean ends without a new entry in between, by what was found, and says what this one has to come to.
     pub(crate) fn resumption(&mut self, found: Option<&[Finding]>) -> Option<Resumption> {
-        if self.removing || self.record.goes_with_process() {
+        if self.removing || self.record.is_removed_with_process() {
             return None;
         }
         let turn = self.record.open_turn.as_ref()?;
@@ -68,9 +68,9 @@ impl Known {
         let of_call = found.iter().find(of_call).map(|finding| &finding.found);
         let end = self.record.counters.log;
         if self.resumes.log_end != end {
-            self.resumes = Resumes {
+            self.resumes = ResumeReason {
                 log_end: end,
-                ..Resumes::default()
+                ..ResumeReason::default()
             };
         }
         let counts = &mut self.resumes;

@@ -7,7 +7,7 @@ use crate::tool_run::CallStep;
 use crate::violation::Verdict;
 use crate::world::World;
 use holon_domain::AgentId;
-use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning};
+use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, RunningCommand};
 use holon_domain::intent::{BatchItem, DuplicatePolicy, ExecCommand, ExecCommandBatch};
 use holon_domain::task::{TaskRecord, TaskStatus, cmd_digest};
 use holon_engine::ports::{CommandKey, CommandRun};
@@ -115,7 +115,7 @@ impl World {
                     self.wait(Some(until));
                     return CallStep::Waits(Vec::new());
                 }
-                Ok(CommandRun::Running(CommandRunning {
+                Ok(CommandRun::Running(RunningCommand {
                     workdir: run.workspace.cwd.clone(),
                     started_at: self.now,
                     stdout: found.captured(clock),

@@ -4,7 +4,7 @@ use crate::commands::Commands;
 use crate::violation::{Verdict, ensure};
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
-use holon_domain::file_change::PatchApplied;
+use holon_domain::file_change::PatchResult;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::work_item::PlanArtifact;
 use holon_domain::{CallId, Timestamp, WorkItemId};
@@ -34,7 +34,7 @@ impl Bench {
             let message = "it was changed meanwhile";
             Err(ToolError::new(ToolErrorKind::FileChanged, message))
         } else {
-            Ok(PatchApplied::default())
+            Ok(PatchResult::default())
         }))
     }
 

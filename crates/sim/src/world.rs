@@ -18,7 +18,7 @@ use crate::violation::{Verdict, ensure, stored, violation};
 use holon_core::input::NewAgent;
 use holon_core::{HostFacts, Input, Reply};
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::intent::AfterRestart;
+use holon_domain::intent::RestartPolicy;
 use holon_domain::model::{ModelChain, ModelFailureKind, ModelRef};
 use holon_domain::{AgentId, CallId, Timestamp, limits};
 use holon_engine::SharedFacts;
@@ -175,7 +175,7 @@ impl World {
                         format!("{record:?}"),
                     );
                 };
-                let again = run.action.after_restart() == AfterRestart::TakenUp;
+                let again = run.action.restart_policy() == RestartPolicy::Repeat;
                 let first = self.begun.insert(run.call.id.clone());
                 ensure(
                     first || again,

@@ -237,11 +237,12 @@ pub(crate) struct Unsplit {
 pub(crate) fn unsplit(conn: &Connection, no: AgentNo) -> Result<Option<Unsplit>, Error> {
     first(conn, UNSPLIT, [no.0], |row| {
         let text: String = row.get(0)?;
-        let (record, attempts) = AgentRecord::split_old(&text).map_err(|error| Error::Row {
-            table: "agents",
-            key: no.to_string(),
-            reason: error.to_string(),
-        })?;
+        let (record, attempts) =
+            AgentRecord::split_legacy_row(&text).map_err(|error| Error::Row {
+                table: "agents",
+                key: no.to_string(),
+                reason: error.to_string(),
+            })?;
         Ok(Unsplit { record, attempts })
     })
 }
@@ -399,7 +400,7 @@ pub(crate) fn needs_attention(record: &AgentRecord, pending: u64) -> bool {
         Lifecycle::Booting | Lifecycle::Deleting => true,
         Lifecycle::Runnable | Lifecycle::Stopped => false,
     };
-    in_passing || pending > 0 || record.open_turn.is_some() || record.goes_with_process()
+    in_passing || pending > 0 || record.open_turn.is_some() || record.is_removed_with_process()
 }
 
 #[cfg(test)]

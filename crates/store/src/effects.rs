@@ -6,7 +6,7 @@ use crate::agents::parse_id;
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::timer::{Due, DueId, DueTime, Pause};
+use holon_domain::timer::{DueAction, DueId, DueTime, Pause};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, Row, params};
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ pub struct DueRow {
     /// The pause or the slot.
     pub time: DueTime,
     /// What is to happen.
-    pub due: Due,
+    pub due: DueAction,
 }
 
 /// Whose entries of the due-queue are looked for. The others are left out before a page is cut, so they hide nobody.
@@ -145,7 +145,7 @@ pub(crate) fn set_due(
     no: AgentNo,
     id: DueId,
     time: DueTime,
-    due: &Due,
+    due: &DueAction,
 ) -> Result<(), Error> {
     let text = serde_json::to_string(due)?;
     let (set_at, length_ms) = match time {
@@ -227,9 +227,9 @@ pub(crate) fn due(
     Ok(page)
 }
 
-fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, Due), Error> {
+fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, DueAction), Error> {
     let id: i64 = row.get(1)?;
-    let due: Due = json(row, 3, "due", format!("{name}/{id}"))?;
+    let due: DueAction = json(row, 3, "due", format!("{name}/{id}"))?;
     let at = Timestamp::from_millis(row.get(2)?);
     let set_at: Option<i64> = row.get(5)?;
     let length_ms: Option<u64> = row.get(6)?;

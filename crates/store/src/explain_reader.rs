@@ -7,7 +7,7 @@ use crate::row::{AgentNo, all, first, json, limit};
 use holon_domain::Timestamp;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueEntry;
-use holon_domain::timer::Due;
+use holon_domain::timer::DueAction;
 use rusqlite::params;
 
 const DUE_OF_AGENT: &str =
@@ -21,7 +21,11 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// When the database fails or an entry cannot be read.
-    pub fn due_of_agent(&self, no: AgentNo, count: usize) -> Result<Vec<(Timestamp, Due)>, Error> {
+    pub fn due_of_agent(
+        &self,
+        no: AgentNo,
+        count: usize,
+    ) -> Result<Vec<(Timestamp, DueAction)>, Error> {
         all(
             self.conn(),
             DUE_OF_AGENT,

@@ -14,7 +14,7 @@ use crate::{
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
 use holon_domain::effect::EffectId;
-use holon_domain::needs::{Loaded, Needs, Part};
+use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::{AgentId, Timestamp};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -30,7 +30,7 @@ pub trait Ledger {
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
-    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error>;
+    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<LoadedRows, Error>;
 
     /// Writes a new agent; its first events follow by [`Ledger::apply`].
     ///
@@ -88,7 +88,7 @@ impl Ledger for Tx<'_> {
         agents::at_work(self.conn(), id)
     }
 
-    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error> {
+    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<LoadedRows, Error> {
         let conn = self.conn();
         let queue = queue::view(conn, no, &agents::tally(conn, no)?, needs)?;
         let queued_prompts = if needs.queued_prompts {
@@ -112,7 +112,7 @@ impl Ledger for Tx<'_> {
         let fired = needs.timers.iter();
         let fired = fired.map(|id| Ok((id.clone(), timers::one(conn, no, id)?)));
         let wakes = needs.next_items;
-        Ok(Loaded {
+        Ok(LoadedRows {
             work_items: items.collect::<Result<_, Error>>()?,
             timers: fired.collect::<Result<_, Error>>()?,
             next_items: match wakes {

@@ -18,7 +18,9 @@ use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::task::{
     CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskStatus, WaitPolicy,
 };
-use holon_domain::timer::{Due, DueTime, MissedSlots, TimerRecord, TimerSchedule, TimerStatus};
+use holon_domain::timer::{
+    DueAction, DueTime, MissedSlotPolicy, TimerRecord, TimerSchedule, TimerStatus,
+};
 use holon_domain::trigger::{DeliveryMode, WakeHint};
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeSource};
 use holon_domain::work_item::{
@@ -212,7 +214,7 @@ pub(crate) fn timer(
         agent_id: agent.clone(),
         created_at: at(0),
         schedule: TimerSchedule::Once { at: at(60_000) },
-        missed: MissedSlots::Once,
+        missed: MissedSlotPolicy::Once,
         status,
         summary: None,
         authority: AuthorityClass::OperatorInstruction,
@@ -380,7 +382,7 @@ impl Scribe {
         self.fact(Fact::DueSet {
             id,
             time: DueTime::Slot(at),
-            due: Due::RestOver { reason: None },
+            due: DueAction::RestOver { reason: None },
         })
     }
 }

@@ -15,7 +15,7 @@ use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{OpenTurn, Phase};
-use holon_domain::work_item::{ShownWork, WorkItemRecord};
+use holon_domain::work_item::{WorkItemRecord, WorkOverview};
 use holon_domain::{AgentId, TaskId, limits};
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ pub struct TurnRows {
     /// `None` in the first round of a turn, and when the texts are not kept any more.
     pub frame: Option<FrameTexts>,
     /// The work of the agent, for the first request of a turn. `None` when the frame is kept.
-    pub work: Option<ShownWork>,
+    pub work: Option<WorkOverview>,
     /// The work item the turn is about, as it is now.
     pub item: Option<WorkItemRecord>,
     /// The tasks an agent is told of (see [`Reader::tasks_to_tell`]), newest first.

@@ -13,7 +13,9 @@ use holon_domain::log::LogEntry;
 use holon_domain::timer::TimerRecord;
 use holon_domain::turn::Phase;
 use holon_domain::wait::{WaitRecord, WaitStatus};
-use holon_domain::work_item::{ShownWork, WorkItemRecord, WorkItemSchedulingState, WorkItemState};
+use holon_domain::work_item::{
+    WorkItemRecord, WorkItemSchedulingState, WorkItemState, WorkOverview,
+};
 use holon_domain::{AgentId, WorkItemId};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -66,13 +68,13 @@ pub(crate) fn shown(
     reader: &Reader<'_>,
     no: AgentNo,
     agent: &AgentRecord,
-) -> Result<ShownWork, Error> {
+) -> Result<WorkOverview, Error> {
     let conn = reader.conn();
     let work = &agent.work;
     let completed = work_items::newest(conn, no, WorkItemFilter::Completed, COMPLETED)?;
-    let mut rows = ShownWork {
+    let mut rows = WorkOverview {
         completed,
-        ..ShownWork::default()
+        ..WorkOverview::default()
     };
     if work.active_waits > 0 {
         rows.waits = waits::active(conn, no)?;
@@ -91,7 +93,7 @@ fn fill_open(
     reader: &Reader<'_>,
     no: AgentNo,
     agent: &AgentRecord,
-    rows: &mut ShownWork,
+    rows: &mut WorkOverview,
 ) -> Result<(), Error> {
     let work = &agent.work;
     if let Some(current) = &work.current {

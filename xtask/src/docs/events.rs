@@ -1,7 +1,7 @@
 //! The page of events: every kind with its version, what it means and what its payload carries.
 
 use super::cell;
-use super::rust::{Documented, documented};
+use super::rust::{Documented, Field, documented, fields};
 use crate::Failure;
 use holon_domain::event::Event;
 
@@ -28,7 +28,7 @@ pub(crate) fn render(source: &str) -> Result<String, Failure> {
     }
     let sections: String = kinds
         .iter()
-        .map(|kind| section(kind, &fields(&entries, &kind.variant)))
+        .map(|kind| section(kind, &fields(source, &kind.variant)))
         .collect();
     Ok(format!("{HEAD}{sections}"))
 }
@@ -53,23 +53,12 @@ fn kind(entry: &Documented) -> Option<Kind> {
     })
 }
 
-/// The documented fields of the payload struct.
-fn fields<'a>(entries: &'a [Documented], variant: &str) -> Vec<&'a Documented> {
-    let opening = format!("pub struct {variant} {{");
-    entries
-        .iter()
-        .skip_while(|entry| entry.item != opening)
-        .skip(1)
-        .take_while(|entry| entry.item.starts_with("pub ") && entry.item.ends_with(','))
-        .collect()
-}
-
-fn section(kind: &Kind, fields: &[&Documented]) -> String {
-    let rows: String = fields.iter().filter_map(|field| row(field)).collect();
+fn section(kind: &Kind, fields: &[Field<'_>]) -> String {
+    let rows: String = fields.iter().map(row).collect();
     let table = if rows.is_empty() {
         "\nIts payload is empty.\n".to_owned()
     } else {
-        format!("\n| field | | meaning |\n|---|---|---|\n{rows}")
+        format!("\n| field | type | meaning |\n|---|---|---|\n{rows}")
     };
     format!(
         "\n## `{}`\n\n{} Version {}.\n{table}",
@@ -77,18 +66,20 @@ fn section(kind: &Kind, fields: &[&Documented]) -> String {
     )
 }
 
-/// Reads `pub name: Type,`; an `Option` or a collection may be absent.
-fn row(field: &Documented) -> Option<String> {
-    let item = field.item.strip_prefix("pub ")?.strip_suffix(',')?;
-    let (name, kind) = item.split_once(": ")?;
-    let presence = match kind.strip_prefix("Option<") {
-        Some(_) => "optional",
-        None => "",
+/// A field without a comment has a row, too: its name and type say everything.
+fn row(field: &Field<'_>) -> String {
+    let name = field.name;
+    let (kind, presence) = match option(field.kind) {
+        Some(kind) => (kind, ", optional"),
+        None => (field.kind, ""),
     };
-    Some(format!(
-        "| `{name}` | {presence} | {} |\n",
-        cell(&field.doc)
-    ))
+    let kind = kind.rsplit("::").next().unwrap_or(kind);
+    format!("| `{name}` | `{kind}`{presence} | {} |\n", cell(&field.doc))
+}
+
+/// The type inside an `Option`.
+fn option(kind: &str) -> Option<&str> {
+    kind.strip_prefix("Option<")?.strip_suffix('>')
 }
 
 #[cfg(test)]
@@ -97,15 +88,15 @@ mod tests {
 
     #[test]
     fn an_event_of_the_list_is_read_with_its_payload() {
-        let source = "/// It began.\nBegan = \"began\", v 2;\n\n/// See [`Event::Began`].\npub struct Began {\n/// Who.\npub by: String,\n/// Why.\n#[serde(default)]\npub reason: Option<String>,\n}\n/// Other.\npub struct Other {\n/// No.\npub no: u8,\n}\n";
+        let source = "/// It began.\nBegan = \"began\", v 2;\n\n/// See [`Event::Began`].\npub struct Began {\npub by: String,\n/// Why.\n#[serde(default)]\npub reason: Option<crate::Words>,\n}\n/// Other.\npub struct Other {\n/// No.\npub no: u8,\n}\n";
         let entries = documented(source);
         let kinds: Vec<Kind> = entries.iter().filter_map(kind).collect();
         assert_eq!(kinds.len(), 1);
-        let page = section(&kinds[0], &fields(&entries, "Began"));
+        let page = section(&kinds[0], &fields(source, "Began"));
         assert_eq!(
             page,
-            "\n## `began`\n\nIt began. Version 2.\n\n| field | | meaning |\n|---|---|---|\n\
-             | `by` |  | Who. |\n| `reason` | optional | Why. |\n"
+            "\n## `began`\n\nIt began. Version 2.\n\n| field | type | meaning |\n|---|---|---|\n\
+             | `by` | `String` |  |\n| `reason` | `Words`, optional | Why. |\n"
         );
     }
 }

@@ -4,7 +4,7 @@ use super::AgentArg;
 use clap::{Subcommand, ValueEnum};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::LIST_PAGE_MAX;
-use holon_domain::timer::MissedSlots;
+use holon_domain::timer::MissedSlotPolicy;
 use holon_domain::work_item::{PlanStatus, TodoItem, TodoState};
 
 /// What to do with work items.
@@ -223,7 +223,7 @@ pub(crate) enum MissedWord {
     All,
 }
 
-impl From<MissedWord> for MissedSlots {
+impl From<MissedWord> for MissedSlotPolicy {
     fn from(word: MissedWord) -> Self {
         match word {
             MissedWord::Skip => Self::Skip,

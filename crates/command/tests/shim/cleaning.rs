@@ -2,7 +2,7 @@
 
 use crate::runner::tests;
 use crate::world::{World, ends, everything, goes_on, is_alive, run, soon};
-use holon_domain::command::{CommandEnd, CommandFailure, KeptOutput};
+use holon_domain::command::{CommandEnd, CommandFailure, OutputRetention};
 use holon_domain::task::TaskReport;
 use holon_workspace::remove_home;
 use std::os::unix::fs::MetadataExt as _;
@@ -53,7 +53,7 @@ async fn a_command_that_empties_its_home_runs_once_and_its_result_says_that_its_
     assert!(!world.path().exists(), "no look makes it again");
     let host = world.host();
     assert!(host.was_begun(&world.key("one")).await);
-    host.forget(&world.key("one"), KeptOutput::Kept).await;
+    host.forget(&world.key("one"), OutputRetention::Kept).await;
     assert!(!world.state_dir("one").exists());
 }
 
@@ -190,7 +190,7 @@ async fn a_command_that_an_earlier_build_began_is_found_where_it_stands() {
     let output = ends(&host, world.order("over", "echo never")).await;
     assert_eq!(output.stdout.head, "over\n");
     for name in ["live", "over"] {
-        host.forget(&world.key(name), KeptOutput::Kept).await;
+        host.forget(&world.key(name), OutputRetention::Kept).await;
     }
     assert_eq!(std::fs::read_dir(world.former_tasks()).unwrap().count(), 0);
 }

@@ -2,7 +2,7 @@
 
 use crate::runner::tests;
 use crate::world::{World, after, ends, everything, is_alive};
-use holon_domain::command::KeptOutput;
+use holon_domain::command::OutputRetention;
 
 tests! {
     a_command_whose_outcome_is_on_record_leaves_nothing,
@@ -27,7 +27,8 @@ async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
     // With one that has to be put aside first.
     std::fs::create_dir_all(world.state_dir("one")).unwrap();
     ends(&host, world.order("one", "echo out; echo err >&2")).await;
-    host.forget(&world.key("one"), KeptOutput::Dropped).await;
+    host.forget(&world.key("one"), OutputRetention::Dropped)
+        .await;
     assert_eq!(tasks(&world), Vec::<String>::new());
     let left = std::fs::read_dir(world.path().join("task-output")).unwrap();
     assert_eq!(left.count(), 0);
@@ -39,7 +40,7 @@ async fn a_command_whose_outcome_is_on_record_leaves_nothing() {
 async fn output_that_somebody_was_told_of_stays() {
     let (world, host) = World::with_host();
     ends(&host, world.order("one", "echo out; echo err >&2")).await;
-    host.forget(&world.key("one"), KeptOutput::Kept).await;
+    host.forget(&world.key("one"), OutputRetention::Kept).await;
     assert_eq!(tasks(&world), Vec::<String>::new());
     let printed = world.printed(&host, "one", &everything()).await;
     assert_eq!(printed.output.head, "out\n");
@@ -63,20 +64,21 @@ async fn offsets_of_a_flood_mean_the_same_when_its_directory_is_gone() {
     assert_eq!(before[3].output.head, "xxxxxxxxxx\nend\n");
     assert_eq!(before[0].output.total_bytes, 70_000_005);
     assert!(before[0].output.lacks.bytes > 0);
-    host.forget(&world.key("one"), KeptOutput::Kept).await;
+    host.forget(&world.key("one"), OutputRetention::Kept).await;
     assert_eq!(tasks(&world), Vec::<String>::new());
     for (query, before) in looks.iter().zip(before) {
         assert_eq!(world.printed(&host, "one", query).await, before);
     }
     // It goes with the output.
-    host.forget(&world.key("one"), KeptOutput::Dropped).await;
+    host.forget(&world.key("one"), OutputRetention::Dropped)
+        .await;
     let left = std::fs::read_dir(world.path().join("task-output")).unwrap();
     assert_eq!(left.count(), 0);
 }
 
 async fn forgetting_what_never_was_is_harmless() {
     let (world, host) = World::with_host();
-    for output in [KeptOutput::Kept, KeptOutput::Dropped] {
+    for output in [OutputRetention::Kept, OutputRetention::Dropped] {
         host.forget(&world.key("one"), output).await;
     }
     host.sweep(world.path().to_str().unwrap(), &[]).await;
@@ -87,7 +89,9 @@ async fn a_command_that_runs_is_not_forgotten_but_ended() {
     let (world, first) = World::with_host();
     world.begin(&first, "one", "exec sleep 3600").await;
     let second = world.host();
-    second.forget(&world.key("one"), KeptOutput::Dropped).await;
+    second
+        .forget(&world.key("one"), OutputRetention::Dropped)
+        .await;
     assert!(!is_alive(&first, &world.key("one")).await);
     assert_eq!(tasks(&world), Vec::<String>::new());
 }

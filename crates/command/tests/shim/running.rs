@@ -2,7 +2,7 @@
 
 use crate::runner::tests;
 use crate::world::{HIDDEN, NEVER_MS, World, ends, goes_on, is_alive, run, soon};
-use holon_domain::command::{CommandEnd, CommandFailure, CommandRun, WhenLate};
+use holon_domain::command::{CommandEnd, CommandFailure, CommandRun, LatePolicy};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use tokio_util::sync::CancellationToken;
@@ -109,7 +109,7 @@ async fn a_command_of_a_batch_that_is_late_is_stopped() {
     let mut order = world.order("one", "echo begun; exec sleep 3600");
     order.key = order.key.item(2);
     order.command.yield_time_ms = 200;
-    order.when_late = WhenLate::IsStopped;
+    order.when_late = LatePolicy::Stop;
     let output = ends(&host, order).await;
     assert_eq!(output.end, CommandEnd::TimedOut);
 }

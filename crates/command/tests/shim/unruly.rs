@@ -3,7 +3,7 @@
 use crate::runner::tests;
 use crate::world::{NEVER_MS, World, ends, everything, goes_on, is_alive, soon};
 use holon_command::Commands;
-use holon_domain::command::{CommandEnd, CommandRun, KeptOutput, WhenLate};
+use holon_domain::command::{CommandEnd, CommandRun, LatePolicy, OutputRetention};
 use holon_domain::task::TaskReport;
 use std::io::Read as _;
 use std::thread::JoinHandle;
@@ -32,7 +32,7 @@ async fn a_command_of_a_batch_that_suspends_its_shim_is_stopped_in_time() {
         let (world, host) = World::with_host();
         let mut order = world.order("one", cmd);
         order.command.yield_time_ms = 200;
-        order.when_late = WhenLate::IsStopped;
+        order.when_late = LatePolicy::Stop;
         assert_eq!(ends(&host, order).await.end, CommandEnd::TimedOut, "{cmd}");
     }
 }
@@ -46,7 +46,7 @@ async fn a_command_of_a_batch_that_its_shim_does_not_stop_is_stopped_by_the_host
     // Its shim was told of no time.
     world.begin(&host, "one", "exec sleep 3600").await;
     let mut order = world.order("one", "");
-    order.when_late = WhenLate::IsStopped;
+    order.when_late = LatePolicy::Stop;
     tokio::time::pause();
     // So much time passes for the host alone that it is late; the stop takes its own time.
     let late = async {
@@ -113,7 +113,7 @@ async fn a_command_whose_shim_does_not_answer_is_forgotten_only_once_it_is_dead(
     let witness = silent(&world, &first, "one").await;
     drop(first);
     let key = world.key("one");
-    soon(world.host().forget(&key, KeptOutput::Dropped)).await;
+    soon(world.host().forget(&key, OutputRetention::Dropped)).await;
     assert!(!world.state_dir("one").exists());
     dead(witness).await;
 }

@@ -3,7 +3,7 @@
 use holon_command::Commands;
 use holon_domain::command::{
     CommandContext, CommandFailure, CommandKey, CommandOrder, CommandOutput, CommandProbe,
-    CommandRun, CommandRunning, TaskPrinted, WhenLate,
+    CommandRun, LatePolicy, RunningCommand, TaskStreams,
 };
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
@@ -168,7 +168,7 @@ impl World {
                 yield_time_ms: NEVER_MS,
                 max_output_tokens: None,
             },
-            when_late: WhenLate::GoesOn,
+            when_late: LatePolicy::Continue,
         }
     }
 
@@ -181,7 +181,7 @@ impl World {
     }
 
     /// Begins a command that goes on.
-    pub(crate) async fn begin(&self, host: &Commands, name: &str, cmd: &str) -> CommandRunning {
+    pub(crate) async fn begin(&self, host: &Commands, name: &str, cmd: &str) -> RunningCommand {
         goes_on(host, self.late(name, cmd)).await
     }
 
@@ -204,7 +204,7 @@ impl World {
         host: &Commands,
         name: &str,
         query: &TaskOutput,
-    ) -> TaskPrinted {
+    ) -> TaskStreams {
         let key = self.key(name);
         soon(host.printed(&key, query, 64 << 10)).await.unwrap()
     }
@@ -278,7 +278,7 @@ pub(crate) async fn ends(host: &Commands, order: CommandOrder) -> CommandOutput 
 }
 
 /// Runs a command that does not.
-pub(crate) async fn goes_on(host: &Commands, order: CommandOrder) -> CommandRunning {
+pub(crate) async fn goes_on(host: &Commands, order: CommandOrder) -> RunningCommand {
     match run(host, order).await {
         Ok(CommandRun::Running(running)) => running,
         other => panic!("it does not run: {other:?}"),

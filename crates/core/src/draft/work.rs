@@ -3,7 +3,7 @@
 
 use super::Draft;
 use holon_domain::decision::Fact;
-use holon_domain::needs::{Loaded, Part};
+use holon_domain::needs::{LoadedRows, Part};
 use holon_domain::timer::TimerRecord;
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::{WaitRecord, WaitStatus};
@@ -25,7 +25,7 @@ pub(crate) struct WorkRows {
 
 impl WorkRows {
     /// Takes the rows about work out of what was loaded.
-    pub(super) fn take(loaded: &mut Loaded) -> Self {
+    pub(super) fn take(loaded: &mut LoadedRows) -> Self {
         Self {
             items: std::mem::take(&mut loaded.work_items),
             next_items: std::mem::take(&mut loaded.next_items),

@@ -9,10 +9,10 @@ use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
 use holon_domain::event::{Event, TaskResultReceived};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::message::{
-    AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority, Resumes,
+    AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority, ResumeReason,
 };
 use holon_domain::queue::QueueEntry;
-use holon_domain::sent::ChildEnd;
+use holon_domain::send::ChildEnd;
 use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskReport, TaskStatus};
 use holon_domain::{Timestamp, limits, text};
 use std::fmt::Write as _;
@@ -237,7 +237,7 @@ pub(super) fn queue(
     draft: &mut Draft<'_>,
     task: &TaskRecord,
     output: &LastOutput<'_>,
-    resumes: Option<Resumes>,
+    resumes: Option<ResumeReason>,
 ) {
     tell(draft, task, output, (admission::enqueue, resumes));
 }
@@ -265,7 +265,7 @@ fn tell(
     draft: &mut Draft<'_>,
     task: &TaskRecord,
     output: &LastOutput<'_>,
-    (admit, resumes): (Admit, Option<Resumes>),
+    (admit, resumes): (Admit, Option<ResumeReason>),
 ) {
     let result = message(draft, task, output, MessageKind::TaskResult);
     let provenance = Provenance::itself(authority(task)).resuming(resumes);

@@ -4,7 +4,7 @@
 
 use super::tries::current_try;
 use crate::draft::Draft;
-use holon_domain::attempt::tries_of;
+use holon_domain::attempt::count_tries;
 use holon_domain::effect::Effect;
 use holon_domain::limits;
 use holon_domain::model::ModelRef;
@@ -75,5 +75,5 @@ pub(super) fn turn_to(draft: &Draft<'_>, turn: &mut OpenTurn, model: Option<Mode
     } else if turn.requested_model == turn.model {
         turn.requested_model = None;
     }
-    turn.tries = tries_of(&draft.attempts(), &turn.model_ref());
+    turn.tries = count_tries(&draft.attempts(), &turn.model_ref());
 }

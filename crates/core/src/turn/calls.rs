@@ -15,10 +15,10 @@ use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
-use holon_domain::intent::{AfterRestart, Intent};
+use holon_domain::intent::{Intent, RestartPolicy};
 use holon_domain::limits;
 use holon_domain::message::Priority;
-use holon_domain::sent::{SendId, Sent, Verdict};
+use holon_domain::send::{AgentSend, SendId, Verdict};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase, Speech, TerminalReason};
 use serde_json::json;
@@ -148,7 +148,7 @@ fn send_message(
     (to, text, priority): (AgentId, String, Priority),
 ) {
     let send = draft.next_effect();
-    let message = Sent::Message {
+    let message = AgentSend::Message {
         send,
         from: draft.agent.identity.agent_id.clone(),
         text,
@@ -277,7 +277,7 @@ fn go_on(
 
 /// Whether the call a turn runs may be performed again.
 pub(crate) fn takes_up(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
-    in_hand(draft, turn).is_some_and(|(_, action)| action.after_restart() == AfterRestart::TakenUp)
+    in_hand(draft, turn).is_some_and(|(_, action)| action.restart_policy() == RestartPolicy::Repeat)
 }
 
 /// Performs the call a turn runs again: whatever it began is found.

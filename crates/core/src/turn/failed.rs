@@ -17,7 +17,7 @@ use holon_domain::event::{
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::QueueEntry;
-use holon_domain::timer::Due;
+use holon_domain::timer::DueAction;
 use holon_domain::turn::{OpenTurn, PauseCause, Phase, ResumeMark, TerminalReason};
 use holon_domain::{limits, text};
 
@@ -275,7 +275,7 @@ fn back_off(
     }));
     let due = draft.set_due(
         until,
-        Due::BackoffOver {
+        DueAction::BackoffOver {
             turn_index: turn.turn_index,
         },
     );

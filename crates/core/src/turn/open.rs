@@ -10,7 +10,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
-use holon_domain::turn::{OpenTurn, Owed, Patience, Phase, ResumeMark, Speech};
+use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Phase, ResumeMark, Speech};
 use holon_domain::{RunId, limits};
 
 /// Opens the turn of a message that was just taken from the queue.
@@ -111,12 +111,12 @@ fn record_start(
 }
 
 /// What the turn's end must settle of the message it answers.
-fn owed(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<Owed> {
+fn owed(seq: MessageSeq, envelope: &MessageEnvelope) -> Vec<OwedOutcome> {
     if !envelope.owes_outcome() {
         return Vec::new();
     }
     let id = envelope.id.clone();
-    vec![Owed { seq, id }]
+    vec![OwedOutcome { seq, id }]
 }
 
 /// Whether somebody waits on the line: a one-shot run holds its caller until the end, unless the caller leaves or the

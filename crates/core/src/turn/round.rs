@@ -13,7 +13,7 @@ use crate::draft::Draft;
 use crate::input::{Reply, RoundAnswer, RoundInHand, Stamp};
 use crate::work;
 use holon_domain::attempt::{TokenUsage, Tries};
-use holon_domain::block::{beginning_of, calls_of, chars_of};
+use holon_domain::block::{calls_of, chars_of, text_beginning};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, MessageProcessingStarted,
@@ -24,7 +24,7 @@ use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::model::StopReason;
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Owed, Patience, Speech};
+use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Speech};
 use holon_domain::{limits, text};
 use std::sync::Arc;
 
@@ -255,7 +255,7 @@ fn consume_interjections(
         turn.attended &= is_attended(draft, entry);
         // What was said before was not said to this prompt.
         turn.speech = Speech::Silent;
-        turn.owes.push(Owed {
+        turn.owes.push(OwedOutcome {
             seq: entry.seq,
             id: entry.envelope.id.clone(),
         });
@@ -302,7 +302,7 @@ fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, trie
         message_seq: Some(turn.message_seq),
     }));
     let blocks = answer.blocks.as_slice();
-    let words = beginning_of(blocks, limits::EVENT_PREVIEW_BYTES);
+    let words = text_beginning(blocks, limits::EVENT_PREVIEW_BYTES);
     draft.event(Event::AssistantRoundRecorded(AssistantRoundRecorded {
         turn_index: turn.turn_index,
         round: turn.rounds,

@@ -10,13 +10,15 @@ use super::notice;
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::patience::{self, ChainVerdict, Outlook, PlannedPause};
-use holon_domain::attempt::{AttemptRecord, Spelled};
+use holon_domain::attempt::{AttemptRecord, StoredWord};
 use holon_domain::event::{Event, SuspensionEnd, TurnSuspended, TurnSuspensionEnded};
 use holon_domain::limits;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::text;
-use holon_domain::timer::{Due, DueId};
-use holon_domain::turn::{OpenTurn, Patience, Pause, PauseCause, Phase, SuspensionReason};
+use holon_domain::timer::{DueAction, DueId};
+use holon_domain::turn::{
+    OpenTurn, Patience, PauseCause, Phase, SuspensionPause, SuspensionReason,
+};
 
 /// Plans the next pause of a turn whose chain has failed. None when its patience is used up.
 pub(super) fn plan(draft: &mut Draft<'_>, turn: &OpenTurn) -> Option<PlannedPause> {
@@ -35,10 +37,10 @@ pub(super) fn plan(draft: &mut Draft<'_>, turn: &OpenTurn) -> Option<PlannedPaus
 /// Whether a model failed in a way that may pass, without a time at which it will.
 fn may_pass_any_time(attempt: &AttemptRecord) -> bool {
     let may_pass = match &attempt.failure_kind {
-        Some(Spelled::Known(kind)) => {
+        Some(StoredWord::Known(kind)) => {
             matches!(patience::judge_chain(&[*kind]), ChainVerdict::MayPass(_))
         }
-        Some(Spelled::Unknown(_)) | None => true,
+        Some(StoredWord::Unknown(_)) | None => true,
     };
     may_pass && attempt.renews_at.is_none()
 }
@@ -46,8 +48,8 @@ fn may_pass_any_time(attempt: &AttemptRecord) -> bool {
 /// How each model of the chain failed, in the order they were asked.
 pub(super) fn failure_kinds(draft: &Draft<'_>) -> Vec<ModelFailureKind> {
     let kind = |attempt: &AttemptRecord| match &attempt.failure_kind {
-        Some(Spelled::Known(kind)) => Some(*kind),
-        Some(Spelled::Unknown(_)) | None => None,
+        Some(StoredWord::Known(kind)) => Some(*kind),
+        Some(StoredWord::Unknown(_)) | None => None,
     };
     draft.attempts().iter().filter_map(kind).collect()
 }
@@ -65,13 +67,13 @@ fn decisive(
         error: text::preview(&failed.failure.message, limits::EVENT_PREVIEW_BYTES),
     };
     let decides = |attempt: &AttemptRecord| match &attempt.failure_kind {
-        Some(Spelled::Known(kind)) => match patience::judge_chain(&[*kind]) {
+        Some(StoredWord::Known(kind)) => match patience::judge_chain(&[*kind]) {
             ChainVerdict::MayPass(of) | ChainVerdict::NeedsOperator(of) if of == reason => {
                 Some((attempt.model_ref.clone(), *kind))
             }
             _ => None,
         },
-        Some(Spelled::Unknown(_)) | None => None,
+        Some(StoredWord::Unknown(_)) | None => None,
     };
     match draft.attempts().iter().find_map(decides) {
         Some((model_ref, kind)) if model_ref != last.model_ref => Decisive {
@@ -132,10 +134,10 @@ pub(super) fn suspend(
     draft.agent.open_turn = Some(turn);
 }
 
-fn begin_pause(draft: &mut Draft<'_>, turn_index: u64, planned: PlannedPause) -> Pause {
+fn begin_pause(draft: &mut Draft<'_>, turn_index: u64, planned: PlannedPause) -> SuspensionPause {
     let until = draft.now.plus_millis(planned.length_ms);
-    Pause {
-        due: draft.set_due(until, Due::BackoffOver { turn_index }),
+    SuspensionPause {
+        due: draft.set_due(until, DueAction::BackoffOver { turn_index }),
         until,
         length_ms: planned.length_ms,
         renewal: planned.renewal,

@@ -4,7 +4,7 @@ use crate::attempt::{Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
 use crate::input::RoundTiming;
 use holon_domain::attempt::{
-    AttemptDisposition, AttemptOutcome, AttemptRecord, Spelled, Tries, tries_of,
+    AttemptDisposition, AttemptOutcome, AttemptRecord, StoredWord, Tries, count_tries,
 };
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::turn::OpenTurn;
@@ -61,8 +61,8 @@ pub(super) fn attempt_record(
         started_at: Some(timing.started_at),
         completed_at: Some(timing.completed_at),
         duration_ms: Some(timing.provider_ms),
-        failure_kind: Some(Spelled::Known(failure.kind)),
-        disposition: Some(Spelled::Known(verdict.stored())),
+        failure_kind: Some(StoredWord::Known(failure.kind)),
+        disposition: Some(StoredWord::Known(verdict.stored())),
         outcome,
         advanced_to_fallback: false,
         backoff_ms: None,
@@ -75,7 +75,7 @@ pub(super) fn attempt_record(
 /// Adds to the account. Of many tries without a network in a row only the first and the last are kept.
 pub(super) fn keep(draft: &mut Draft<'_>, turn: &mut OpenTurn, record: AttemptRecord) {
     let offline = |attempt: &AttemptRecord| {
-        attempt.is_disposed(AttemptDisposition::WaitForNetwork)
+        attempt.has_disposition(AttemptDisposition::WaitForNetwork)
             && attempt.model_ref == record.model_ref
     };
     let replaces_last = match draft.attempts().as_slice() {
@@ -85,5 +85,5 @@ pub(super) fn keep(draft: &mut Draft<'_>, turn: &mut OpenTurn, record: AttemptRe
     let kept = draft.attempts().len() - usize::from(replaces_last);
     draft.keep_attempt(kept + 1, record);
     turn.failed_attempts = u32::try_from(draft.attempts().len()).unwrap_or(u32::MAX);
-    turn.tries = tries_of(&draft.attempts(), &turn.model_ref());
+    turn.tries = count_tries(&draft.attempts(), &turn.model_ref());
 }

@@ -5,8 +5,8 @@ use crate::draft::Draft;
 use crate::work;
 use holon_domain::agent::AgentWait;
 use holon_domain::event::{Event, WaitingIntentCreated};
-use holon_domain::intent::{NewWait, WakeOn};
-use holon_domain::timer::{Due, DueId, DueTime};
+use holon_domain::intent::{NewWait, WakeCondition};
+use holon_domain::timer::{DueAction, DueId, DueTime};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::OpenTurn;
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeSource};
@@ -85,9 +85,9 @@ fn check(draft: &Draft<'_>, new: &NewWait, item: Option<&WorkItemRecord>) -> Res
 }
 
 /// Refuses a task that is over or unknown, and a time that has passed.
-fn check_source(draft: &Draft<'_>, on: &WakeOn) -> Result<(), ToolError> {
+fn check_source(draft: &Draft<'_>, on: &WakeCondition) -> Result<(), ToolError> {
     match on {
-        WakeOn::Task { task_id } => {
+        WakeCondition::Task { task_id } => {
             let runs = draft
                 .task(task_id)
                 .is_some_and(|task| !task.status.is_terminal());
@@ -102,14 +102,15 @@ fn check_source(draft: &Draft<'_>, on: &WakeOn) -> Result<(), ToolError> {
             .details(json!({ "task_id": id }))
             .hint("TaskList shows the tasks that run; TaskStatus tells how one ended"))
         }
-        WakeOn::Time { at } if *at <= draft.now => Err(ToolError::new(
+        WakeCondition::Time { at } if *at <= draft.now => Err(ToolError::new(
             ToolErrorKind::InvalidToolInput,
             format!("the time {at} has passed; it is {} now", draft.now),
         )
         .hint("name a later time, or go on without a wait")),
-        WakeOn::Time { .. } | WakeOn::After { .. } | WakeOn::External { .. } | WakeOn::Operator => {
-            Ok(())
-        }
+        WakeCondition::Time { .. }
+        | WakeCondition::After { .. }
+        | WakeCondition::External { .. }
+        | WakeCondition::Operator => Ok(()),
     }
 }
 
@@ -172,10 +173,11 @@ fn record(
 
 /// A time that the agent named is a slot on the wall; a delay is a pause.
 fn set_due(draft: &mut Draft<'_>, id: &WaitId, new: &NewWait, at: Timestamp) -> DueId {
-    let due = Due::WaitOver {
+    let due = DueAction::WaitOver {
         wait_id: id.clone(),
     };
-    let on_the_wall = |on: &WakeOn| matches!(on, WakeOn::Time { at: named } if *named == at);
+    let on_the_wall =
+        |on: &WakeCondition| matches!(on, WakeCondition::Time { at: named } if *named == at);
     if new.wake_on.iter().any(on_the_wall) {
         draft.set_due_time(DueTime::Slot(at), due)
     } else {
@@ -183,18 +185,18 @@ fn set_due(draft: &mut Draft<'_>, id: &WaitId, new: &NewWait, at: Timestamp) -> 
     }
 }
 
-fn source(draft: &Draft<'_>, on: &WakeOn) -> WakeSource {
+fn source(draft: &Draft<'_>, on: &WakeCondition) -> WakeSource {
     match on {
-        WakeOn::Task { task_id } => WakeSource::TaskResult {
+        WakeCondition::Task { task_id } => WakeSource::TaskResult {
             task_id: task_id.clone(),
         },
-        WakeOn::External { source } => WakeSource::ExternalIngress {
+        WakeCondition::External { source } => WakeSource::ExternalIngress {
             source: source.clone(),
             external_trigger_id: None,
         },
-        WakeOn::Operator => WakeSource::OperatorInput,
-        WakeOn::Time { at } => WakeSource::Timer { wake_at: *at },
-        WakeOn::After { delay_ms } => WakeSource::Timer {
+        WakeCondition::Operator => WakeSource::OperatorInput,
+        WakeCondition::Time { at } => WakeSource::Timer { wake_at: *at },
+        WakeCondition::After { delay_ms } => WakeSource::Timer {
             wake_at: draft.now.plus_millis(*delay_ms),
         },
     }

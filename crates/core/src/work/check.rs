@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use holon_domain::WorkItemId;
     use holon_domain::intent::{BlockerChange, NewWorkItem};
-    use holon_domain::timer::MissedSlots;
+    use holon_domain::timer::MissedSlotPolicy;
     use holon_domain::work_item::{PlanStatus, TodoState};
 
     fn create(objective: &str, todo_list: Vec<TodoItem>) -> WorkCommand {
@@ -161,7 +161,7 @@ mod tests {
                         expression: long,
                         time_zone: "UTC".to_owned(),
                     },
-                    missed: MissedSlots::Once,
+                    missed: MissedSlotPolicy::Once,
                     summary: None,
                 }),
                 "cron expression has",

@@ -9,7 +9,7 @@ use holon_domain::WorkItemId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::intent::{BlockerChange, NewTimer};
-use holon_domain::timer::{Due, TimerSchedule};
+use holon_domain::timer::{DueAction, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::work_item::WorkItemProvenance;
 
@@ -107,7 +107,7 @@ fn refused(error: ToolError) -> Rejection {
 pub(crate) fn agent_started(draft: &mut Draft<'_>) {
     let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
     if may_run && draft.agent.work.parked > 0 && draft.agent.work.unpark.is_none() {
-        draft.agent.work.unpark = Some(draft.set_due(draft.now, Due::Unpark));
+        draft.agent.work.unpark = Some(draft.set_due(draft.now, DueAction::Unpark));
     }
 }
 

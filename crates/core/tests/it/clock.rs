@@ -57,12 +57,12 @@ fn a_pause_takes_as_long_as_before_when_the_clock_is_set_back_in_the_middle_of_i
         for (name, mut world) in pausing() {
             let length_ms = only(&world).length_ms;
             world.advance(length_ms / 2);
-            let left = only(&world).over_at().millis_since(world.now);
+            let left = only(&world).ends_at().millis_since(world.now);
             let input = set_back(&mut world, by_ms);
             world.send(input);
             let pause = only(&world);
             assert_eq!(pause.length_ms, length_ms, "{name}");
-            let left_now = pause.over_at().millis_since(world.now);
+            let left_now = pause.ends_at().millis_since(world.now);
             assert_eq!(left_now, left, "{name}, set back by {by_ms}");
             assert_eq!(world.violations(), [], "{name}");
             world.let_due_come();
@@ -82,7 +82,7 @@ fn after_a_restart_a_pause_set_in_the_future_takes_its_full_length_once_more() {
             pauses: running(&world),
         };
         world.send(input);
-        let left = only(&world).over_at().millis_since(world.now);
+        let left = only(&world).ends_at().millis_since(world.now);
         assert_eq!(left, length_ms, "{name}");
         assert_eq!(world.violations(), [], "{name}");
     }
@@ -106,5 +106,5 @@ fn what_an_agent_says_of_its_pause_is_what_the_due_queue_says() {
     world.send(input);
     let wake = world.agent.rest.as_ref().and_then(|rest| rest.wake);
     let planned: Option<Timestamp> = wake.map(|wake| wake.at);
-    assert_eq!(planned, Some(only(&world).over_at()));
+    assert_eq!(planned, Some(only(&world).ends_at()));
 }

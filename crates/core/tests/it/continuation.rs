@@ -4,7 +4,7 @@ use crate::render::spelled;
 use holon_core::continuation::{Trigger, resolve};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
 use holon_domain::continuation::{ContinuationClass, TriggerKind};
-use holon_domain::message::Resumes;
+use holon_domain::message::ResumeReason;
 
 fn closures() -> Vec<(String, ClosureDecision)> {
     let closure = |outcome, waiting_reason| ClosureDecision {
@@ -31,7 +31,7 @@ fn closures() -> Vec<(String, ClosureDecision)> {
 }
 
 /// A wait that a message ended when it was admitted.
-const ENDED: Resumes = Resumes::Wait {
+const ENDED: ResumeReason = ResumeReason::Wait {
     reason: WaitingReason::AwaitingTaskResult,
 };
 
@@ -51,7 +51,7 @@ fn triggers() -> Vec<(String, Trigger)> {
     let own_rest = Trigger {
         kind: TriggerKind::SystemTick,
         contentful: true,
-        resumes: Some(Resumes::Rest),
+        resumes: Some(ResumeReason::Rest),
         observational: false,
     };
     all.push(("system_tick that ends its own rest".to_owned(), own_rest));
@@ -119,8 +119,8 @@ fn only_signs_of_life_are_hidden_from_a_model_and_only_the_expected_is_a_match()
                 "{at}"
             );
             let expected = match trigger.resumes {
-                Some(Resumes::Wait { reason }) => Some(reason),
-                Some(Resumes::Rest) | None => prior.waiting_reason,
+                Some(ResumeReason::Wait { reason }) => Some(reason),
+                Some(ResumeReason::Rest) | None => prior.waiting_reason,
             };
             assert_eq!(resolution.prior_waiting_reason, expected, "{at}");
         }

@@ -10,7 +10,7 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::intent::Intent;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueStatus;
-use holon_domain::sent::{ChildEnd, SendId, Sent, Verdict};
+use holon_domain::send::{AgentSend, ChildEnd, SendId, Verdict};
 use holon_domain::task::{TaskKind, TaskStatus};
 use holon_domain::turn::Phase;
 use holon_domain::{AgentId, TaskId};
@@ -28,7 +28,7 @@ fn sending() -> (World, SendId) {
         priority: Priority::Next,
     };
     world.send(Said::calls(vec![("Message", Ok(intent)), make::exec()]).to(&world));
-    let [(to, Sent::Message { send, .. })] = world.sends.as_slice() else {
+    let [(to, AgentSend::Message { send, .. })] = world.sends.as_slice() else {
         panic!("one message: {:?}", world.sends);
     };
     assert_eq!(*to, bob());
@@ -38,11 +38,11 @@ fn sending() -> (World, SendId) {
 
 fn accepted(send: SendId) -> Input {
     let verdict = Verdict::Accepted { message_id: None };
-    Input::Received(Sent::Verdict { send, verdict })
+    Input::Received(AgentSend::Verdict { send, verdict })
 }
 
 fn message(priority: Priority, authority: AuthorityClass) -> Input {
-    Input::Received(Sent::Message {
+    Input::Received(AgentSend::Message {
         send: 7,
         from: bob(),
         text: "look at the build".to_owned(),
@@ -68,7 +68,7 @@ fn a_refused_send_is_a_failed_call() {
         code: "agent_stopped".to_owned(),
         reason: "the agent is stopped".to_owned(),
     };
-    world.send(Input::Received(Sent::Verdict { send, verdict }));
+    world.send(Input::Received(AgentSend::Verdict { send, verdict }));
     assert_eq!(world.results(), ["tool_execution_failed"]);
 }
 
@@ -118,7 +118,7 @@ fn a_stopped_agent_takes_no_message_and_a_second_stop_is_no_news() {
     let sent = message(Priority::Next, AuthorityClass::OperatorInstruction);
     let agent_id = make::agent_id();
     assert_eq!(world.send(sent).reply, Err(Rejection::Stopped { agent_id }));
-    let stop = world.send(Input::Received(Sent::Stop));
+    let stop = world.send(Input::Received(AgentSend::Stop));
     assert_eq!(stop.reply, Ok(Reply::Unchanged));
 }
 
@@ -135,7 +135,7 @@ fn with_child() -> (World, TaskId) {
 }
 
 fn child_ended(task_id: &TaskId, completed: bool) -> Input {
-    Input::Received(Sent::ChildEnded {
+    Input::Received(AgentSend::ChildEnded {
         task_id: task_id.clone(),
         end: ChildEnd {
             completed,

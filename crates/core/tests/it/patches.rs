@@ -10,7 +10,7 @@ use holon_domain::agent::Lifecycle;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::message::Priority;
-use holon_domain::sent::Sent;
+use holon_domain::send::AgentSend;
 
 fn give_up() -> Input {
     Input::GiveUp {
@@ -51,7 +51,7 @@ fn stamp(world: &World) -> Stamp {
 fn letting_go_of_a_patch_leaves_an_effect_that_is_open_until_it_is_through() {
     for input in [
         Input::Stop,
-        Input::Received(Sent::Stop),
+        Input::Received(AgentSend::Stop),
         Input::Delete,
         give_up(),
         recover(false),
@@ -89,7 +89,7 @@ fn every_new_generation_asks_for_it_again_and_drops_what_the_one_before_reports(
         recover(false),
         recover(true),
         Input::TakeUp,
-        Input::Received(Sent::Stop),
+        Input::Received(AgentSend::Stop),
     ] {
         let mut world = states::stopped_with_patch();
         world.send(Input::Start);
@@ -174,7 +174,7 @@ fn whatever_begins_a_new_generation_forecasts_the_content_of_the_effect() {
     let id = stamp(&world).effect;
     for input in [
         Input::Stop,
-        Input::Received(Sent::Stop),
+        Input::Received(AgentSend::Stop),
         Input::Delete,
         give_up(),
         recover(true),

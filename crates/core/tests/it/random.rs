@@ -293,7 +293,7 @@ fn perform(world: &mut World, op: Op) -> (Outcome, bool) {
             let sent = world.send(Input::DueCame {
                 id: 1_000_000,
                 planned_at: world.now,
-                due: holon_domain::timer::Due::PaceOver,
+                due: holon_domain::timer::DueAction::PaceOver,
             });
             assert_eq!((sent.facts.len(), &world.agent), (0, &before));
             plain(sent)

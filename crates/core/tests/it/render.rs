@@ -6,7 +6,7 @@ use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::log::LogEntry;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::Due;
+use holon_domain::timer::DueAction;
 use holon_domain::turn::Phase;
 use holon_domain::{TaskId, Timestamp};
 use serde::Serialize;
@@ -202,17 +202,17 @@ fn effect_text(effect: &Effect, world: &World) -> String {
     }
 }
 
-fn due_text(due: &Due) -> &'static str {
+fn due_text(due: &DueAction) -> &'static str {
     match due {
-        Due::RestOver { .. } => "rest_over",
-        Due::BackoffOver { .. } => "backoff_over",
-        Due::PaceOver => "pace_over",
-        Due::RemovalRetry => "removal_retry",
-        Due::WorkTick => "work_tick",
-        Due::Recheck { .. } => "recheck",
-        Due::WaitOver { .. } => "wait_over",
-        Due::TimerFire { .. } => "timer_fire",
-        Due::Unpark => "unpark",
+        DueAction::RestOver { .. } => "rest_over",
+        DueAction::BackoffOver { .. } => "backoff_over",
+        DueAction::PaceOver => "pace_over",
+        DueAction::RemovalRetry => "removal_retry",
+        DueAction::WorkTick => "work_tick",
+        DueAction::Recheck { .. } => "recheck",
+        DueAction::WaitOver { .. } => "wait_over",
+        DueAction::TimerFire { .. } => "timer_fire",
+        DueAction::Unpark => "unpark",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{commands, render, states};
 use holon_core::{Input, Stamp};
 use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
-use holon_domain::timer::Due;
+use holon_domain::timer::DueAction;
 use holon_domain::{TaskId, Timestamp};
 
 /// Every input, by name, as it would reach this world.
@@ -238,13 +238,16 @@ fn times(world: &World) -> Vec<(&'static str, Input)> {
     let nobody = vec![
         (
             "due came: a rest nobody waits for",
-            stale(Due::RestOver { reason: None }),
+            stale(DueAction::RestOver { reason: None }),
         ),
         (
             "due came: a back-off nobody waits for",
-            stale(Due::BackoffOver { turn_index: 1 }),
+            stale(DueAction::BackoffOver { turn_index: 1 }),
         ),
-        ("due came: a pace nobody waits for", stale(Due::PaceOver)),
+        (
+            "due came: a pace nobody waits for",
+            stale(DueAction::PaceOver),
+        ),
     ];
     awaited.into_iter().chain(nobody).collect()
 }

@@ -22,10 +22,11 @@ use holon_domain::consequence::Consequence;
 use holon_domain::continuation::ContinuationClass;
 use holon_domain::event::Event;
 use holon_domain::intent::{
-    BlockerChange, Intent, NewTimer, NewWait, NewWorkItem, WakeOn, WorkIntent, WorkItemChange,
+    BlockerChange, Intent, NewTimer, NewWait, NewWorkItem, WakeCondition, WorkIntent,
+    WorkItemChange,
 };
 use holon_domain::message::{MessageKind, Priority};
-use holon_domain::timer::{MissedSlots, TimerSchedule};
+use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
 use holon_domain::trigger::{DeliveryMode, WakeHint};
 use holon_domain::work_item::{PlanArtifact, PlanStatus, WorkItemRecord, WorkItemSchedulingState};
 use holon_domain::{TimerId, WaitId, WorkItemId};
@@ -92,12 +93,12 @@ fn cancel_timer(id: &TimerId) -> Planned {
     ("CancelTimer", Ok(Intent::Work(intent)))
 }
 
-fn wait_for(wake_on: Vec<WakeOn>) -> Planned {
+fn wait_for(wake_on: Vec<WakeCondition>) -> Planned {
     ("WaitFor", Ok(Intent::WaitFor(new_wait(wake_on))))
 }
 
 /// A wait of the current item, or else of the agent itself.
-fn new_wait(wake_on: Vec<WakeOn>) -> NewWait {
+fn new_wait(wake_on: Vec<WakeCondition>) -> NewWait {
     NewWait {
         reason: "the answer".to_owned(),
         wake_on,
@@ -110,7 +111,7 @@ fn new_wait(wake_on: Vec<WakeOn>) -> NewWait {
 fn new_timer(schedule: TimerSchedule) -> NewTimer {
     NewTimer {
         schedule,
-        missed: MissedSlots::Once,
+        missed: MissedSlotPolicy::Once,
         summary: Some("look at the mail".to_owned()),
     }
 }
@@ -250,7 +251,7 @@ fn stall(world: &mut World) {
 }
 
 /// An item with the focus that waits for this, in an agent at rest.
-fn waiting(wake_on: Vec<WakeOn>) -> (World, WorkItemId) {
+fn waiting(wake_on: Vec<WakeCondition>) -> (World, WorkItemId) {
     let (mut world, id) = working();
     call(&mut world, vec![wait_for(wake_on)]);
     assert_eq!(world.agent.open_turn, None);

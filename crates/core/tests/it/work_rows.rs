@@ -3,7 +3,7 @@
 use crate::world::{World, part};
 use holon_core::invariant::StoredWork;
 use holon_domain::limits;
-use holon_domain::needs::{Loaded, Needs, Part};
+use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::timer::{TimerRecord, TimerStatus};
 use holon_domain::wait::{WaitRecord, WaitStatus};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState, WorkItemState};
@@ -14,7 +14,7 @@ const OFFERED: usize = 4;
 
 impl World {
     /// The parts about work that are asked for.
-    pub(crate) fn load_work(&self, needs: &Needs) -> Loaded {
+    pub(crate) fn load_work(&self, needs: &Needs) -> LoadedRows {
         let item = |id: &WorkItemId| (id.clone(), self.items.get(id).cloned());
         let timer = |id: &TimerId| {
             let found = self.timers.iter().find(|timer| timer.id == *id);
@@ -24,7 +24,7 @@ impl World {
             .active_timers()
             .filter(|timer| timer.due.is_none())
             .cloned();
-        Loaded {
+        LoadedRows {
             work_items: needs.work_items.iter().map(item).collect(),
             timers: needs.timers.iter().map(timer).collect(),
             next_items: match needs.next_items {
@@ -39,7 +39,7 @@ impl World {
             parked_timers: part(needs.parked_timers, || {
                 parked.take(limits::UNPARKED_AT_ONCE).collect()
             }),
-            ..Loaded::default()
+            ..LoadedRows::default()
         }
     }
 

@@ -20,12 +20,12 @@ use holon_domain::event::Event;
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ModelChain;
-use holon_domain::needs::{Loaded, Needs, Part};
+use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::queue::{QueueEntry, QueueStatus, QueueView, QueuedPrompt};
-use holon_domain::sent::Sent;
+use holon_domain::send::AgentSend;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::{Due, DueTime, TimerRecord};
+use holon_domain::timer::{DueAction, DueTime, TimerRecord};
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::{CallPlace, TerminalReason};
 use holon_domain::wait::WaitRecord;
@@ -71,7 +71,7 @@ pub(crate) struct World {
     pub(crate) agent: AgentRecord,
     pub(crate) messages: BTreeMap<u64, Kept>,
     pub(crate) effects: BTreeMap<u64, EffectRecord>,
-    pub(crate) due: BTreeMap<u64, (DueTime, Due)>,
+    pub(crate) due: BTreeMap<u64, (DueTime, DueAction)>,
     pub(crate) log: Vec<(u64, LogEntry)>,
     pub(crate) events: Vec<Event>,
     pub(crate) briefs: Vec<BriefRow>,
@@ -82,7 +82,7 @@ pub(crate) struct World {
     /// Calls whose commands were begun.
     pub(crate) begun: BTreeSet<CallId>,
     /// What decisions sent to other agents, in order.
-    pub(crate) sends: Vec<(AgentId, Sent)>,
+    pub(crate) sends: Vec<(AgentId, AgentSend)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
     pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
     /// In the order they were declared, active or over.
@@ -157,7 +157,7 @@ impl World {
     }
 
     /// Loads exactly what is asked for.
-    fn load(&self, needs: &Needs) -> Loaded {
+    fn load(&self, needs: &Needs) -> LoadedRows {
         let all = self.queue();
         let mut queue = QueueView::of_length(all.pending, all.interjections);
         if needs.queue_head {
@@ -192,7 +192,7 @@ impl World {
         } else {
             Part::Missing
         };
-        Loaded {
+        LoadedRows {
             queue,
             queued_prompts,
             round,
@@ -223,7 +223,7 @@ impl World {
         &self,
         input: &Input,
         dice: &mut Dice,
-        change: &dyn Fn(&mut Loaded),
+        change: &dyn Fn(&mut LoadedRows),
     ) -> Result<Step, Rejection> {
         let mut wanted = needs(input, &self.agent);
         loop {

@@ -2,11 +2,11 @@
 
 use super::wall_clock;
 use async_trait::async_trait;
-use holon_domain::command::{CommandFailure, TaskPrinted};
+use holon_domain::command::{CommandFailure, TaskStreams};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
 use holon_engine::ports::{
-    CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefused, KeptOutput,
+    CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal, OutputRetention,
 };
 use holon_process::Image;
 use holon_workspace::Claims;
@@ -63,7 +63,7 @@ impl CommandHost for Commands {
         self.0.stop(key, grace_ms).await
     }
 
-    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
+    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefusal> {
         self.0.input(key, input).await
     }
 
@@ -72,11 +72,11 @@ impl CommandHost for Commands {
         key: &CommandKey,
         query: &TaskOutput,
         max_bytes: usize,
-    ) -> Result<TaskPrinted, String> {
+    ) -> Result<TaskStreams, String> {
         self.0.printed(key, query, max_bytes).await
     }
 
-    async fn forget(&self, key: &CommandKey, output: KeptOutput) {
+    async fn forget(&self, key: &CommandKey, output: OutputRetention) {
         self.0.forget(key, output).await;
     }
 

@@ -9,7 +9,7 @@ use self::planned::Planned;
 use super::attached::{Attachments, is_home};
 use async_trait::async_trait;
 use holon_domain::CallId;
-use holon_domain::file_change::{ChangedFile, FileAction, IgnoredMetadata, PatchApplied};
+use holon_domain::file_change::{ChangedFile, FileAction, IgnoredMetadata, PatchResult};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Change, FilePatch, Patch};
@@ -98,7 +98,7 @@ impl FileHost for Files {
         context: CommandContext,
         call: CallId,
         patch: String,
-    ) -> Result<PatchApplied, ToolError> {
+    ) -> Result<PatchResult, ToolError> {
         let files = self.clone();
         let work = move || apply(&files, &context, &call, &patch);
         let done = tokio::task::spawn_blocking(work).await;
@@ -110,7 +110,7 @@ impl FileHost for Files {
         agent_home: &str,
         call: &CallId,
         patch: &str,
-    ) -> Option<Result<PatchApplied, ToolError>> {
+    ) -> Option<Result<PatchResult, ToolError>> {
         let journals = self.journals(agent_home);
         let (call, patch) = (call.clone(), patch.to_owned());
         let work = move || came_to(&journals.of(&call), &patch);
@@ -140,7 +140,7 @@ fn apply(
     context: &CommandContext,
     call: &CallId,
     text: &str,
-) -> Result<PatchApplied, ToolError> {
+) -> Result<PatchResult, ToolError> {
     let patch = Patch::parse(text).map_err(|error| refused(&error))?;
     let journals = files.journals(&context.agent_home);
     let journal = journals.to_begin(call);
@@ -229,10 +229,10 @@ fn forget_settled(journal: &Path, settled: Settled) -> Result<(), TreeError> {
 }
 
 /// What the patch alone tells of its outcome, once it is in place.
-fn told_by(patch: &Patch) -> PatchApplied {
+fn told_by(patch: &Patch) -> PatchResult {
     let changed_files = patch.files.iter().map(|file| changed(&file.change));
     let ignored_metadata = patch.files.iter().flat_map(ignored);
-    PatchApplied {
+    PatchResult {
         changed_files: changed_files.collect(),
         ignored_metadata: ignored_metadata.collect(),
         diagnostics: Vec::new(),
@@ -265,7 +265,7 @@ fn ignored(file: &FilePatch) -> impl Iterator<Item = IgnoredMetadata> {
 
 /// What the journal of a call proves. Without one nothing was changed: it is written before the first change, where no
 /// workspace reaches.
-fn came_to(journal: &Path, text: &str) -> Option<Result<PatchApplied, ToolError>> {
+fn came_to(journal: &Path, text: &str) -> Option<Result<PatchResult, ToolError>> {
     match settle(journal) {
         // Where a hunk's hints were wrong is not told again: the files are no longer what they were checked against.
         Ok(Settled::Done) => Some(Ok(told_by(&Patch::parse(text).ok()?))),

@@ -1,58 +1,54 @@
-//! The state of an agent's home: its place is looked at before the agent runs, and it is removed with the agent, each by
-//! an effect. The directory itself appears when something is put into it.
+//! State of an agent's home directory. An effect checks the directory before the agent runs, another removes it with
+//! the agent. The directory itself is created when the first file is written to it.
 
 use crate::effect::EffectId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use serde::{Deserialize, Serialize};
 
-/// Where an agent's home stands. An open effect on the home is named in the state that waits for it.
+/// State of an agent's home directory. A state that waits for an effect names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum HomeState {
-    /// Its place was not looked at, or cannot be relied on: the last look failed or was called off.
+    /// The directory was not checked yet, or the last check failed or was cancelled.
     #[default]
     Unmade,
-    /// Its place is being looked at.
+    /// An effect checks whether the directory exists or can be created.
     Preparing {
-        /// The effect that looks.
         effect: EffectId,
     },
-    /// It is there, or can be made.
+    /// The directory exists or can be created.
     Ready,
-    /// Being removed.
     Removing {
-        /// The effect that removes it.
         effect: EffectId,
-        /// How many attempts have failed since the removal was asked for or taken up.
+        /// Failed attempts since the removal was requested or resumed.
         #[serde(default, skip_serializing_if = "crate::skip::is_default")]
         failed: u32,
     },
-    /// It could not be removed. The agent's rows stay; the next attempt follows after a pause, at the next boot, or when
-    /// the removal is asked for again.
+    /// The directory could not be removed. The agent's rows stay. The next attempt follows after a pause, at the next
+    /// boot, or at the next request to remove the agent.
     NotRemoved {
-        /// How many attempts have failed in a row.
+        /// Failed attempts in a row.
         #[serde(default)]
         failed: u32,
-        /// The pause before the next attempt; none in rows of builds that waited for a boot.
+        /// Pause before the next attempt. Absent in rows of builds that retried only at boot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry: Option<RemovalRetry>,
     },
-    /// It is gone; the agent's rows may go.
+    /// The directory is gone, so the agent's rows can be removed.
     Removed,
 }
 
-/// The pause before another attempt to remove a home.
+/// Pause before another attempt to remove a home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RemovalRetry {
-    /// When the next attempt is made.
     pub at: Timestamp,
-    /// The entry of the due-queue that brings it about.
+    /// Entry of the due-queue that starts the attempt.
     pub due: DueId,
 }
 
 impl HomeState {
-    /// The effect on the home that is open.
+    /// Returns the open effect on the home, if there is one.
     #[must_use]
     pub const fn effect(self) -> Option<EffectId> {
         match self {
@@ -61,7 +57,7 @@ impl HomeState {
         }
     }
 
-    /// How many attempts to remove the home have failed so far.
+    /// Returns the number of failed attempts to remove the home so far.
     #[must_use]
     pub const fn failed_removals(self) -> u32 {
         match self {
@@ -70,7 +66,7 @@ impl HomeState {
         }
     }
 
-    /// The pause before another attempt to remove the home, if one is set.
+    /// Returns the pause before another attempt to remove the home, if one is set.
     #[must_use]
     pub const fn removal_retry(self) -> Option<RemovalRetry> {
         match self {
@@ -83,10 +79,10 @@ impl HomeState {
         }
     }
 
-    /// The state once nobody waits for the open effect any more. A home that was being removed may be there in part,
+    /// Returns the state after the open effect was cancelled. A home whose removal was cancelled may be half removed,
     /// so it has to be removed again.
     #[must_use]
-    pub const fn released(self) -> Self {
+    pub const fn without_effect(self) -> Self {
         match self {
             Self::Preparing { .. } => Self::Unmade,
             Self::Removing { .. } => Self::Ready,

@@ -1,10 +1,10 @@
-//! Rows of earlier builds: everything of an agent in one JSON text. Read here and nowhere else, and never written.
+//! Reads agent rows of earlier builds, which held everything in one JSON text. This build never writes them.
 
 use super::stored::HotState;
 use super::{
     AgentRecord, AgentSettings, Counters, HomeState, IdentityView, LastFailure, Lifecycle, RunTerms,
 };
-use crate::attempt::{AttemptRecord, tries_of};
+use crate::attempt::{AttemptRecord, count_tries};
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
 use crate::model::ModelRef;
@@ -14,7 +14,7 @@ use crate::turn::OpenTurn;
 use crate::workspace::WorkspaceEntry;
 use serde::Deserialize;
 
-/// A failure as stored; before causes were, only the artifact said why.
+/// A failure as stored. Rows of earlier builds hold only the artifact, without a cause.
 #[derive(Deserialize)]
 pub(super) struct StoredFailure {
     occurred_at: Timestamp,
@@ -28,7 +28,7 @@ impl From<StoredFailure> for LastFailure {
         let artifact = stored.failure_artifact;
         let cause = stored
             .cause
-            .unwrap_or_else(|| FailureCause::of_old(&artifact.kind));
+            .unwrap_or_else(|| FailureCause::from_legacy(&artifact.kind));
         Self {
             occurred_at: stored.occurred_at,
             cause,
@@ -37,7 +37,7 @@ impl From<StoredFailure> for LastFailure {
     }
 }
 
-/// The whole row of an earlier build.
+/// Whole row of an earlier build.
 #[derive(Deserialize)]
 pub(super) struct OldRow {
     identity: IdentityView,
@@ -57,7 +57,7 @@ pub(super) struct OldRow {
     state: HotState,
 }
 
-/// An open turn of an earlier build, with the failed attempts of its round.
+/// Open turn of an earlier build, with the failed attempts of its round.
 #[derive(Deserialize)]
 struct OldTurn {
     #[serde(default)]
@@ -69,18 +69,18 @@ struct OldTurn {
 impl OldTurn {
     fn split(self) -> (OpenTurn, Vec<AttemptRecord>) {
         let Self { attempts, mut turn } = self;
-        // A reference that was none stood for a missing choice.
+        // Earlier builds stored an invalid reference if no model was chosen.
         turn.model
             .take_if(|model| model.provider() == "none" && model.model() == "none");
         turn.failed_attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
-        turn.tries = tries_of(&attempts, &turn.model_ref());
+        turn.tries = count_tries(&attempts, &turn.model_ref());
         (turn, attempts)
     }
 }
 
 impl OldRow {
-    /// The record the row means today: settings apart, the state of the home said, the flag `temporary` as terms; and
-    /// the failed attempts that have rows of their own today.
+    /// Converts the row to today's record and the failed attempts, which have rows of their own today. Settings are
+    /// split off, the state of the home is derived, and the flag `temporary` becomes run terms.
     pub(super) fn split(self) -> (AgentRecord, Vec<AttemptRecord>) {
         let home = home_of(&self);
         let temporary = self.identity.temporary;
@@ -104,7 +104,7 @@ impl OldRow {
     }
 }
 
-/// Where a home stands whose state was told by an open effect and the last failure.
+/// Derives the state of a home from the open effect and the last failure, which told it in earlier builds.
 fn home_of(row: &OldRow) -> HomeState {
     let (lifecycle, last) = (row.state.lifecycle, row.state.last_failure.as_ref());
     let cause = last.map(|failure| failure.cause);

@@ -1,4 +1,4 @@
-//! What is settled about an agent when it is made or configured, and rarely changes afterwards.
+//! Settings of an agent: set when it is created or configured, rarely changed afterwards.
 
 use super::{AgentIdentity, RunTerms};
 use crate::model::ModelRef;
@@ -7,25 +7,22 @@ use crate::time::Timestamp;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
-/// An agent's settings. Stored apart from its scheduling state, which every decision rewrites: a decision that changes
-/// settings says so by a fact, and only then are they written.
+/// An agent's settings. They are stored apart from the scheduling state, which every decision rewrites. A decision that
+/// changes settings adds a fact, and only then are they written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSettings {
-    /// Who it is.
     pub identity: AgentIdentity,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// The path of its home.
+    /// Absolute path of the agent's home directory.
     pub agent_home: String,
-    /// Its one active workspace.
     pub workspace: WorkspaceEntry,
-    /// The terms of its one run, when it was made for one.
+    /// Present if the agent was created for one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunTerms>,
-    /// The model it asks instead of the host's default.
+    /// Model that replaces the host's default. Absent if the default is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_override: Option<ModelRef>,
-    /// How hard that model should think, when somebody said.
+    /// Reasoning effort for that model. Absent if the provider's default is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
 }

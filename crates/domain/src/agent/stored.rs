@@ -1,4 +1,4 @@
-//! An agent's row as the store keeps it, and the record that is made of its columns.
+//! An agent's row as the store keeps it, and the conversion to a record.
 
 use super::legacy::OldRow;
 use super::{
@@ -13,23 +13,23 @@ use crate::time::Timestamp;
 use crate::turn::{OpenTurn, TerminalRecord};
 use serde::Deserialize;
 
-/// The columns of an agent's row.
+/// Columns of an agent's row in the store.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentRow<'a> {
-    /// The scheduling state as JSON; in rows of earlier builds everything else as well.
+    /// Scheduling state as JSON. In rows of earlier builds it holds everything else as well.
     pub record: &'a str,
-    /// The settings as JSON. Absent in rows that this build has not written yet.
+    /// Settings as JSON. Absent in rows that this build has not written yet.
     pub settings: Option<&'a str>,
-    /// The counters. Absent in rows that this build has not written yet.
+    /// Sequence counters. Absent in rows that this build has not written yet.
     pub counters: Option<Counters>,
 }
 
-/// The scheduling state as stored.
+/// Scheduling state as stored.
 #[derive(Deserialize)]
 pub(super) struct HotState {
     pub(super) lifecycle: Lifecycle,
     pub(super) generation: u64,
-    /// Rows of earlier builds do not say it; what they mean follows from other fields.
+    /// Absent in rows of earlier builds; then it is derived from other fields.
     #[serde(default)]
     pub(super) home: HomeState,
     #[serde(default)]
@@ -73,10 +73,9 @@ pub(super) struct HotState {
 }
 
 impl AgentRecord {
-    /// Puts a record together from the columns of its row. A row of an earlier build is read whole from its JSON.
-    ///
-    /// # Errors
-    /// When a column is no JSON of its shape.
+    /// Builds a record from the columns of its row. A row of an earlier build is read whole from its JSON.
+    /// // # Errors
+    /// Fails if a column is not JSON of the expected shape.
     pub fn from_row(row: AgentRow<'_>) -> Result<Self, serde_json::Error> {
         match (row.settings, row.counters) {
             (Some(settings), Some(counters)) => {
@@ -85,17 +84,15 @@ impl AgentRecord {
                 Ok(Self::of(settings, counters, state))
             }
             (Some(_), None) | (None, Some(_)) | (None, None) => {
-                Self::split_old(row.record).map(|(record, _)| record)
+                Self::split_legacy_row(row.record).map(|(record, _)| record)
             }
         }
     }
 
-    /// Takes apart the text of an earlier build, which held everything of an agent: its record, and the failed
-    /// attempts of the round in hand.
-    ///
-    /// # Errors
-    /// When it is no JSON of that shape.
-    pub fn split_old(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {
+    /// Splits the JSON text of an earlier build into the agent's record and the failed attempts of the round in hand.
+    /// // # Errors
+    /// Fails if the text is not JSON of that shape.
+    pub fn split_legacy_row(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {
         let old: OldRow = serde_json::from_str(text)?;
         Ok(old.split())
     }

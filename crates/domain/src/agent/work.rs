@@ -1,7 +1,7 @@
-//! What an agent's row knows about its work items, waits, wake hints and timers.
+//! Counters and pointers in an agent's row about its work items, waits, wake hints and timers.
 //!
-//! The rows themselves have tables of their own. The counts here change with each transition and are what the scheduler
-//! reads, so that a decision costs the same with ten items and with a hundred thousand.
+//! The rows themselves are in tables of their own. The counters change with each transition, and the scheduler reads
+//! only them, so a decision costs the same with ten items and with a hundred thousand.
 
 use super::RestWake;
 use crate::id::WorkItemId;
@@ -26,20 +26,20 @@ pub struct CurrentItem {
 pub struct AgentWait {
     pub wait_id: crate::id::WaitId,
     pub kind: WaitKind,
-    /// What the agent waits for, shortened for status lines.
+    /// Reason in the agent's words, shortened for status lines.
     pub waiting_for: String,
-    /// When the wait ends at the latest.
+    /// Time at which the wait ends at the latest. Absent if no time ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
 }
 
-/// How many open items are in each state. Completed items are not counted.
+/// Number of open items in each scheduling state. Completed items are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ItemCounts {
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub runnable: u32,
-    /// Counted since the last change of `wake_count`.
+    /// Valid since the last change of `wake_count`; a change makes stalled items runnable again.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub stalled: u32,
     #[serde(skip_serializing_if = "crate::skip::is_default")]
@@ -55,7 +55,7 @@ pub struct ItemCounts {
 }
 
 impl ItemCounts {
-    /// All open items.
+    /// Returns the number of all open items.
     #[must_use]
     pub const fn open(&self) -> u32 {
         self.runnable
@@ -67,7 +67,7 @@ impl ItemCounts {
             + self.blocked
     }
 
-    /// The count of a state. None for completed items, which are not counted.
+    /// Returns the counter of a state. `None` for completed items, which are not counted.
     pub const fn of(&mut self, state: WorkItemSchedulingState) -> Option<&mut u32> {
         match state {
             WorkItemSchedulingState::Runnable => Some(&mut self.runnable),
@@ -82,31 +82,31 @@ impl ItemCounts {
     }
 }
 
-/// Counts and pointers over an agent's work.
+/// Counters and pointers over an agent's work, kept in the agent's row.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkState {
-    /// Set by `PickWorkItem` alone and cleared when the item is completed.
+    /// Item with the focus. Set by `PickWorkItem` alone and cleared when the item is completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<CurrentItem>,
-    /// Open items by what the scheduler may do with them, the current one included.
+    /// Open items by scheduling state, the current item included.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub items: ItemCounts,
-    /// A runnable item other than the current one: the one that a tick would offer next. Known whenever the agent is at
-    /// rest and there is such an item.
+    /// Runnable item, other than the current one, that a tick would offer next. Set whenever the agent is at rest and
+    /// there is such an item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<WorkItemId>,
-    /// Items whose recheck has come and was not yet part of a request that was answered.
+    /// Items whose recheck is due and that no answered request has shown yet.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub due_rechecks: u32,
-    /// Whether a tick has told the agent of the due rechecks. Cleared when one more comes.
+    /// True if a tick has announced the due rechecks. Cleared when another one becomes due.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub rechecks_told: bool,
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub active_waits: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_wait: Option<AgentWait>,
-    /// Sources with a pending wake hint.
+    /// Number of sources with a pending wake hint.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub hints: u32,
     #[serde(skip_serializing_if = "crate::skip::is_default")]
@@ -114,22 +114,22 @@ pub struct WorkState {
     /// Queued messages that timers sent.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub timer_ticks: u32,
-    /// Timers and waits whose time came while the agent was stopped. A start looks at them.
+    /// Timers and waits that became due while the agent was stopped. A start handles them.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub parked: u32,
-    /// The entry that makes a started agent look at them.
+    /// Due entry that makes a started agent handle them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unpark: Option<DueId>,
-    /// Grows with every operator message, wake, task result and model change. Idle turns counted before are void.
+    /// Grows with every operator message, wake hint, task result and model change. Idle turns counted before are void.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub wake_count: u64,
-    /// The pause before the next tick for work that made no progress.
+    /// Pause before the next tick for work without progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_pause: Option<RestWake>,
 }
 
 impl WorkState {
-    /// Runnable items beside the current one.
+    /// Returns the number of runnable items beside the current one.
     #[must_use]
     pub fn runnable_queued(&self) -> u32 {
         let current = self.current.as_ref();

@@ -1,36 +1,37 @@
-//! A command that an agent asks for: what identifies it, what is to be run, and what the call that waited is told.
+//! A command that an agent asks for: its key, its order, and the reply to the waiting call.
 
-use super::{CommandOutput, CommandRunning};
+use super::{CommandOutput, RunningCommand};
 use crate::intent::ExecCommand;
 use crate::task::CommandTaskSpec;
 use crate::time::Timestamp;
 use crate::workspace::WorkspaceEntry;
 use crate::{AgentId, CallId, TaskId};
 
-/// What a command is told about the agent it runs for.
+/// Facts about the agent that a command runs for.
 #[derive(Debug, Clone)]
 pub struct CommandContext {
-    /// Shown to the command as `HOLON_AGENT_ID`.
+    /// Passed to the command as `HOLON_AGENT_ID`.
     pub agent_id: AgentId,
-    /// The agent's home directory, shown to the command as `HOLON_AGENT_HOME`.
+    /// The agent's home directory, passed to the command as `HOLON_AGENT_HOME`.
     pub agent_home: String,
-    /// Where the command may run; its working directory lies beneath the execution root.
+    /// The working directory of the command lies inside its execution root.
     pub workspace: WorkspaceEntry,
 }
 
-/// What identifies a command, for this process and for later ones. A command of one key is started at most once.
+/// Identity of a command, for this process and for later ones. A command with a given key is started at most once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CommandKey {
-    /// The home of the agent it runs for; its output is kept there, and the last part of the path is the agent's id.
+    /// Home of the agent that the command runs for. Its output is kept there; the last part of the path is the agent's
+    /// id.
     pub agent_home: String,
-    /// The id of the task it is or would become, followed by its number where a call holds several commands.
+    /// Id of the task that the command is or would become, followed by its number if a call has several commands.
     pub name: String,
-    /// The call that asked for it. Its supervisor answers only to a caller that knows this id.
+    /// Call that asked for the command. The supervisor answers only to a caller that knows this id.
     pub call: CallId,
 }
 
 impl CommandKey {
-    /// The command of a call.
+    /// Returns the key of a call's only command.
     #[must_use]
     pub fn of_call(agent_home: &str, call: &CallId) -> Self {
         Self {
@@ -40,7 +41,7 @@ impl CommandKey {
         }
     }
 
-    /// One of several commands of the same call, counted from 1.
+    /// Returns the key of one of several commands of the same call, counted from 1.
     #[must_use]
     pub fn item(&self, number: usize) -> Self {
         Self {
@@ -49,7 +50,8 @@ impl CommandKey {
         }
     }
 
-    /// Every command of the call a task comes from: a batch has a key for each of its commands, and none for itself.
+    /// Returns the keys of all commands of the call that a task comes from. A batch has a key for each command and none
+    /// for itself.
     #[must_use]
     pub fn all_of(&self, task: &CommandTaskSpec) -> Vec<Self> {
         match task.batch_items {
@@ -61,62 +63,56 @@ impl CommandKey {
     }
 }
 
-/// A command to run.
+/// Request to run a command.
 #[derive(Debug, Clone)]
 pub struct CommandOrder {
-    /// What identifies it.
     pub key: CommandKey,
-    /// The agent it runs for and where.
     pub context: CommandContext,
-    /// The command line and how it is run.
     pub command: ExecCommand,
-    /// What happens when it takes longer than `command.yield_time_ms`.
-    pub when_late: WhenLate,
+    /// Applies when the command takes longer than `command.yield_time_ms`.
+    pub when_late: LatePolicy,
 }
 
-/// What happens to a command that takes longer than its call waits.
+/// Treatment of a command that takes longer than its call waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhenLate {
-    /// It goes on, and the call that waited is told so.
-    GoesOn,
-    /// It is stopped.
-    IsStopped,
+pub enum LatePolicy {
+    /// The command continues, and the waiting call returns.
+    Continue,
+    Stop,
 }
 
-/// What came of a command while its call waited.
+/// State of a command when its call stops waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandRun {
-    /// It ended.
     Ended(CommandOutput),
-    /// It goes on.
-    Running(CommandRunning),
+    Running(RunningCommand),
 }
 
-/// A command that runs, as far as that is known without reading what it printed.
+/// A running command, as far as it is known without reading its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AliveCommand {
-    /// When its program began.
+    /// Time at which its program began.
     pub started_at: Timestamp,
-    /// The file that keeps its output.
+    /// File that receives its output.
     pub output_path: Option<String>,
-    /// The file that keeps its standard error; `None` on a terminal.
+    /// File that receives its standard error. `None` on a terminal.
     pub stderr_path: Option<String>,
 }
 
-/// Why a command took no input, or why its input could not be closed.
+/// Reason for which a command accepted no input, or its input could not be closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InputRefused {
+pub struct InputRefusal {
     /// A sentence for the model, with the next step.
     pub reason: String,
-    /// Bytes that were taken all the same, when only closing the input failed.
+    /// Bytes that were accepted nevertheless. Greater than zero only if closing the input failed.
     pub taken: u64,
 }
 
-/// Whether the output of a command that is over stays on disk.
+/// Tells whether the output of an ended command stays on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeptOutput {
-    /// A result or a task record names the files.
+pub enum OutputRetention {
+    /// A result or a task record refers to the files.
     Kept,
-    /// Nothing names them.
+    /// Nothing refers to the files, so they are removed.
     Dropped,
 }

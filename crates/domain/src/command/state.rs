@@ -1,35 +1,35 @@
-//! The state of a command: one enum for everyone who asks whether a command runs and how it ended.
+//! State of a command: one enum for every question whether a command runs and how it ended.
 //!
-//! Owns the cases and the sentences said about a state that cannot be known. How a state is found out is decided by
-//! the supervisor's own crate; what follows from it, by whoever asked.
+//! Owns the cases and the sentences about an unknown state. The supervisor's crate finds the state out; the caller
+//! decides what follows.
 
 use super::{AliveCommand, CommandFailure};
 use std::fmt;
 
-/// What is known about a command.
-///
-/// `R` is what the asker gets of a command that runs (a handle, or facts about it), and `E` what it gets of one that
-/// ended. A state that cannot be `Running`, such as that of a command that was just stopped, has
+/// Knowledge about a command.
+/// // `R` is the value for a running command (a handle, or facts about it), and `E` the value for an ended one. A state
+/// that cannot be `Running`, such as that of a command that was just stopped, has
 /// [`Infallible`](std::convert::Infallible) for `R`, and matches need no arm for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandState<R, E> {
-    /// No supervisor ever took it on. It did not run, and an attempt that comes late will not run it either.
+    /// No supervisor ever claimed the command. It did not run, and a late attempt will not run it either.
     NeverStarted,
-    /// It runs: its supervisor holds its lock. A supervisor that does not answer may wait for its disk and is alive, too.
+    /// The command runs: its supervisor holds its lock. A supervisor that does not answer may wait for its disk and
+    /// counts as alive.
     Running(R),
-    /// It ran and ended, and how it ended is on record.
+    /// The command ran and ended; its end is on record.
     Ended(E),
-    /// It could not be started, and the reason is on record.
+    /// The command could not be started; the reason is on record.
     Failed(CommandFailure),
-    /// It may have run, and it cannot be proven that it runs or how it ended.
+    /// The command may have run. It cannot be proven that it runs or how it ended.
     Unknown(UnknownCause),
 }
 
-/// The state of a command without its output: what a probe finds in a bounded time.
+/// State of a command without its output, as a probe finds it in a bounded time.
 pub type CommandProbe = CommandState<AliveCommand, ()>;
 
 impl<R, E> CommandState<R, E> {
-    /// The same state with another value for a command that runs.
+    /// Converts the value of a running command and keeps all other states.
     pub fn map_running<T>(self, map: impl FnOnce(R) -> T) -> CommandState<T, E> {
         match self {
             Self::NeverStarted => CommandState::NeverStarted,
@@ -40,7 +40,7 @@ impl<R, E> CommandState<R, E> {
         }
     }
 
-    /// The same state with another value for a command that ended.
+    /// Converts the value of an ended command and keeps all other states.
     pub fn map_ended<T>(self, map: impl FnOnce(E) -> T) -> CommandState<R, T> {
         match self {
             Self::NeverStarted => CommandState::NeverStarted,
@@ -52,14 +52,14 @@ impl<R, E> CommandState<R, E> {
     }
 }
 
-/// Why the state of a command cannot be known. It is shown to operators and models as a sentence.
+/// Reason for which the state of a command cannot be known. Operators and models read it as a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownCause {
-    /// Its supervisor took it on, is dead, and left no record of how it ended or whether it had begun.
+    /// The supervisor claimed the command and died without a record of its start or end.
     SupervisorDied,
-    /// Its supervisor did not answer, so it was killed together with the command's session.
+    /// The supervisor did not answer, so it was killed together with the command's session.
     SupervisorKilled,
-    /// Its supervisor did not answer and could not be killed, or its lock cannot be read. The command may still run.
+    /// The supervisor did not answer and could not be killed, or its lock cannot be read. The command may still run.
     SupervisorSilent,
 }
 

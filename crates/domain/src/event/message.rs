@@ -1,4 +1,4 @@
-//! What is recorded of messages and of the choice what to do next.
+//! Payloads of events about messages and about decisions of the scheduler.
 
 use crate::authority::AuthorityClass;
 use crate::closure::{ClosureOutcome, WaitingReason};
@@ -11,173 +11,165 @@ use crate::turn::TerminalReason;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// See [`super::Event::MessageAdmitted`].
+/// Labels of a message without its body. See [`Event::MessageAdmitted`](super::Event::MessageAdmitted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageAdmitted {
-    /// The message.
     pub message_id: MessageId,
-    /// Its position.
+    /// Position in the agent's queue, counted from 1 and never used again.
     pub message_seq: u64,
-    /// Its kind.
     pub kind: MessageKind,
-    /// Its origin.
+    /// Sender of the message and the channel it came through.
     pub origin: Origin,
-    /// Its authority. Readers also get the older label for it, `trust`.
+    /// Trust in the content: instruction, evidence and so on. Readers also get the older label for it, `trust`.
     pub authority_class: AuthorityClass,
-    /// Its band.
+    /// Band in the queue; a higher band is taken first.
     pub priority: Priority,
-    /// Its ingress.
+    /// Interface through which the message came in, for example HTTP or the command line.
     pub delivery_surface: DeliverySurface,
-    /// That ingress's posture.
+    /// Authentication that this interface requires.
     pub admission_context: AdmissionContext,
-    /// Its trigger.
+    /// Kind of trigger the message is for the scheduler.
     pub trigger_kind: TriggerKind,
-    /// Its work item.
+    /// Work item the message is bound to. Absent if it is bound to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// Its task.
+    /// Task that the message reports on. Absent if it belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// What it came from.
+    /// Stable references into the system the message came from, such as the number of an issue. Supplied by the sender.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_refs: BTreeMap<String, String>,
-    /// Correlation.
+    /// Caller-supplied id that links related messages; copied unchanged, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
-    /// Causation.
+    /// Caller-supplied id of the message or event that caused this one; copied unchanged, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
 }
 
-/// See [`super::Event::MessageProcessingStarted`].
+/// Start of the work on a message. See [`Event::MessageProcessingStarted`](super::Event::MessageProcessingStarted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageProcessingStarted {
-    /// The message.
     pub message_id: MessageId,
-    /// The run.
     pub run_id: RunId,
-    /// How long it was queued.
+    /// Milliseconds from the admission of the message to this event.
     pub queue_wait_ms: u64,
-    /// Position of the message; where events are read, its origin is added from it. Absent in events of earlier builds.
+    /// Queue position of the message. The API adds the origin of the message. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::MessageProcessingAborted`].
+/// End of the work on a message that was not finished. See
+/// [`Event::MessageProcessingAborted`](super::Event::MessageProcessingAborted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageProcessingAborted {
-    /// The message.
     pub message_id: MessageId,
-    /// Its kind.
     pub message_kind: MessageKind,
-    /// The run, if one was open.
+    /// Run that was aborted. Absent if none was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// Why.
     pub reason: TerminalReason,
-    /// Position of the message; where events are read, its origin is added from it. Absent in events of earlier builds.
+    /// Queue position of the message. The API adds the origin of the message. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::OperatorInterjectionAdmitted`].
+/// Operator message that joined a running turn. See
+/// [`Event::OperatorInterjectionAdmitted`](super::Event::OperatorInterjectionAdmitted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperatorInterjectionAdmitted {
-    /// The message.
     pub message_id: MessageId,
-    /// The round whose request held it.
+    /// Number of the first model request of the turn that contains the message.
     pub round: u32,
-    /// At which safe point.
+    /// Safe point of the turn at which the message joined.
     pub boundary: InterjectionBoundary,
-    /// Its ingress.
+    /// Interface through which the message came in.
     pub delivery_surface: DeliverySurface,
-    /// That ingress's posture.
+    /// Authentication that this interface requires.
     pub admission_context: AdmissionContext,
-    /// Its first words.
+    /// Beginning of the message.
     pub text_preview: String,
-    /// Position of the message; where events are read, its origin is added from it. Absent in events of earlier builds.
+    /// Queue position of the message. The API adds the origin of the message. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
-    /// The run it entered. Absent in events of earlier builds.
+    /// Run that the message joined. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The turn it entered. Absent in events of earlier builds.
+    /// Turn that the message joined. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_index: Option<u64>,
-    /// Who wrote it. Absent in events of earlier builds.
+    /// Sender of the message. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// How its content is treated. Readers also get the older label for it, `trust`. Absent in events of earlier builds.
+    /// Trust in the content. Readers also get the older label for it, `trust`. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority_class: Option<AuthorityClass>,
-    /// Its band in the queue. Absent in events of earlier builds.
+    /// Band in the queue. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Calls of the turn without a result when it entered. Messages enter between rounds, when every call has its
-    /// result, so it is 0 today.
+    /// Calls of the turn without a result when the message joined. Always 0 today: messages join between rounds, when
+    /// every call has its result.
     #[serde(default)]
     pub pending_tool_call_count: u32,
 }
 
-/// See [`super::Event::SchedulerDecision`].
+/// Choice of the scheduler with its reason. See [`Event::SchedulerDecision`](super::Event::SchedulerDecision).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchedulerDecision {
-    /// What was chosen.
     pub decision: SchedulerChoice,
-    /// Why, in one sentence.
+    /// One sentence for people.
     pub reason: String,
-    /// Whether a model turn follows.
+    /// True if a model turn follows.
     pub model_reentry: bool,
-    /// The message it is about.
+    /// Message that the decision is about. Absent when the agent rests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// The facts it follows from.
+    /// Facts that led to the decision, in a few words each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
 }
 
-/// The scheduler's choices, by their established names.
+/// Choices of the scheduler. The names are established and part of the wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SchedulerChoice {
-    /// Open a turn.
+    /// Open a model turn for the message.
     StartModelTurn,
-    /// Settle a message without a model.
+    /// Handle the message without a model.
     ReduceMessageOnly,
-    /// Wait for a time.
+    /// Rest until a time that is set.
     WaitForTimer,
-    /// Wait for an operator.
+    /// Rest until an operator writes.
     WaitForOperator,
-    /// Wait for a change outside.
+    /// Rest until something outside changes.
     WaitForExternalChange,
-    /// Rest.
+    /// Rest because there is nothing to do, or until a task ends.
     Sleep,
-    /// Do not run.
+    /// Do not run: the agent is stopped.
     Stop,
-    /// Nothing to choose.
+    /// Nothing was decided. Kept for readers; this build does not record it.
     Noop,
 }
 
-/// See [`super::Event::ContinuationResolved`].
+/// Classification of a message. See [`Event::ContinuationResolved`](super::Event::ContinuationResolved).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContinuationResolved {
-    /// The message.
     pub message_id: MessageId,
-    /// What came.
+    /// Kind of trigger the message is.
     pub trigger_kind: TriggerKind,
-    /// How it relates.
+    /// Relation of the message to what the agent was waiting for.
     pub class: ContinuationClass,
-    /// Where the agent stood.
+    /// Closure of the agent when the message was taken from the queue.
     pub prior_closure_outcome: ClosureOutcome,
-    /// What it waited for.
+    /// Present if the agent was waiting then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_waiting_reason: Option<WaitingReason>,
-    /// Whether this is what it waited for.
+    /// True if the message is what the agent waited for.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub matched_waiting_reason: bool,
-    /// Whether a model turn follows. Absent in events of earlier builds.
+    /// True if a model turn follows. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_visible: Option<bool>,
-    /// The facts the class follows from: where the agent stood and what the message is.
+    /// Facts that led to the class: the prior closure and the kind of the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
 }

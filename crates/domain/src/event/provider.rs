@@ -1,4 +1,4 @@
-//! What is recorded of model calls and of the choice of models.
+//! Payloads of events about model requests, retries, fallbacks and model overrides.
 
 use crate::attempt::{AttemptTimeline, TokenUsage, Tries};
 use crate::id::RunId;
@@ -9,127 +9,124 @@ use crate::time::Timestamp;
 use crate::turn::PauseCause;
 use serde::{Deserialize, Serialize};
 
-/// See [`super::Event::ProviderRoundCompleted`].
+/// Telemetry of an answered model round. See [`Event::ProviderRoundCompleted`](super::Event::ProviderRoundCompleted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProviderRoundCompleted {
-    /// The turn.
     pub turn_index: u64,
-    /// The round.
+    /// Number of the model round in its turn, counted from 1.
     pub round: u32,
-    /// Why it stopped.
+    /// Reason for which the model stopped writing.
     pub stop_reason: StopReason,
-    /// Building the request.
+    /// Milliseconds that building the request took.
     pub context_build_ms: u64,
-    /// What it cost.
+    /// Tokens of this round.
     pub token_usage: TokenUsage,
-    /// Cache scope.
+    /// Key under which the provider may cache the stable part of the prompt.
     pub prompt_cache_key: String,
-    /// Fingerprint of the context.
+    /// Hash of the prompt frame; two rounds with the same value had the same frame.
     pub context_fingerprint: String,
-    /// The tries it took. What follows from them and from the usage is spelled out for readers: `requested_model`,
-    /// `active_model`, `fallback_active`, `provider_round_ms`, `provider_started_at`, `provider_completed_at`,
-    /// `provider_attempt_timeline`, `input_tokens`, `output_tokens`, and `provider_cache_usage` where the provider
-    /// reported tokens of a cache.
+    /// Attempts of the round. Readers get the derived fields `requested_model`, `active_model`, `fallback_active`,
+    /// `provider_round_ms`, `provider_started_at`, `provider_completed_at`, `provider_attempt_timeline`,
+    /// `input_tokens`, `output_tokens`, and `provider_cache_usage` where the provider reported tokens of a cache.
     pub tries: Tries,
-    /// The run this belongs to. Absent in events of earlier builds.
+    /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::TerminalDeliveryRoundCompleted`].
+/// Payload of a reserved kind. See
+/// [`Event::TerminalDeliveryRoundCompleted`](super::Event::TerminalDeliveryRoundCompleted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TerminalDeliveryRoundCompleted {
-    /// The turn.
     pub turn_index: u64,
-    /// What it cost.
+    /// Tokens of the round.
     pub token_usage: TokenUsage,
-    /// The tries it took.
+    /// Every request of the round, in order.
     pub provider_attempt_timeline: AttemptTimeline,
 }
 
-/// See [`super::Event::ProviderRetryScheduled`].
+/// A planned retry. See [`Event::ProviderRetryScheduled`](super::Event::ProviderRetryScheduled).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProviderRetryScheduled {
-    /// The turn.
     pub turn_index: u64,
-    /// The round.
+    /// Number of the round that is retried, counted from 1.
     pub round: u32,
-    /// The try that failed.
+    /// Number of the attempt that failed, counted from 1 for each model.
     pub attempt: u32,
-    /// Why.
+    /// Stable name of the failure, such as `rate_limited`.
     pub failure_kind: String,
-    /// In words.
+    /// Message of the failed provider, shortened.
     pub error: String,
-    /// The pause.
+    /// Length of the pause in milliseconds.
     pub backoff_ms: u64,
-    /// Its end.
+    /// Time at which the request is sent again.
     pub retry_at: Timestamp,
-    /// What it is for.
+    /// Condition the pause waits for: the provider, the network or a new allowance.
     #[serde(default)]
     pub cause: PauseCause,
-    /// Who is asked again.
+    /// Model that is asked again, as `provider/model`. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ref: Option<String>,
-    /// The run this belongs to. Absent in events of earlier builds.
+    /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::ProviderFallbackSelected`].
+/// Switch to the next model of the chain. See
+/// [`Event::ProviderFallbackSelected`](super::Event::ProviderFallbackSelected).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProviderFallbackSelected {
-    /// The turn.
     pub turn_index: u64,
-    /// The round.
+    /// Number of the round that is asked again, counted from 1.
     pub round: u32,
-    /// Who failed.
+    /// Model that failed, as `provider/model`.
     pub from_model_ref: String,
-    /// Who is asked now, for the rest of the turn.
+    /// Model that is asked now, and for the rest of the turn.
     pub to_model_ref: String,
-    /// Why.
+    /// Stable name of the failure.
     pub failure_kind: String,
-    /// In words.
+    /// Message of the failed provider, shortened.
     pub error: String,
-    /// The run this belongs to. Absent in events of earlier builds.
+    /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::ModelLimitLearned`].
+/// Limits read from a provider's error. See [`Event::ModelLimitLearned`](super::Event::ModelLimitLearned).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelLimitLearned {
-    /// Of which model.
+    /// Model the limits belong to, as `provider/model`.
     pub model_ref: String,
-    /// What.
+    /// The fields `context_window_tokens` and `max_output_tokens`, each present if the error named it.
     #[serde(flatten)]
     pub limits: LearnedLimits,
 }
 
-/// See [`super::Event::AgentModelOverrideSet`].
+/// Model override of an agent. See [`Event::AgentModelOverrideSet`](super::Event::AgentModelOverrideSet).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentModelOverrideSet {
-    /// Whom it asks.
+    /// Model that the agent uses, as `provider/model`.
     pub override_model: String,
-    /// How hard that one should think.
+    /// Reasoning effort for that model. Absent if the default of the provider is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
 }
 
-/// See [`super::Event::AgentModelOverrideCleared`].
+/// Model override that was removed. See [`Event::AgentModelOverrideCleared`](super::Event::AgentModelOverrideCleared).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentModelOverrideCleared {
-    /// Whom it asked until now.
+    /// Model that the agent used until now, as `provider/model`.
     pub override_model: String,
 }

@@ -1,11 +1,11 @@
-//! The message an event is about, by its position: what a reader needs to add the labels of that message.
+//! Finds the message that an event is about, so that readers can add the labels of that message.
 
 use super::Event;
 use crate::queue::MessageSeq;
 
 impl Event {
-    /// Position of the message that the event's turn answers, or that the event itself is about. None where the payload
-    /// does not say, as in events of earlier builds.
+    /// Returns the position of the message that the event's turn answers, or that the event itself is about. `None`
+    /// where the payload does not say, as in events of earlier builds.
     #[must_use]
     pub const fn message_seq(&self) -> Option<MessageSeq> {
         match self {

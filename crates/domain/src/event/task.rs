@@ -1,53 +1,47 @@
-//! What is recorded of tasks: their beginning, their way, and the result that was queued.
+//! Payloads of events about tasks: creation, status changes and the queued result.
 
 use crate::id::{MessageId, TaskId};
 use crate::task::{TaskKind, TaskStatus};
 use serde::{Deserialize, Serialize};
 
-/// See [`super::Event::TaskCreated`].
+/// A new task. See [`Event::TaskCreated`](super::Event::TaskCreated).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskCreated {
-    /// Which.
     pub task_id: TaskId,
-    /// What runs.
+    /// Background command or child agent.
     pub kind: TaskKind,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// What it is for, in short.
+    /// Short description. Absent if the creating call gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// The message whose turn made it.
+    /// Message whose turn created the task. Absent if the task was created outside of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_message_id: Option<MessageId>,
 }
 
-/// See [`super::Event::TaskStatusUpdated`].
+/// Status change of a task. See [`Event::TaskStatusUpdated`](super::Event::TaskStatusUpdated).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskStatusUpdated {
-    /// Which.
     pub task_id: TaskId,
-    /// What runs.
     pub kind: TaskKind,
-    /// Where it stood.
+    /// Status before the change.
     pub previous: TaskStatus,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// Why, in short.
+    /// Cause of the change, shortened.
     pub reason: String,
-    /// The command's exit status, once it has one.
+    /// Exit status of the command. Absent until it has ended, and for child agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,
 }
 
-/// See [`super::Event::TaskResultReceived`].
+/// End of a task, told to its agent. See [`Event::TaskResultReceived`](super::Event::TaskResultReceived).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskResultReceived {
-    /// Which.
     pub task_id: TaskId,
-    /// How it ended.
+    /// Final status of the task.
     pub status: TaskStatus,
-    /// The message that tells it.
+    /// Id of the queued message that carries the result.
     pub message_id: MessageId,
-    /// Whether it starts a model turn.
+    /// True if the result opens a model turn.
     pub terminal_reentry: bool,
 }

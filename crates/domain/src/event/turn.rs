@@ -1,4 +1,4 @@
-//! What is recorded of turns: their beginning, their rounds and calls, their end.
+//! Payloads of events about turns: start, rounds, tool calls, suspensions and end.
 
 use crate::attempt::{AttemptTimeline, TokenUsage};
 use crate::authority::AuthorityClass;
@@ -11,300 +11,272 @@ use crate::tool::ToolError;
 use crate::turn::{SuspensionReason, TerminalKind, TerminalReason};
 use serde::{Deserialize, Serialize};
 
-/// See [`super::Event::TurnStarted`].
+/// Message, run and model of a new turn. See [`Event::TurnStarted`](super::Event::TurnStarted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnStarted {
-    /// The message.
+    /// Message that the turn answers.
     pub message_id: MessageId,
-    /// Its kind.
     pub message_kind: MessageKind,
-    /// The run.
     pub run_id: RunId,
-    /// The turn.
+    /// Number of the turn, counted from 1 over the life of the agent.
     pub turn_index: u64,
-    /// The model it asks.
+    /// Model that the turn asks first, as `provider/model`.
     pub requested_model: String,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
-    /// The task whose result the turn answers. Absent when it answers anything else.
+    /// Task whose result the turn answers. Absent when it answers anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
 }
 
-/// See [`super::Event::TurnResumed`].
+/// State of a turn after a restart. See [`Event::TurnResumed`](super::Event::TurnResumed).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnResumed {
-    /// The run.
     pub run_id: RunId,
-    /// The turn.
     pub turn_index: u64,
-    /// The last entry that was there.
+    /// Position of the last log entry before the restart; the turn continues after it.
     pub after_entry: u64,
-    /// Resumptions without progress so far.
+    /// Resumptions in a row that found no new log entry. After three the turn is given up.
     pub resumes_without_progress: u32,
-    /// Calls whose outcome is not known.
+    /// Calls that were running and of which it cannot be proven whether they took effect. They are not repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_calls: Vec<CallId>,
-    /// Calls that had not begun.
+    /// Calls that had not begun and therefore had no effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstarted_calls: Vec<CallId>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::TurnSuspended`].
+/// A pause of a turn that no model can answer. See [`Event::TurnSuspended`](super::Event::TurnSuspended).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnSuspended {
-    /// The run that is suspended.
     pub run_id: RunId,
-    /// Its turn.
     pub turn_index: u64,
-    /// The round that could not be answered.
+    /// Number of the round that could not be answered, counted from 1.
     pub round: u32,
-    /// Why no model could answer.
+    /// Condition that has to change before a model can answer.
     pub reason: SuspensionReason,
-    /// How the model that was asked last failed.
+    /// Failure of the model that was asked last.
     pub failure_kind: ModelFailureKind,
-    /// What that model's provider said, shortened.
+    /// Message of that model's provider, shortened.
     pub error: String,
-    /// When the models are asked again. Absent when the turn waits for an operator.
+    /// Time at which the models are asked again. Absent when the turn waits for an operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// How long the turn has been suspended so far, counting only pauses that ran to their end.
+    /// Milliseconds that the turn has been suspended so far. Only pauses that ran to their end count.
     pub waited_ms: u64,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// What ended a suspension.
+/// Cause that ended the suspension of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspensionEnd {
-    /// The pause ran to its end.
     PauseOver,
     /// An operator wrote to the agent.
     OperatorMessage,
-    /// The agent was started although it was not stopped.
+    /// An operator started the agent although it was not stopped.
     Start,
-    /// The host was started again, perhaps with another credential.
+    /// The host was restarted, perhaps with another credential.
     HostStart,
     /// The agent was given another model, or the host's models or credentials changed.
     ModelChange,
 }
 
-/// See [`super::Event::TurnSuspensionEnded`].
+/// End of a suspension. See [`Event::TurnSuspensionEnded`](super::Event::TurnSuspensionEnded).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnSuspensionEnded {
-    /// The run that goes on.
     pub run_id: RunId,
-    /// Its turn.
     pub turn_index: u64,
-    /// What ended the suspension.
     pub by: SuspensionEnd,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::TurnContextBuilt`].
+/// Size of a turn's prompt. See [`Event::TurnContextBuilt`](super::Event::TurnContextBuilt).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnContextBuilt {
-    /// The turn.
     pub turn_index: u64,
-    /// How long it took.
+    /// Milliseconds that building the prompt took.
     pub duration_ms: u64,
-    /// Sections of the context.
+    /// Sections of the prompt beside the system text.
     pub context_section_count: usize,
-    /// Characters of the context.
+    /// Characters of those sections.
     pub rendered_context_chars: usize,
-    /// Characters of the system prompt.
+    /// Characters of the system text.
     pub rendered_system_chars: usize,
-    /// The run this belongs to. Absent in events of earlier builds.
+    /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::AssistantRoundRecorded`].
+/// Summary of a model's answer. See [`Event::AssistantRoundRecorded`](super::Event::AssistantRoundRecorded).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AssistantRoundRecorded {
-    /// The turn.
     pub turn_index: u64,
-    /// The round.
+    /// Number of the round in its turn, counted from 1.
     pub round: u32,
-    /// Its first words.
+    /// Beginning of the text. Absent if the answer has no text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_preview: Option<String>,
-    /// How many characters there are.
+    /// Characters of the whole text.
     pub text_char_count: usize,
-    /// The tools it asks for.
+    /// Names of the called tools, in the order of the calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_names: Vec<String>,
-    /// The run this belongs to. Absent in events of earlier builds.
+    /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::MaxOutputTokensRecovery`].
+/// Recovery from a cut-off answer. See [`Event::MaxOutputTokensRecovery`](super::Event::MaxOutputTokensRecovery).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MaxOutputTokensRecovery {
-    /// The turn.
     pub turn_index: u64,
-    /// Which one in a row.
+    /// Number of cut-off answers in a row, counted from 1. The turn fails after `OUTPUT_LIMIT_RECOVERIES`.
     pub attempt: u32,
-    /// The run this belongs to. Absent in events of earlier builds.
+    /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::ProcessExecutionRequested`].
+/// A command that is about to start. See [`Event::ProcessExecutionRequested`](super::Event::ProcessExecutionRequested).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessExecutionRequested {
-    /// The call that asks for the command.
+    /// Call that asks for the command.
     pub tool_call_id: CallId,
-    /// The tool of that call: `ExecCommand` or `ExecCommandBatch`.
+    /// Tool of that call: `ExecCommand` or `ExecCommandBatch`.
     pub surface: String,
-    /// Position of the command in its batch, from 1. Absent for a command that has a call of its own.
+    /// Position of the command in its batch, counted from 1. Absent for a command that has a call of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_item: Option<u32>,
-    /// The beginning of the shell text.
+    /// Beginning of the shell text.
     pub cmd_preview: String,
-    /// Directory as the call names it, relative to the workspace's current directory. Absent when it names none.
+    /// Directory as the call names it, relative to the workspace's current directory. Absent when the call names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workdir: Option<String>,
-    /// On whose authority the command runs: that of the message the turn answers. Readers also get the older label
+    /// Authority under which the command runs: that of the message the turn answers. Readers also get the older label
     /// `trust`.
     pub authority_class: AuthorityClass,
-    /// The turn of the call.
     pub turn_index: u64,
-    /// The run of the call.
     pub run_id: RunId,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it.
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::ToolExecuted`].
+/// A call that worked. See [`Event::ToolExecuted`](super::Event::ToolExecuted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolExecuted {
-    /// The call.
     pub tool_call_id: CallId,
-    /// The tool.
     pub tool_name: String,
-    /// The turn.
     pub turn_index: u64,
-    /// The run.
     pub run_id: RunId,
-    /// How long it took.
+    /// Milliseconds from the start of the call to its result.
     pub duration_ms: u64,
-    /// In one line.
+    /// Outcome of the call in one line.
     pub summary: String,
-    /// The command, if it was one.
+    /// Beginning of the shell text. Absent if the call ran no command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_command_cmd: Option<String>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::ToolExecutionFailed`].
+/// A call that failed. See [`Event::ToolExecutionFailed`](super::Event::ToolExecutionFailed).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolExecutionFailed {
-    /// The call.
     pub tool_call_id: CallId,
-    /// The tool.
     pub tool_name: String,
-    /// The turn.
     pub turn_index: u64,
-    /// The run.
     pub run_id: RunId,
-    /// How long it took.
+    /// Milliseconds from the start of the call to its error.
     pub duration_ms: u64,
-    /// The error as one string.
+    /// Kind and message of the error in one string.
     pub error: String,
-    /// The error itself, as the log holds it. Details that are larger than a kilobyte are replaced by a preview and a
-    /// digest.
+    /// The error as it stands in the log. Details larger than a kilobyte are replaced by a preview and a digest.
     pub tool_error: ToolError,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
 }
 
-/// See [`super::Event::TurnTerminal`].
+/// Outcome and cost of a turn. See [`Event::TurnTerminal`](super::Event::TurnTerminal).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnTerminal {
-    /// The turn.
     pub turn_index: u64,
-    /// The run.
     pub run_id: RunId,
-    /// How it ended.
+    /// Tells success from failure or abort; `reason` says more.
     pub kind: TerminalKind,
-    /// Why.
     pub reason: TerminalReason,
-    /// How long it took, without the time it was queued.
+    /// Milliseconds from the start of the turn to its end. The time in the queue does not count.
     pub duration_ms: u64,
-    /// Rounds it took.
+    /// Model rounds that were answered.
     pub rounds: u32,
-    /// What it cost.
+    /// Tokens of all rounds of the turn.
     pub token_usage: TokenUsage,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
-    /// The beginning of the last words the model said in the turn, for a quick look; the whole stands in the transcript.
-    /// Absent when it said nothing in its last round. Readers also get `completed_at`, which is the event's own time.
+    /// Beginning of the model's last text, for a quick look; the transcript has the whole. Absent if its last round had
+    /// no text. Readers also get `completed_at`, which is the event's own time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_assistant_message: Option<String>,
-    /// The task whose result the turn answered. Absent when it answered anything else.
+    /// Task whose result the turn answered. Absent when it answered anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
 }
 
-/// See [`super::Event::RuntimeError`].
+/// Failure of a turn. See [`Event::RuntimeError`](super::Event::RuntimeError).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuntimeError {
-    /// The message.
+    /// Message that the turn answered.
     pub message_id: MessageId,
-    /// Its kind.
     pub message_kind: MessageKind,
-    /// What happened.
+    /// Summary of the failure for people.
     pub error: String,
-    /// Its class.
+    /// Stable name of the failure for programs.
     pub failure_kind: String,
-    /// Tokens of the whole turn until it failed: of the rounds that were answered and of failed tries whose provider
-    /// reported any. Absent when none is known.
+    /// Tokens of the whole turn until it failed: of answered rounds, and of failed attempts whose provider reported
+    /// any. Absent when none is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
-    /// The tries it took.
+    /// Every request of the round that failed, in order. Absent if no model request failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_attempt_timeline: Option<AttemptTimeline>,
-    /// The run this belongs to. Absent in events of earlier builds.
+    /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The turn that failed. Absent in events of earlier builds.
+    /// Turn that failed. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_index: Option<u64>,
-    /// Position of the message that the turn answers; where events are read, its id and origin are added from it. Absent
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,

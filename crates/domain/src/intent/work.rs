@@ -1,12 +1,12 @@
-//! Intents about work items, waits and timers: what such a call asks for once its arguments are understood.
+//! Intents about work items, waits and timers.
 
 use crate::id::{TaskId, TimerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
-use crate::timer::{MissedSlots, TimerSchedule};
+use crate::timer::{MissedSlotPolicy, TimerSchedule};
 use crate::work_item::{PlanStatus, TodoItem};
 use serde::{Deserialize, Serialize};
 
-/// A work item to make. The plan text stays in the call; the shell writes it to the plan file.
+/// A work item to create. The plan text stays in the call; the shell writes it to the plan file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewWorkItem {
     pub objective: String,
@@ -29,7 +29,7 @@ pub struct WorkItemChange {
     pub blocker: Option<BlockerChange>,
 }
 
-/// What an update does to the blocker of an item.
+/// Change of an item's blocker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockerChange {
@@ -41,10 +41,10 @@ pub enum BlockerChange {
     },
 }
 
-/// One thing a new wait names.
+/// One condition that ends a new wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "on", rename_all = "snake_case")]
-pub enum WakeOn {
+pub enum WakeCondition {
     Task { task_id: TaskId },
     External { source: Option<String> },
     Operator,
@@ -56,29 +56,29 @@ pub enum WakeOn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewWait {
     pub reason: String,
-    pub wake_on: Vec<WakeOn>,
-    /// The item that waits. Absent: the current one, or the agent itself where there is none.
+    pub wake_on: Vec<WakeCondition>,
+    /// Item that waits. Absent if it is the current item, or the agent itself if there is no current item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_ref: Option<String>,
-    /// Milliseconds after which the agent looks again, whatever happened.
+    /// Milliseconds after which the agent checks again, even if nothing happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recheck_after_ms: Option<u64>,
 }
 
-/// A timer to make.
+/// A timer to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTimer {
     pub schedule: TimerSchedule,
     #[serde(default)]
-    pub missed: MissedSlots,
-    /// What the tick says to the agent.
+    pub missed: MissedSlotPolicy,
+    /// Text of the tick that the agent receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
-/// Which items a list shows.
+/// Selection of the work items that a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkItemFilter {
@@ -93,7 +93,7 @@ pub enum WorkItemFilter {
     Runnable,
 }
 
-/// A question about stored work. The shell answers it from a reader, never inside the writer.
+/// A query for stored work. The shell answers it from a reader, never inside the writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "query", rename_all = "snake_case")]
 pub enum WorkQuery {
@@ -111,7 +111,7 @@ pub enum WorkQuery {
     },
 }
 
-/// A call that changes work and that the kernel decides in its own commit.
+/// A change of work that the kernel decides in its own commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum WorkIntent {
@@ -130,14 +130,14 @@ pub enum WorkIntent {
         wait_id: WaitId,
     },
     CreateTimer(NewTimer),
-    /// A timer whose first slot is counted from the commit that makes it.
+    /// A timer whose first slot is counted from the commit that creates it.
     CreateTimerAfter {
         delay_ms: u64,
         /// Absent for a timer that fires once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval_ms: Option<u64>,
         #[serde(default)]
-        missed: MissedSlots,
+        missed: MissedSlotPolicy,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
     },

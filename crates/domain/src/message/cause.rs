@@ -1,13 +1,12 @@
-//! The cause of a message: who or what brought it about, as one typed fact.
+//! The cause of a message: the party that brought it about.
 //!
-//! Owns the rule for messages that come through a door and the one for messages stored before causes were.
+//! Owns the rule for messages that come through an interface, and the one for messages of builds that stored no cause.
 
 use super::{MessageKind, Origin};
 use serde::{Deserialize, Serialize};
 
-/// Why a message exists: who or what brought it about. Settled once, at admission, and stored with the message.
-///
-/// Pacing, continuation and priorities read this instead of guessing from the kind, the origin or the name of a
+/// Party that caused a message. Determined once, at admission, and stored with the message.
+/// // Pacing, continuation and priorities read this instead of guessing from the kind, the origin or the name of a
 /// subsystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -16,22 +15,20 @@ pub enum Cause {
     Operator,
     /// An outside system or participant sent it.
     Outside,
-    /// Nothing but the agent itself: its own follow-up, the end of its own rest, the end of its own task.
+    /// Only the agent itself: its own follow-up, the end of its own rest, or the end of its own task.
     Itself,
-    /// The runtime, on the agent's behalf: a timer, a progress note, a delivery record.
+    /// The runtime on the agent's behalf: a timer, a progress note or a delivery record.
     Runtime,
 }
 
 impl Cause {
-    /// Every cause.
     pub const ALL: [Self; 4] = [Self::Operator, Self::Outside, Self::Itself, Self::Runtime];
 
-    /// The cause of a message that came through a door, from its kind and origin.
-    ///
-    /// A follow-up and the end of a rest never come through a door: the runtime puts them into the queue itself and
-    /// names [`Cause::Itself`] there.
+    /// Derives the cause of a message that was admitted through an interface from its kind and origin.
+    /// // Follow-ups and ends of rests never come through an interface: the runtime queues them itself with
+    /// [`Cause::Itself`].
     #[must_use]
-    pub const fn at_door(kind: MessageKind, origin: &Origin) -> Self {
+    pub const fn of_ingress(kind: MessageKind, origin: &Origin) -> Self {
         match origin {
             Origin::Operator { .. } => Self::Operator,
             Origin::Channel { .. } | Origin::Webhook { .. } | Origin::Callback { .. } => {
@@ -42,8 +39,9 @@ impl Cause {
         }
     }
 
-    /// The cause of a message that was stored before causes were. Only here do the names of subsystems matter.
-    pub(super) fn of_old(kind: MessageKind, origin: &Origin) -> Self {
+    /// Derives the cause of a message that an earlier build stored without one. Only here do the names of subsystems
+    /// matter.
+    pub(super) fn from_legacy(kind: MessageKind, origin: &Origin) -> Self {
         let own_words = matches!(
             kind,
             MessageKind::SystemTick | MessageKind::InternalFollowup
@@ -60,7 +58,7 @@ impl Cause {
             | Origin::Callback { .. }
             | Origin::Timer { .. }
             | Origin::System { .. }
-            | Origin::Task { .. } => Self::at_door(kind, origin),
+            | Origin::Task { .. } => Self::of_ingress(kind, origin),
         }
     }
 }
@@ -77,7 +75,7 @@ mod tests {
 
     #[test]
     fn an_old_message_is_its_agents_own_only_by_kind_and_subsystem_together() {
-        let old = |kind, subsystem| Cause::of_old(kind, &system(subsystem));
+        let old = |kind, subsystem| Cause::from_legacy(kind, &system(subsystem));
         for kind in [MessageKind::SystemTick, MessageKind::InternalFollowup] {
             assert_eq!(old(kind, "sleep_wait"), Cause::Itself);
             assert_eq!(old(kind, "tool_enqueue"), Cause::Itself);
@@ -91,9 +89,12 @@ mod tests {
         let task = Origin::Task {
             task_id: crate::TaskId::from_stored("task_1"),
         };
-        let cause = |kind| Cause::at_door(kind, &task);
+        let cause = |kind| Cause::of_ingress(kind, &task);
         assert_eq!(cause(MessageKind::TaskResult), Cause::Itself);
         assert_eq!(cause(MessageKind::TaskStatus), Cause::Runtime);
-        assert_eq!(Cause::of_old(MessageKind::TaskResult, &task), Cause::Itself);
+        assert_eq!(
+            Cause::from_legacy(MessageKind::TaskResult, &task),
+            Cause::Itself
+        );
     }
 }

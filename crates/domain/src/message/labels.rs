@@ -1,4 +1,4 @@
-//! The labels of a message: all of its envelope that events about it show, without the body.
+//! Labels of a message: the part of its envelope that events about it show, without the body.
 
 use super::{AdmissionContext, DeliverySurface, Origin};
 use crate::authority::AuthorityClass;
@@ -6,34 +6,32 @@ use crate::id::{MessageId, TaskId, WorkItemId};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Where a message came from and what it belongs to. Read from a stored envelope when an event about the message is
-/// shown, so that events do not have to repeat it.
+/// Origin and context of a message. Readers load them from the stored envelope when an event about the message is
+/// shown, so that events do not repeat them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "StoredLabels")]
 pub struct MessageLabels {
-    /// The message.
     pub message_id: MessageId,
-    /// Where it came from.
     pub origin: Origin,
-    /// How its content is treated.
+    /// Trust in the content.
     pub authority_class: AuthorityClass,
-    /// The ingress that produced it.
+    /// Interface through which the message was admitted.
     pub delivery_surface: DeliverySurface,
-    /// The posture of that ingress.
+    /// Authentication that the interface requires.
     pub admission_context: AdmissionContext,
-    /// The work item it is bound to, if one.
+    /// Absent if the message is bound to no work item.
     pub work_item_id: Option<WorkItemId>,
-    /// The task it belongs to, if one.
+    /// Absent if the message belongs to no task.
     pub task_id: Option<TaskId>,
     /// Caller-supplied id that links related messages.
     pub correlation_id: Option<String>,
-    /// The message or task that caused it.
+    /// Caller-supplied id of the message or task that caused this one.
     pub causation_id: Option<String>,
-    /// The route an answer takes. Only a bound operator transport names one.
+    /// Route that an answer takes. Present only for a bound operator transport.
     pub reply_route: Option<String>,
 }
 
-/// The envelope as stored. The body is skipped.
+/// Envelope as stored. The body is skipped.
 #[derive(Deserialize)]
 struct StoredLabels {
     id: MessageId,
@@ -55,7 +53,7 @@ struct StoredLabels {
 
 impl From<StoredLabels> for MessageLabels {
     fn from(stored: StoredLabels) -> Self {
-        // What any other ingress writes into metadata is its caller's word and routes nothing.
+        // Metadata of any other interface is chosen by its caller and must not route answers.
         let routed = stored.delivery_surface == DeliverySurface::RemoteOperatorTransport;
         let route = stored.metadata.as_ref().filter(|_| routed);
         let route = route.and_then(|metadata| metadata.get("reply_route_id"));

@@ -1,37 +1,36 @@
-//! Which models a turn may ask, in which order.
+//! The chain of models that a turn may ask, in order.
 
 use super::ModelRef;
 use crate::provider::ReasoningEffort;
 
-/// The host's models: whom agents ask unless they have their own choice, and who is asked when that fails.
+/// Models of the host: the default for agents without a choice of their own, and the fallbacks that are asked if it
+/// fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChain {
-    /// The default; absent while nobody has chosen one.
+    /// Absent until an operator has chosen a default.
     pub default: Option<ModelRef>,
-    /// Asked in this order when the one before could not answer.
+    /// Asked in this order if the model before could not answer.
     pub fallbacks: Vec<ModelRef>,
-    /// Whether only the first is ever asked.
+    /// True if fallbacks are never asked.
     pub fallback_disabled: bool,
     /// Providers on this machine, which need no network.
     pub local_providers: Vec<String>,
 }
 
-/// Whom an agent asks from its next turn on.
+/// Model choice of an agent, which counts from its next turn on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelChoice {
-    /// This model, whatever the host's default is.
+    /// A model of its own, independent of the host's default.
     Use {
-        /// Which.
         model: ModelRef,
-        /// How hard it should think, when that matters.
+        /// Absent if the provider's default applies.
         reasoning_effort: Option<ReasoningEffort>,
     },
-    /// The host's default.
     Inherit,
 }
 
 impl ModelChain {
-    /// One model and nobody after it.
+    /// Creates a chain of one model without fallbacks.
     #[must_use]
     pub fn only(default: ModelRef) -> Self {
         Self {
@@ -40,7 +39,7 @@ impl ModelChain {
         }
     }
 
-    /// No model at all.
+    /// Creates a chain without any model.
     #[must_use]
     pub const fn none() -> Self {
         Self {
@@ -51,20 +50,20 @@ impl ModelChain {
         }
     }
 
-    /// Whether a model can be asked without a network.
+    /// Returns true if the model can be asked without a network.
     #[must_use]
     pub fn is_local(&self, model: &ModelRef) -> bool {
         let id = model.provider();
         self.local_providers.iter().any(|local| local == id)
     }
 
-    /// The model an agent asks first: its own choice or the default. None when nobody has chosen one.
+    /// Returns the model that an agent asks first: its own choice or the default. `None` if neither is set.
     #[must_use]
     pub fn first<'a>(&'a self, own: Option<&'a ModelRef>) -> Option<&'a ModelRef> {
         own.or(self.default.as_ref())
     }
 
-    /// Who is asked after the first, each once.
+    /// Returns the models that are asked after the first, each once.
     #[must_use]
     pub fn after_first(&self, own: Option<&ModelRef>) -> Vec<ModelRef> {
         let first = self.first(own);

@@ -1,41 +1,41 @@
-//! Why a model call failed: classes that decide what follows, and what the failure taught about the model.
+//! Failures of model requests: the classes that decide about a retry, and the limits that an error reveals.
 
 use crate::attempt::{TokenUsage, TransportDiagnostics};
 use crate::provider::LearnedLimits;
 use serde::{Deserialize, Serialize};
 
-/// Class of a provider failure; decides whether another try can help.
+/// Class of a provider failure. It decides whether a retry can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelFailureKind {
-    /// No answer in time.
+    /// The answer did not arrive in time.
     Timeout,
-    /// No connection to that provider, or it broke.
+    /// No connection to that provider could be made, or it broke.
     Connection,
-    /// This machine's own network: no route, no name service. No other provider could be reached either.
+    /// This machine has no network: no route or no name service. No other provider could be reached either.
     Network,
-    /// HTTP 429.
+    /// HTTP 429: too many requests; a retry after a pause helps.
     RateLimited,
-    /// The account's allowance is used up, until a moment the provider may have named.
+    /// The account's allowance is used up until a time that the provider may have named.
     Quota,
-    /// An eligible HTTP 5xx.
+    /// An HTTP 5xx that is worth a retry.
     ServerError,
-    /// HTTP 401 or 403.
+    /// HTTP 401 or 403: the credential is missing or refused.
     Auth,
-    /// Another HTTP 4xx.
+    /// Another HTTP 4xx: a retry of the same request does not help.
     InvalidRequest,
-    /// The prompt does not fit.
+    /// The prompt does not fit the context window.
     ContextLengthExceeded,
-    /// An answer that is not one.
+    /// The answer could not be decoded, or reports a failure itself.
     InvalidResponse,
-    /// No such provider, or one this build cannot speak to.
+    /// The provider is unknown, or this build does not support its protocol.
     UnsupportedTransport,
-    /// No such model at the provider: unknown name, missing or malformed script, script at its end.
+    /// The provider has no such model: unknown name, missing or malformed script, or the script is at its end.
     ModelUnavailable,
 }
 
 impl ModelFailureKind {
-    /// Whether the provider refused the request for what it holds: another one might have been answered.
+    /// Returns true if the provider refused the request for its content. Another request might be answered.
     #[must_use]
     pub const fn refuses_request(self) -> bool {
         match self {
@@ -53,7 +53,6 @@ impl ModelFailureKind {
         }
     }
 
-    /// Every kind.
     pub const ALL: [Self; 12] = [
         Self::Timeout,
         Self::Connection,
@@ -69,7 +68,7 @@ impl ModelFailureKind {
         Self::ModelUnavailable,
     ];
 
-    /// The stored spelling.
+    /// Returns the stored spelling, which is never renamed.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -89,30 +88,28 @@ impl ModelFailureKind {
     }
 }
 
-/// A provider's failure, classified.
+/// Classified failure of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelFailure {
-    /// Its class.
     pub kind: ModelFailureKind,
-    /// One bounded sentence for the operator, with the next step where there is one.
+    /// One bounded sentence for the operator, with the next step if there is one.
     pub message: String,
-    /// How long the provider asked us to wait; for a used-up allowance, until it is renewed.
+    /// Milliseconds that the provider asked to wait. For a used-up allowance, the time until it is renewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// What it cost all the same.
+    /// Tokens that the failed request used. Absent if the provider reported none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
-    /// What it taught about the model's limits.
+    /// Limits of the model that the error revealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<LearnedLimits>,
-    /// Transport facts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Box<TransportDiagnostics>>,
 }
 
 impl ModelFailure {
-    /// A failure with nothing but its class and its sentence.
+    /// Creates a failure with a class and a sentence only.
     #[must_use]
     pub fn new(kind: ModelFailureKind, message: impl Into<String>) -> Self {
         Self {
@@ -125,7 +122,7 @@ impl ModelFailure {
         }
     }
 
-    /// Nobody chose a model.
+    /// Creates the failure of a turn for which no model is chosen.
     #[must_use]
     pub fn no_model() -> Self {
         Self::new(

@@ -1,39 +1,38 @@
-//! Where and how an agent's tools run, and which of the boundaries around them hold.
+//! Execution environment of an agent's tools, and the boundaries that are enforced around them.
 
 use crate::id::WorkspaceId;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
-/// The only backend there is: commands run as the operator's own processes.
+/// Name of the only backend: commands run as processes of the operator.
 const HOST_LOCAL: &str = "host_local";
 
-/// How far a boundary is enforced.
+/// Degree to which a boundary is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
-    /// The runtime makes sure.
+    /// The runtime prevents every violation.
     HardEnforced,
-    /// The runtime decides how it begins and attributes what it does, and confines nothing.
+    /// The runtime sets the start conditions and attributes what happens, but confines nothing.
     RuntimeShaped,
-    /// It does not, and says so.
+    /// The boundary is not enforced.
     NotEnforced,
 }
 
-/// What the tools of an agent may do.
+/// Abilities of an agent's tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionProfile {
-    /// Who runs commands.
     pub backend: String,
-    /// Whether there are commands.
+    /// True if the agent can run commands.
     pub process_execution_exposed: bool,
-    /// Whether they may go on without their call.
+    /// True if commands may outlive their call as tasks.
     pub allow_background_tasks: bool,
-    /// Whether the runtime makes worktrees.
+    /// True if the runtime creates git worktrees.
     pub supports_managed_worktrees: bool,
 }
 
 impl Default for ExecutionProfile {
-    /// That of the only backend there is.
+    /// Returns the profile of the only backend.
     fn default() -> Self {
         Self {
             backend: HOST_LOCAL.into(),
@@ -44,57 +43,52 @@ impl Default for ExecutionProfile {
     }
 }
 
-/// Who decides over what the runtime keeps.
+/// Enforcement of the runtime's authority over its own resources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceAuthority {
-    /// What enters a queue.
+    /// Admission of messages into queues.
     pub message_ingress: Enforcement,
-    /// What is known of an agent.
+    /// Changes of agent state.
     pub agent_state: Enforcement,
-    /// What an operator asks for.
+    /// Lifecycle and configuration requests of operators.
     pub control_plane: Enforcement,
-    /// Which directory stands for a workspace.
+    /// Choice of the directory that stands for a workspace.
     pub workspace_projection: Enforcement,
-    /// What commands do.
+    /// Actions of the commands that agents run.
     pub process_execution: Enforcement,
 }
 
-/// What commands are and are not kept to.
+/// Enforcement of boundaries around commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessExecution {
     /// Commands start inside the execution root.
     pub cwd_rooting: Enforcement,
-    /// And in the projection of the workspace.
+    /// Commands start inside the projection of the workspace.
     pub projection_rooting: Enforcement,
-    /// They may reach other paths.
+    /// Commands reach only paths inside the root.
     pub path_confinement: Enforcement,
-    /// And write there.
+    /// Commands write only inside the root.
     pub write_confinement: Enforcement,
-    /// And use the network.
+    /// Commands cannot use the network.
     pub network_confinement: Enforcement,
-    /// And read what the operator can read.
+    /// Commands cannot read the operator's secrets.
     pub secret_isolation: Enforcement,
-    /// And leave processes behind.
+    /// Commands cannot leave processes behind.
     pub child_process_containment: Enforcement,
 }
 
-/// What a backend does and does not confine.
+/// Boundaries that a backend does and does not enforce.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionPolicy {
-    /// Who runs commands.
     pub backend: String,
-    /// Whether there are commands.
     pub process_execution_exposed: bool,
-    /// Whether the runtime makes worktrees.
     pub managed_worktree_supported: bool,
-    /// Who decides over what the runtime keeps.
     pub resource_authority: ResourceAuthority,
-    /// What commands are kept to.
     pub process_execution: ProcessExecution,
 }
 
 impl ExecutionPolicy {
-    /// The honest figures of the only backend there is.
+    /// Returns the policy of the only backend.
     #[must_use]
     pub fn host_local() -> Self {
         let profile = ExecutionProfile::default();
@@ -122,27 +116,24 @@ impl ExecutionPolicy {
     }
 }
 
-/// Where and how an agent's tools run.
+/// Place and boundaries of an agent's tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionSnapshot {
-    /// What they may do.
     #[serde(default)]
     pub profile: ExecutionProfile,
-    /// What is enforced.
     pub policy: ExecutionPolicy,
-    /// Every workspace the agent may use, with its anchor.
+    /// Every workspace that the agent may use, with its anchor.
     #[serde(default)]
     pub attached_workspaces: Vec<(WorkspaceId, String)>,
-    /// The active workspace.
     #[serde(flatten)]
     pub workspace: WorkspaceEntry,
-    /// What an operator should change about the workspace. Absent when it is as it should be.
+    /// Advice about the workspace for the operator. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_warning: Option<String>,
 }
 
 impl ExecutionSnapshot {
-    /// That of an agent in this workspace, the only one it may use.
+    /// Creates the snapshot of an agent for which this is the only workspace.
     #[must_use]
     pub fn host_local(workspace: WorkspaceEntry) -> Self {
         Self {

@@ -1,6 +1,6 @@
-//! What is shown of a task: to models, to operators, on the wire. Computed from the row, never stored.
+//! Views of a task for models, operators and clients. Computed from the row, never stored.
 //!
-//! A status snapshot is lifecycle and coordination only; output belongs to the output snapshot.
+//! A status snapshot has no output; the output snapshot has.
 
 use super::{CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskStatus, WaitPolicy};
 use crate::failure::FailureArtifact;
@@ -10,191 +10,155 @@ use crate::text;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A task as the call that made it names it.
+/// Reference to a task in the result of the call that created it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskHandle {
-    /// Which.
     pub task_id: TaskId,
-    /// What runs.
     pub task_kind: TaskKind,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// The beginning of what it printed before its call was answered.
+    /// Beginning of its output before the call returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_output: Option<String>,
 }
 
-/// Where input goes.
+/// Destination of input for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputTarget {
-    /// A pipe.
+    /// A pipe to standard input.
     Stdin,
-    /// A terminal.
     Tty,
-    /// A child agent.
     ChildFollowup,
 }
 
-/// The command of a task.
+/// Command of a task with its files and its end.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is a published field of its own"
 )]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSnapshot {
-    /// The shell text.
     pub cmd: String,
-    /// What tells equal commands.
+    /// Equal commands have equal digests.
     pub cmd_digest: String,
-    /// Where it runs.
     pub workdir: String,
-    /// Which shell, where one was named.
+    /// Absent if the user's shell is used.
     pub shell: Option<String>,
-    /// Whether as a login shell.
     pub login: bool,
-    /// Whether on a terminal.
     pub tty: bool,
-    /// Where its output is kept.
+    /// File of its output. Absent if there is none.
     pub output_path: Option<String>,
-    /// Where its complaints are kept, when apart.
+    /// File of its standard error. Absent if it is not separate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_path: Option<String>,
-    /// One sentence on its end.
+    /// One sentence about its end. Absent while it runs.
     pub result_summary: Option<String>,
-    /// Its exit status.
     pub exit_status: Option<i32>,
-    /// Whether its end starts a model turn.
+    /// True if its end opens a model turn.
     pub terminal_reentry: bool,
-    /// Whether a call promoted it.
+    /// True if its call turned it into a task.
     pub promoted_from_exec_command: bool,
-    /// Whether it can be written to.
     pub accepts_input: bool,
-    /// Where that would go.
+    /// Absent if no input is accepted.
     pub input_target: Option<InputTarget>,
 }
 
-/// A task's lifecycle.
+/// Lifecycle of a task without its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskStatusSnapshot {
-    /// Which.
     pub task_id: TaskId,
-    /// What runs.
     pub kind: TaskKind,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// Whether the scheduler waits for it.
     pub wait_policy: WaitPolicy,
-    /// The message whose turn made it.
+    /// Message whose turn created the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_message_id: Option<MessageId>,
-    /// Its command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandSnapshot>,
 }
 
-/// The command of a task in a list.
+/// Command of a task in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedCommand {
-    /// The beginning of the shell text.
+    /// Beginning of the shell text.
     pub cmd: String,
-    /// What tells equal commands.
+    /// Equal commands have equal digests.
     pub cmd_digest: String,
-    /// Where it runs.
     pub workdir: String,
-    /// Whether on a terminal.
     pub tty: bool,
-    /// Whether it can be written to.
     pub accepts_input: bool,
 }
 
-/// A task in a list.
+/// One task in a list of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskListEntry {
-    /// Which.
     pub id: TaskId,
-    /// What runs.
     pub kind: TaskKind,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Since when it runs.
+    /// Time since which the task runs.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// Whether the scheduler waits for it.
     pub wait_policy: WaitPolicy,
-    /// Its command; absent in what an older build wrote.
+    /// Absent in entries of older builds, and for child agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<ListedCommand>,
 }
 
-/// A task's output, bounded, with what is known of its end.
+/// Bounded output of a task, with its end if it has one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskOutputSnapshot {
-    /// Which.
     pub task_id: TaskId,
-    /// What runs.
     pub kind: TaskKind,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// A bounded preview of what was printed on both pipes, never the promise of all of it. Of a look that reads on from
-    /// an offset it is the output alone.
+    /// Bounded preview of the output of both pipes. If the query named an offset, it is the output alone.
     pub output_preview: String,
-    /// What was printed on standard error, where that is kept apart.
+    /// Preview of the standard error. Absent if it is not separate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_preview: Option<String>,
-    /// Whether a preview was cut, by more than white space at its end.
+    /// True if a preview was cut by more than white space at its end.
     pub output_truncated: bool,
-    /// The offset to read the output from next.
+    /// Offset from which to read the output next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<u64>,
-    /// The offset to read separate complaints from next.
+    /// Offset from which to read the standard error next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_stderr_offset: Option<u64>,
     /// Bytes of output so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// Files by path.
     pub artifacts: Vec<ArtifactRef>,
-    /// Which of them is the output.
+    /// Index of the output in `artifacts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_artifact: Option<usize>,
-    /// Which of them is the complaints.
+    /// Index of the standard error in `artifacts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_artifact: Option<usize>,
-    /// One sentence on its end.
+    /// One sentence about its end. Absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_summary: Option<String>,
-    /// Its exit status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,
-    /// Evidence, when it did not end well.
+    /// Present if the task failed or was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_artifact: Option<FailureArtifact>,
 }
 
-/// A file the runtime keeps.
+/// A file that the runtime keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactRef {
-    /// Where.
     pub path: String,
 }
 
 impl TaskRecord {
-    /// The task as the call that made it names it.
+    /// Returns the reference that the creating call returns.
     #[must_use]
     pub fn handle(&self) -> TaskHandle {
         TaskHandle {
@@ -205,7 +169,7 @@ impl TaskRecord {
         }
     }
 
-    /// The task in a list.
+    /// Returns the entry of this task for a list.
     #[must_use]
     pub fn list_entry(&self) -> TaskListEntry {
         TaskListEntry {
@@ -226,7 +190,7 @@ impl TaskRecord {
         }
     }
 
-    /// What is on record of the task's output and end, without a look at its files.
+    /// Returns the recorded output and end without reading the task's files.
     #[must_use]
     pub fn output_snapshot(&self) -> TaskOutputSnapshot {
         let (spec, end) = (self.command(), self.end.as_ref());
@@ -256,7 +220,7 @@ impl TaskRecord {
         }
     }
 
-    /// The task's lifecycle.
+    /// Returns the lifecycle of the task without its output.
     #[must_use]
     pub fn status_snapshot(&self) -> TaskStatusSnapshot {
         TaskStatusSnapshot {
@@ -299,7 +263,7 @@ fn command_snapshot(
 }
 
 impl CommandTaskSpec {
-    /// Where input goes, when it is taken.
+    /// Returns the destination of input. `None` if none is accepted.
     #[must_use]
     pub const fn input_target(&self) -> Option<InputTarget> {
         match (self.accepts_input, self.tty) {

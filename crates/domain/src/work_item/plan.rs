@@ -1,21 +1,21 @@
-//! What is kept of a plan file: its hash, its size and its beginning.
+//! Stored facts about a plan file: its hash, its size and its beginning.
 
 use crate::limits::{PLAN_BYTES, PLAN_PREVIEW_BYTES};
 use crate::text;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What is known of the plan file of an item. The file is the truth; this is what the runtime last read of it.
+/// Facts about the plan file of an item as the runtime last read it. The file itself is authoritative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanArtifact {
-    /// SHA-256 of the whole file, in hexadecimal. Empty for a file above `limits::PLAN_BYTES`, which is not read.
+    /// SHA-256 of the whole file in hex. Empty for a file above `limits::PLAN_BYTES`, which is not read.
     pub hash: String,
     pub bytes: u64,
-    /// When the runtime first saw this content.
+    /// Time at which the runtime first saw this content.
     pub updated_at: Timestamp,
-    /// The beginning of the file. Empty for a file that is too large or is no text.
+    /// Beginning of the file. Empty for a file that is too large or not text.
     pub preview: String,
-    /// Whether the preview is the whole file.
+    /// True if the preview is the whole file.
     pub preview_complete: bool,
 }
 
@@ -47,13 +47,13 @@ impl PlanArtifact {
         }
     }
 
-    /// Whether both describe the same content, as far as the runtime looks at it.
+    /// Returns true if both describe the same content, as far as the runtime reads it.
     #[must_use]
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.hash == other.hash && self.bytes == other.bytes
     }
 
-    /// Whether the file is above `limits::PLAN_BYTES`, so that only its size is known.
+    /// Returns true if the file is above `limits::PLAN_BYTES`, so that only its size is known.
     #[must_use]
     pub const fn is_too_large(&self) -> bool {
         self.bytes > PLAN_BYTES

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 use crate::{limits, text};
 use serde::{Deserialize, Serialize};
 
-/// Where an item stands relative to the focus of its agent.
+/// Relation of an item to the focus of its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Focus {
@@ -19,12 +19,11 @@ pub enum Focus {
     Completed,
 }
 
-/// The plan file of an item, with the path under which the agent reads and edits it.
+/// Plan file of an item, with the path under which the agent reads and edits it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanDescriptor {
-    /// Absolute path.
     pub path: String,
-    /// SHA-256 of the file. Absent while the runtime has seen no file.
+    /// SHA-256 of the file in hex. Absent if the runtime has seen no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     pub bytes: u64,
@@ -34,15 +33,15 @@ pub struct PlanDescriptor {
     pub preview_complete: bool,
 }
 
-/// The report that was promoted when the item was completed.
+/// Report that was stored when the item was completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompletionReport {
     pub text: String,
-    /// Where the text was taken from: always `work_item_result_summary`.
+    /// Always `work_item_result_summary` in this build.
     pub source: String,
 }
 
-/// A work item for readers.
+/// A work item as tools, prompts and clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkItemView {
     pub id: WorkItemId,
@@ -57,7 +56,7 @@ pub struct WorkItemView {
     pub is_runnable: bool,
     pub plan_status: PlanStatus,
     pub plan_artifact: PlanDescriptor,
-    /// Absent where the reader did not ask for it.
+    /// Absent if the reader did not ask for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todo_list: Option<Vec<TodoItem>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,16 +73,16 @@ pub struct WorkItemView {
     pub updated_at: Timestamp,
 }
 
-/// A work item in a list that has room for a line of each.
+/// A work item in a list with one line for each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkItemListEntry {
     pub id: WorkItemId,
-    /// The beginning of the objective.
+    /// Beginning of the objective.
     pub objective: String,
     pub focus: Focus,
     pub scheduling_state: WorkItemSchedulingState,
     pub plan_status: PlanStatus,
-    /// The beginning of the blocker text.
+    /// Beginning of the blocker text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +91,7 @@ pub struct WorkItemListEntry {
 }
 
 impl WorkItemView {
-    /// The item in one line.
+    /// Shortens the view to one line.
     #[must_use]
     pub fn list_entry(self) -> WorkItemListEntry {
         let short = |text: &str| text::preview(text, limits::EVENT_PREVIEW_BYTES);
@@ -109,18 +108,18 @@ impl WorkItemView {
     }
 }
 
-/// What a view needs to know beside the record.
+/// Facts that a view needs beside the record.
 #[derive(Debug, Clone, Copy)]
 pub struct ViewContext<'a> {
     pub agent_home: &'a str,
     pub current: Option<&'a WorkItemId>,
-    /// The agent's, which decides whether idle turns still count.
+    /// The agent's `wake_count`, which decides whether idle turns still count.
     pub wake_count: u64,
     pub include_todo_list: bool,
 }
 
 impl WorkItemRecord {
-    /// The item as a reader sees it.
+    /// Returns the item as a reader sees it.
     #[must_use]
     pub fn view(&self, context: ViewContext<'_>) -> WorkItemView {
         let scheduling_state = self.scheduling_state(context.wake_count);
@@ -162,7 +161,7 @@ impl WorkItemRecord {
         }
     }
 
-    /// Where the plan file of the item lies, relative to the agent's home.
+    /// Returns the path of the item's plan file, relative to the agent's home.
     #[must_use]
     pub fn plan_path(id: &WorkItemId) -> String {
         format!("work-items/{id}/plan.md")

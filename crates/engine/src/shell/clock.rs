@@ -113,7 +113,7 @@ impl Shell {
         let mut running: BTreeMap<AgentId, Vec<RunningPause>> = BTreeMap::new();
         for row in page.rows {
             match row.time {
-                DueTime::Pause(pause) if pause.after_step_back(by_ms, now).is_some() => {
+                DueTime::Pause(pause) if pause.shift_after_step_back(by_ms, now).is_some() => {
                     let (id, due) = (row.id, row.due);
                     let entry = running.entry(row.agent_id).or_default();
                     entry.push(RunningPause { id, pause, due });

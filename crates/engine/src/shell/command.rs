@@ -3,7 +3,7 @@
 //! Nothing here ends a command because the host goes down: its shim keeps it, and the next boot finds it.
 
 use super::Shell;
-use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, WhenLate};
+use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, LatePolicy};
 use crate::tool_outcome::ToolRunOutcome;
 use crate::tool_run::ToolRun;
 use holon_domain::AgentId;
@@ -37,7 +37,7 @@ impl Shell {
             key: key.clone(),
             context,
             command: command.clone(),
-            when_late: WhenLate::GoesOn,
+            when_late: LatePolicy::Continue,
         };
         let answer = self.run_command(order, cancel).await?;
         Some(ToolRunOutcome::of_command(run, &command, answer))
@@ -72,7 +72,7 @@ impl Shell {
                 key: key.item(index + 1),
                 context: context.clone(),
                 command: item.clone(),
-                when_late: WhenLate::IsStopped,
+                when_late: LatePolicy::Stop,
             };
             outcomes.push(match self.run_command(order, cancel.clone()).await? {
                 Ok(CommandRun::Ended(output)) => ItemOutcome::Ran(output),

@@ -33,7 +33,7 @@ use holon_core::{Input, Reply, Stamp};
 use holon_domain::agent::RunEnd;
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::intent::AfterRestart;
+use holon_domain::intent::RestartPolicy;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_store::{Ledger, Store, WriteError, commit};
@@ -294,9 +294,9 @@ impl Shell {
         let Some(run) = self.tool_run(&record).await else {
             return;
         };
-        match run.action.after_restart() {
-            AfterRestart::TakenUp => return,
-            AfterRestart::Proven => {}
+        match run.action.restart_policy() {
+            RestartPolicy::Repeat => return,
+            RestartPolicy::ProveOutcome => {}
         }
         let error = ToolError::new(
             ToolErrorKind::NotStarted,

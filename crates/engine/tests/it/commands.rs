@@ -4,7 +4,7 @@ use crate::house::{House, at_rest, briefs, prompt};
 use crate::talk::{calling, results, with_task};
 use holon_domain::command::CommandFailure;
 use holon_domain::task::{TaskKind, TaskStatus, WaitPolicy};
-use holon_engine::ports::KeptOutput;
+use holon_engine::ports::OutputRetention;
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ async fn a_command_that_ends_in_time_is_the_result_of_its_call_and_no_task() {
     let forgotten = house.commands.forgets(1).await;
     assert_eq!(
         forgotten,
-        [(command.name().to_owned(), KeptOutput::Dropped)]
+        [(command.name().to_owned(), OutputRetention::Dropped)]
     );
     house.is_sound("main").await;
 }
@@ -81,8 +81,8 @@ async fn a_command_that_cannot_be_run_or_is_lost_is_told_and_only_lost_output_st
         output_tail: "step 7".to_owned(),
     };
     for (failure, expected, output) in [
-        (spawn, "no such shell", KeptOutput::Dropped),
-        (lost, "its supervisor was killed", KeptOutput::Kept),
+        (spawn, "no such shell", OutputRetention::Dropped),
+        (lost, "its supervisor was killed", OutputRetention::Kept),
     ] {
         let house = House::new();
         let host = calling(&house, &[("ExecCommand", json!({ "cmd": "make" }))]).await;
@@ -109,7 +109,10 @@ async fn output_that_is_not_shown_whole_stays_in_its_file() {
     let file = format!("/agents/main/task-output/{}.log", command.name());
     assert!(told.contains(&file), "{told}");
     let name = command.name().to_owned();
-    assert_eq!(house.commands.forgets(1).await, [(name, KeptOutput::Kept)]);
+    assert_eq!(
+        house.commands.forgets(1).await,
+        [(name, OutputRetention::Kept)]
+    );
 }
 
 #[tokio::test]

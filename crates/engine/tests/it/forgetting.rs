@@ -6,7 +6,7 @@ use holon_domain::brief::BriefKind;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::TaskStatus;
 use holon_domain::transcript::TranscriptKind;
-use holon_engine::ports::KeptOutput;
+use holon_engine::ports::OutputRetention;
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
@@ -34,7 +34,7 @@ async fn a_task_is_forgotten_after_its_end_is_on_record_and_its_output_stays() {
     house.commands.hold_forgets(true);
     task.ends("built");
     let forgets = house.commands.forgets(1).await;
-    assert_eq!(forgets, [(task.name().to_owned(), KeptOutput::Kept)]);
+    assert_eq!(forgets, [(task.name().to_owned(), OutputRetention::Kept)]);
     let [row] = house.tasks("main").await.try_into().expect("one task");
     assert_eq!(row.status, TaskStatus::Completed, "its end was there first");
 }
@@ -55,7 +55,7 @@ async fn a_result_that_comes_too_late_forgets_nothing() {
     let forgets = house.commands.forgets(1).await;
     assert_eq!(
         forgets,
-        [(command.name().to_owned(), KeptOutput::Dropped)],
+        [(command.name().to_owned(), OutputRetention::Dropped)],
         "by whoever took it over, and by nobody else"
     );
 }

@@ -1,12 +1,12 @@
 //! Requests, transcripts and files that the tests of several codecs share.
 
 use holon_domain::CallId;
-use holon_domain::block::{Block, Opaque, ToolCall};
+use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{
     ConversationItem, ModelRef, ModelRequest, PromptBlock, PromptCache, PromptFrame, Stability,
 };
 use holon_domain::provider::{ProviderSpec, Transport};
-use holon_domain::tool::{Freeform, GrammarSyntax, OfferedTool};
+use holon_domain::tool::{FreeformGrammar, GrammarSyntax, OfferedTool};
 use holon_tools::{SchemaMode, all, emit};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -108,7 +108,7 @@ pub(super) fn freeform_tool() -> OfferedTool {
             "additionalProperties": false,
         }),
         strict: false,
-        freeform: Some(Freeform {
+        freeform: Some(FreeformGrammar {
             syntax: GrammarSyntax::Lark,
             definition: "start: /[^\\n]+\\n/".to_owned(),
             argument: "note".to_owned(),
@@ -148,7 +148,7 @@ pub(super) fn text(words: &str) -> Block {
 pub(super) fn sealed(words: &str, lineage: &str, data: &str) -> Block {
     Block::Reasoning {
         text: words.to_owned(),
-        opaque: Some(Opaque {
+        opaque: Some(OpaqueData {
             lineage: lineage.to_owned(),
             data: data.to_owned(),
         }),
@@ -171,7 +171,7 @@ pub(super) fn own_call(id: &str, lineage: &str, own: &str, input: Value) -> Bloc
         id: CallId::from_stored(id),
         name: "ReadSensor".to_owned(),
         input,
-        provider_id: Some(Opaque {
+        provider_id: Some(OpaqueData {
             lineage: lineage.to_owned(),
             data: own.to_owned(),
         }),

@@ -2,9 +2,9 @@
 
 use crate::wire::{asking, patient, router, spec};
 use holon_domain::CallId;
-use holon_domain::block::{Block, Opaque, ToolCall};
+use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ConversationItem, ModelReply, ModelRequest, ReplyBlock};
-use holon_domain::tool::{Freeform, GrammarSyntax};
+use holon_domain::tool::{FreeformGrammar, GrammarSyntax};
 use holon_testkit::provider::{Protocol, Provider, Recorded, Round, Script};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,7 @@ const NOTE: &str = "one\n\"two\"\n";
 fn offering() -> ModelRequest {
     let mut request = asking();
     for tool in &mut request.tools {
-        tool.freeform = Some(Freeform {
+        tool.freeform = Some(FreeformGrammar {
             syntax: GrammarSyntax::Lark,
             definition: "start: /(.+\\n)+/".to_owned(),
             argument: "cmd".to_owned(),
@@ -34,7 +34,7 @@ fn going_on(mut request: ModelRequest, reply: &ModelReply) -> ModelRequest {
         id: CallId::from_stored(format!("call_{n}")),
         name: call.name,
         input: call.input,
-        provider_id: call.provider_id.map(|data| Opaque {
+        provider_id: call.provider_id.map(|data| OpaqueData {
             lineage: request.model.to_string(),
             data,
         }),

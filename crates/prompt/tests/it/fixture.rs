@@ -7,7 +7,7 @@ use holon_domain::message::{
 use holon_domain::model::ModelRef;
 use holon_domain::task::{TaskKind, TaskListEntry, TaskStatus, WaitPolicy};
 use holon_domain::tool::{ToolFamily, ToolSpec};
-use holon_domain::work_item::ShownWork;
+use holon_domain::work_item::WorkOverview;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
 use holon_prompt::{Built, FrameInput, HistoryItem, PlanLook, Work, build};
@@ -21,7 +21,7 @@ pub(crate) struct Scene {
     pub(crate) current: MessageEnvelope,
     pub(crate) history: Vec<HistoryItem>,
     pub(crate) tasks: Vec<TaskListEntry>,
-    pub(crate) work: ShownWork,
+    pub(crate) work: WorkOverview,
     pub(crate) plan: PlanLook,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) now: Timestamp,
@@ -36,7 +36,7 @@ impl Scene {
             current: operator(1, "Fix the build."),
             history: Vec::new(),
             tasks: Vec::new(),
-            work: ShownWork::default(),
+            work: WorkOverview::default(),
             plan: PlanLook::Known,
             tools: vec![tool("Sleep"), tool("ExecCommand")],
             now: at(100),

@@ -5,7 +5,9 @@ use holon_domain::WorkItemId;
 use holon_domain::agent::{CurrentItem, ItemCounts};
 use holon_domain::timer::TimerRecord;
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::{PlanArtifact, ShownWork, WorkItemRecord, WorkItemSchedulingState};
+use holon_domain::work_item::{
+    PlanArtifact, WorkItemRecord, WorkItemSchedulingState, WorkOverview,
+};
 use holon_prompt::{PlanLook, Work, build};
 use serde_json::{Value, json};
 
@@ -75,7 +77,7 @@ fn busy() -> Scene {
     scene.agent.work.active_waits = 2;
     scene.agent.work.active_timers = 1;
     let of_item = json!({"work_item_id": "work_current"});
-    scene.work = ShownWork {
+    scene.work = WorkOverview {
         current: Some(current),
         current_wait: Some(wait("wait_1", &of_item)),
         triggered: vec![item("triggered", &json!({}))],
@@ -239,7 +241,7 @@ fn the_longest_work_there_can_be_stays_within_bounds() {
             .collect::<Vec<_>>()
     };
     scene.budget_tokens = 1_000_000;
-    scene.work = ShownWork {
+    scene.work = WorkOverview {
         current: Some(item("current", &huge)),
         triggered: many(3),
         queued: many(5),

@@ -100,7 +100,7 @@ fn old_row_with_an_attempt() -> Value {
 #[test]
 fn attempts_inside_a_row_of_an_earlier_build_are_read_and_get_rows_at_its_first_write() {
     let row = old_row_with_an_attempt();
-    let (record, attempts) = AgentRecord::split_old(&row.to_string()).expect("is split");
+    let (record, attempts) = AgentRecord::split_legacy_row(&row.to_string()).expect("is split");
     let mut db = Db::in_memory().expect("opens");
     let no = create(&mut db, &record);
     let counted =

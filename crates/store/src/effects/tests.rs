@@ -5,7 +5,7 @@ use crate::db::Db;
 use crate::samples::{Scribe, at, id};
 use holon_domain::decision::Fact;
 use holon_domain::limits;
-use holon_domain::timer::{Due, DueTime, Pause};
+use holon_domain::timer::{DueAction, DueTime, Pause};
 
 #[test]
 fn entries_of_agents_that_are_aside_or_out_of_scope_hide_nobody_behind_a_limit() {
@@ -50,7 +50,7 @@ fn pauses_and_slots_are_read_back_as_they_were_set_and_old_rows_are_pauses() {
     });
     for (id, time) in [(1, pause), (2, DueTime::Slot(at(16)))] {
         scribe.record.counters.effects = id;
-        let due = Due::PaceOver;
+        let due = DueAction::PaceOver;
         scribe.fact(Fact::DueSet { id, time, due });
     }
     let decision = scribe.decide();

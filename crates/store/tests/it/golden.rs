@@ -10,7 +10,7 @@ use holon_domain::intent::{HostAction, Intent, WorkIntent, WorkQuery};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
-use holon_domain::timer::{Due, TimerRecord, TimerSchedule};
+use holon_domain::timer::{DueAction, TimerRecord, TimerSchedule};
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::Phase;
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus};
@@ -217,17 +217,20 @@ fn every_kind_of_task_that_was_stored_is_read_in_every_status() {
 
 #[test]
 fn every_kind_of_due_entry_that_was_stored_is_read() {
-    let found = read_all(include_str!("../golden/due.json"), |due: &Due| match due {
-        Due::RestOver { .. } => "rest_over",
-        Due::BackoffOver { .. } => "backoff_over",
-        Due::PaceOver => "pace_over",
-        Due::RemovalRetry => "removal_retry",
-        Due::WorkTick => "work_tick",
-        Due::Recheck { .. } => "recheck",
-        Due::WaitOver { .. } => "wait_over",
-        Due::TimerFire { .. } => "timer_fire",
-        Due::Unpark => "unpark",
-    });
+    let found = read_all(
+        include_str!("../golden/due.json"),
+        |due: &DueAction| match due {
+            DueAction::RestOver { .. } => "rest_over",
+            DueAction::BackoffOver { .. } => "backoff_over",
+            DueAction::PaceOver => "pace_over",
+            DueAction::RemovalRetry => "removal_retry",
+            DueAction::WorkTick => "work_tick",
+            DueAction::Recheck { .. } => "recheck",
+            DueAction::WaitOver { .. } => "wait_over",
+            DueAction::TimerFire { .. } => "timer_fire",
+            DueAction::Unpark => "unpark",
+        },
+    );
     assert_eq!(found.len(), 9, "{found:?}");
 }
 
@@ -296,7 +299,7 @@ fn take_moved(row: &mut Value, read: &AgentRecord, kept: &[AttemptRecord]) {
     let identity = row["identity"].as_object_mut().expect("an identity");
     let temporary = identity.remove("temporary") == Some(Value::Bool(true));
     assert_eq!(read.is_temporary(), temporary, "{row:?}");
-    assert_eq!(read.goes_with_process(), temporary, "{row:?}");
+    assert_eq!(read.is_removed_with_process(), temporary, "{row:?}");
     if let Some(turn) = row.get_mut("open_turn") {
         let attempts = turn.as_object_mut().expect("a turn").remove("attempts");
         assert_eq!(attempts, Some(serde_json::json!(kept)), "{turn}");
@@ -313,7 +316,7 @@ fn every_form_of_agent_that_was_stored_whole_is_read() {
             counters: None,
         };
         let read = AgentRecord::from_row(columns).unwrap_or_else(|error| panic!("{error}: {row}"));
-        let (split, attempts) = AgentRecord::split_old(&row.to_string()).expect("is split");
+        let (split, attempts) = AgentRecord::split_legacy_row(&row.to_string()).expect("is split");
         assert_eq!(split, read);
         let counted = read.open_turn.as_ref();
         let counted = counted.map_or(0, |turn| turn.failed_attempts as usize);

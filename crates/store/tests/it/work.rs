@@ -7,14 +7,14 @@ use holon_domain::WorkItemId;
 use holon_domain::decision::Fact;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::{TIMERS_KEPT, UNPARKED_AT_ONCE, WAITS_KEPT};
-use holon_domain::needs::{Loaded, Needs};
+use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::timer::TimerStatus;
 use holon_domain::wait::WaitStatus;
 use holon_domain::work_item::{IdleTurns, Recheck, WorkItemRecord, WorkItemState};
 use holon_store::{AgentNo, Db, Ledger, Removal};
 use std::sync::atomic::Ordering;
 
-fn load(db: &mut Db, no: AgentNo, needs: &Needs) -> Loaded {
+fn load(db: &mut Db, no: AgentNo, needs: &Needs) -> LoadedRows {
     db.write(|tx| Ledger::load(tx, no, needs)).expect("loads")
 }
 

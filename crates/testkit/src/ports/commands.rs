@@ -13,7 +13,7 @@ pub use host::FakeCommandHost;
 
 use super::ManualClock;
 use command::Command;
-use holon_engine::ports::KeptOutput;
+use holon_engine::ports::OutputRetention;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
@@ -44,7 +44,7 @@ pub struct CommandLog {
     /// Names of commands that were to stop, each with its grace in milliseconds.
     pub stops: Vec<(String, u64)>,
     /// Names of commands that were to be forgotten.
-    pub forgets: Vec<(String, KeptOutput)>,
+    pub forgets: Vec<(String, OutputRetention)>,
     /// Homes that were swept, each with the names that were to stay.
     pub sweeps: Vec<(String, Vec<String>)>,
     /// Names of commands that a sweep ended.
@@ -89,7 +89,7 @@ impl FakeCommands {
     }
 
     /// Returns once hosts have asked to forget this many commands; says which.
-    pub async fn forgets(&self, count: usize) -> Vec<(String, KeptOutput)> {
+    pub async fn forgets(&self, count: usize) -> Vec<(String, OutputRetention)> {
         self.until(|state| {
             let forgets = &state.log.forgets;
             (forgets.len() >= count).then(|| forgets.clone())

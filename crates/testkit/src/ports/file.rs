@@ -3,7 +3,7 @@
 use super::pending::CallQueue;
 use async_trait::async_trait;
 use holon_domain::CallId;
-use holon_domain::file_change::{ChangedFile, FileAction, PatchApplied};
+use holon_domain::file_change::{ChangedFile, FileAction, PatchResult};
 use holon_domain::tool::ToolError;
 use holon_engine::ports::{CommandContext, FileHost};
 use std::sync::atomic::AtomicU32;
@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Default)]
 pub struct ScriptedFiles {
     /// The patches hosts asked to apply.
-    pub patches: CallQueue<String, Result<PatchApplied, ToolError>>,
+    pub patches: CallQueue<String, Result<PatchResult, ToolError>>,
     /// What recovery is told of a patch whose host crashed; `None` when its outcome cannot be proven.
-    pub proof: Mutex<Option<Result<PatchApplied, ToolError>>>,
+    pub proof: Mutex<Option<Result<PatchResult, ToolError>>>,
     /// How many patches hosts asked to forget.
     pub forgotten: watch::Sender<u32>,
     /// The requests of hosts to finish a patch, in order.
@@ -50,7 +50,7 @@ impl FileHost for ScriptedFiles {
         _context: CommandContext,
         call: CallId,
         patch: String,
-    ) -> Result<PatchApplied, ToolError> {
+    ) -> Result<PatchResult, ToolError> {
         self.with_work(|at_work| at_work.push(call.clone()));
         let answer = self.patches.ask(patch, &CancellationToken::new()).await;
         self.with_work(|at_work| at_work.retain(|other| *other != call));
@@ -62,7 +62,7 @@ impl FileHost for ScriptedFiles {
         _agent_home: &str,
         _call: &CallId,
         _patch: &str,
-    ) -> Option<Result<PatchApplied, ToolError>> {
+    ) -> Option<Result<PatchResult, ToolError>> {
         self.proof.lock().await.clone()
     }
 
@@ -86,12 +86,12 @@ impl FileHost for ScriptedFiles {
 
 /// The outcome of a patch that added one file.
 #[must_use]
-pub fn added_file(path: &str) -> PatchApplied {
-    PatchApplied {
+pub fn added_file(path: &str) -> PatchResult {
+    PatchResult {
         changed_files: vec![ChangedFile {
             action: FileAction::Add,
             path: path.to_owned(),
         }],
-        ..PatchApplied::default()
+        ..PatchResult::default()
     }
 }

@@ -3,15 +3,15 @@
 use async_trait::async_trait;
 use holon_domain::CallId;
 use holon_domain::command::{
-    CapturedStream, CommandEnd, CommandFailure, CommandOutput, TaskPrinted,
+    CapturedStream, CommandEnd, CommandFailure, CommandOutput, TaskStreams,
 };
-use holon_domain::file_change::PatchApplied;
+use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::ToolError;
 use holon_engine::ports::{
     CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, FileHost,
-    InputRefused, KeptOutput,
+    InputRefusal, OutputRetention,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +56,7 @@ impl CommandHost for InstantPorts {
             ..silent_success()
         })
     }
-    async fn input(&self, _: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
+    async fn input(&self, _: &CommandKey, input: &TaskInput) -> Result<u64, InputRefusal> {
         Ok(input.input.len() as u64)
     }
     async fn printed(
@@ -64,10 +64,10 @@ impl CommandHost for InstantPorts {
         _: &CommandKey,
         _: &TaskOutput,
         _: usize,
-    ) -> Result<TaskPrinted, String> {
-        Ok(TaskPrinted::default())
+    ) -> Result<TaskStreams, String> {
+        Ok(TaskStreams::default())
     }
-    async fn forget(&self, _: &CommandKey, _: KeptOutput) {}
+    async fn forget(&self, _: &CommandKey, _: OutputRetention) {}
     async fn sweep(&self, _: &str, _: &[String]) {}
 }
 
@@ -78,15 +78,15 @@ impl FileHost for InstantPorts {
         _: CommandContext,
         _: CallId,
         _: String,
-    ) -> Result<PatchApplied, ToolError> {
-        Ok(PatchApplied::default())
+    ) -> Result<PatchResult, ToolError> {
+        Ok(PatchResult::default())
     }
     async fn settle_patch(
         &self,
         _: &str,
         _: &CallId,
         _: &str,
-    ) -> Option<Result<PatchApplied, ToolError>> {
+    ) -> Option<Result<PatchResult, ToolError>> {
         None
     }
     async fn forget_patch(&self, _: &str, _: &CallId) {}

@@ -7,7 +7,9 @@ use crate::{input, schema};
 use holon_domain::block::ToolCall;
 use holon_domain::intent::{ApplyPatch, HostAction, Intent};
 use holon_domain::text::sha256_hex;
-use holon_domain::tool::{Freeform, GrammarSyntax, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
+use holon_domain::tool::{
+    FreeformGrammar, GrammarSyntax, ToolError, ToolErrorKind, ToolFamily, ToolSpec,
+};
 use holon_patch::{ErrorKind, Patch};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,8 +64,8 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 /// The tool as a model is told of it that writes its arguments as free text: the same diff, without JSON around it.
-pub(crate) fn freeform() -> Freeform {
-    Freeform {
+pub(crate) fn freeform() -> FreeformGrammar {
+    FreeformGrammar {
         syntax: GrammarSyntax::Lark,
         definition: GRAMMAR.into(),
         argument: ARGUMENT.into(),

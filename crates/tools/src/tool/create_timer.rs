@@ -7,7 +7,7 @@ use crate::tool::time::{moment, span};
 use crate::tool::work_item::within;
 use holon_domain::intent::{Intent, NewTimer, WorkIntent};
 use holon_domain::limits::{TIMER_MAX_MS, TIMER_SUMMARY_BYTES};
-use holon_domain::timer::{MissedSlots, TimerSchedule};
+use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -94,9 +94,9 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     )
     .map_err(|error| error.hint("say in a few words what is to be done when the timer fires"))?;
     let missed = match args.missed {
-        Some(MissedArg::Skip) => MissedSlots::Skip,
-        Some(MissedArg::Once) | None => MissedSlots::Once,
-        Some(MissedArg::All) => MissedSlots::All,
+        Some(MissedArg::Skip) => MissedSlotPolicy::Skip,
+        Some(MissedArg::Once) | None => MissedSlotPolicy::Once,
+        Some(MissedArg::All) => MissedSlotPolicy::All,
     };
     let schedule = match (args.after_ms, args.at, args.every_ms, args.cron) {
         (Some(delay), ..) => {
@@ -178,7 +178,7 @@ fn check_combination(args: &Args) -> Result<(), ToolError> {
 fn after(
     delay_ms: u64,
     interval_ms: Option<u64>,
-    missed: MissedSlots,
+    missed: MissedSlotPolicy,
     summary: Option<String>,
 ) -> Intent {
     Intent::Work(WorkIntent::CreateTimerAfter {

@@ -7,7 +7,7 @@ use crate::schema;
 use crate::tool::time::{moment, span, span_of};
 use crate::tool::work_item::{self, within};
 use holon_domain::TaskId;
-use holon_domain::intent::{Intent, NewWait, WakeOn};
+use holon_domain::intent::{Intent, NewWait, WakeCondition};
 use holon_domain::limits::{ORIGIN_NAME_BYTES, TIMER_MAX_MS, WAIT_REASON_BYTES, WAKE_SOURCES};
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
 use schemars::JsonSchema;
@@ -129,7 +129,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     }))
 }
 
-fn wake_on(subject: Subject<'_>, entries: &[Value]) -> Result<Vec<WakeOn>, ToolError> {
+fn wake_on(subject: Subject<'_>, entries: &[Value]) -> Result<Vec<WakeCondition>, ToolError> {
     if entries.is_empty() {
         return Err(wrong(subject, "nothing would end the wait"));
     }
@@ -145,12 +145,12 @@ fn wake_on(subject: Subject<'_>, entries: &[Value]) -> Result<Vec<WakeOn>, ToolE
     entries.iter().map(|entry| one(subject, entry)).collect()
 }
 
-fn one(subject: Subject<'_>, entry: &Value) -> Result<WakeOn, ToolError> {
+fn one(subject: Subject<'_>, entry: &Value) -> Result<WakeCondition, ToolError> {
     match entry {
         Value::String(word) => match word.trim() {
-            "operator" => Ok(WakeOn::Operator),
-            "external" => Ok(WakeOn::External { source: None }),
-            task if task.starts_with("task_") => Ok(WakeOn::Task {
+            "operator" => Ok(WakeCondition::Operator),
+            "external" => Ok(WakeCondition::External { source: None }),
+            task if task.starts_with("task_") => Ok(WakeCondition::Task {
                 task_id: TaskId::from_stored(task),
             }),
             other => Err(wrong(subject, &format!("{:?} is not known", shown(other)))),
@@ -163,7 +163,7 @@ fn one(subject: Subject<'_>, entry: &Value) -> Result<WakeOn, ToolError> {
     }
 }
 
-fn object(subject: Subject<'_>, members: &Map<String, Value>) -> Result<WakeOn, ToolError> {
+fn object(subject: Subject<'_>, members: &Map<String, Value>) -> Result<WakeCondition, ToolError> {
     // Strict emission fills what a model leaves out with null.
     let given: Vec<(&str, &Value)> = members
         .iter()
@@ -176,20 +176,20 @@ fn object(subject: Subject<'_>, members: &Map<String, Value>) -> Result<WakeOn, 
     };
     let text = value.as_str().map(str::trim);
     match (*kind, text) {
-        ("task", Some(task)) if !task.is_empty() => Ok(WakeOn::Task {
+        ("task", Some(task)) if !task.is_empty() => Ok(WakeCondition::Task {
             task_id: TaskId::from_stored(task),
         }),
-        ("external", Some(source)) => Ok(WakeOn::External {
+        ("external", Some(source)) => Ok(WakeCondition::External {
             source: name(subject, "wake_on", Some(source))?,
         }),
         ("external", None) if value.as_bool() == Some(true) => {
-            Ok(WakeOn::External { source: None })
+            Ok(WakeCondition::External { source: None })
         }
-        ("operator", _) if value.as_bool() != Some(false) => Ok(WakeOn::Operator),
-        ("time", Some(time)) => Ok(WakeOn::Time {
+        ("operator", _) if value.as_bool() != Some(false) => Ok(WakeCondition::Operator),
+        ("time", Some(time)) => Ok(WakeCondition::Time {
             at: moment(subject, "wake_on", time)?,
         }),
-        ("after_ms", _) => Ok(WakeOn::After {
+        ("after_ms", _) => Ok(WakeCondition::After {
             delay_ms: span_of(subject, "wake_on", value)?,
         }),
         (other, _) => {

@@ -2,7 +2,9 @@
 
 use crate::command::{command, output, result, stream};
 use crate::task::{running, with_spec};
-use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandRunning, Lacks};
+use holon_domain::command::{
+    CapturedStream, CommandEnd, CommandFailure, MissingOutput, RunningCommand,
+};
 use holon_domain::intent::ExecCommand;
 use holon_domain::task::{TaskHandle, TaskKind, TaskStatus};
 use holon_domain::tool::ToolEnvelope;
@@ -21,8 +23,8 @@ fn handle() -> TaskHandle {
     }
 }
 
-fn so_far(stdout: &str, stderr: &str) -> CommandRunning {
-    CommandRunning {
+fn so_far(stdout: &str, stderr: &str) -> RunningCommand {
+    RunningCommand {
         workdir: "/w".into(),
         started_at: Timestamp::from_millis(5),
         stdout: stream(stdout),
@@ -138,7 +140,7 @@ fn only_a_stream_that_was_cut_names_its_file() {
 fn a_file_that_lacks_something_is_not_called_all_of_it() {
     let mut long = output(CommandEnd::Exited { status: 0 }, "", "");
     long.stdout = CapturedStream {
-        lacks: Lacks {
+        lacks: MissingOutput {
             bytes: 900,
             reason: Some("No space left on device".into()),
             missing: false,
@@ -146,9 +148,9 @@ fn a_file_that_lacks_something_is_not_called_all_of_it() {
         ..filed("0123456789abcdefghij", "/o/task_1.log")
     };
     long.stderr = CapturedStream {
-        lacks: Lacks {
+        lacks: MissingOutput {
             bytes: 7,
-            ..Lacks::default()
+            ..MissingOutput::default()
         },
         ..filed("0123456789abcdefghij", "/o/task_1.stderr.log")
     };

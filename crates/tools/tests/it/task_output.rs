@@ -3,7 +3,7 @@
 use crate::command::result;
 use crate::task::{running, with_spec};
 use holon_domain::Timestamp;
-use holon_domain::command::{Lacks, StreamPart, TaskPrinted};
+use holon_domain::command::{MissingOutput, StreamPart, TaskStreams};
 use holon_domain::intent::TaskOutput;
 use holon_domain::task::{TaskEnd, TaskRecord, TaskStatus};
 use holon_domain::tool::ToolEnvelope;
@@ -37,8 +37,8 @@ fn part(text: &str, path: &str) -> StreamPart {
     }
 }
 
-fn printed(output: &str, stderr: &str) -> TaskPrinted {
-    TaskPrinted {
+fn printed(output: &str, stderr: &str) -> TaskStreams {
+    TaskStreams {
         output: part(output, "/o/task_1.log"),
         stderr: Some(part(stderr, "/o/task_1.stderr.log")),
     }
@@ -64,7 +64,7 @@ fn ended(status: TaskStatus, result_summary: &str) -> TaskRecord {
     }
 }
 
-fn look(task: &TaskRecord, query: &TaskOutput, printed: &TaskPrinted) -> ToolEnvelope {
+fn look(task: &TaskRecord, query: &TaskOutput, printed: &TaskStreams) -> ToolEnvelope {
     envelope(task, query, Ok(printed), now())
 }
 
@@ -113,8 +113,8 @@ fn whether_a_look_found_the_end_follows_from_the_row_and_from_the_wait() {
 }
 
 /// Twenty bytes of output that follow ten others.
-fn new_output() -> TaskPrinted {
-    TaskPrinted {
+fn new_output() -> TaskStreams {
+    TaskStreams {
         output: StreamPart {
             at: 10,
             next_offset: 30,
@@ -152,7 +152,7 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
         ..query()
     };
     let new = new_output();
-    let nothing = TaskPrinted {
+    let nothing = TaskStreams {
         output: StreamPart {
             at: 30,
             next_offset: 30,
@@ -201,13 +201,13 @@ fn looks_read_with_the_outcome_first_and_the_way_on_last() {
 #[test]
 fn looks_that_show_less_than_there_is_say_so() {
     let over = ended(TaskStatus::Completed, "exit 0 after 12300 ms");
-    let full = TaskPrinted {
+    let full = TaskStreams {
         output: StreamPart {
             tail: "end\n".into(),
             left_out: 960,
             next_offset: 969,
             total_bytes: 969,
-            lacks: Lacks {
+            lacks: MissingOutput {
                 bytes: 900,
                 reason: Some("No space left on device".into()),
                 missing: false,
@@ -216,7 +216,7 @@ fn looks_that_show_less_than_there_is_say_so() {
         },
         stderr: Some(part("warned\n", "/o/task_1.stderr.log")),
     };
-    let both = TaskPrinted {
+    let both = TaskStreams {
         stderr: Some(part("warned\n", "/o/task_1.stderr.log")),
         ..new_output()
     };
@@ -317,7 +317,7 @@ fn complaints_whose_file_is_gone_are_told_as_missing_and_not_as_none() {
         task.command().and_then(|spec| spec.stderr_path.as_deref()),
         Some(path)
     );
-    let only_output = TaskPrinted {
+    let only_output = TaskStreams {
         output: part("", "/o/task_1.log"),
         stderr: None,
     };
@@ -427,7 +427,7 @@ proptest! {
                 max_output_tokens: Some(tokens),
                 ..query()
             };
-            let printed = TaskPrinted {
+            let printed = TaskStreams {
                 output: rest(&output, seen.len(), "/o"),
                 stderr: Some(rest(&stderr, complaints.len(), "/e")),
             };

@@ -1,11 +1,11 @@
 //! Calls about waits and timers: to intents, and to errors a model can act on.
 
 use crate::work::{meant, refused_at, refused_field};
-use holon_domain::intent::{Intent, NewTimer, NewWait, WakeOn, WorkIntent};
+use holon_domain::intent::{Intent, NewTimer, NewWait, WakeCondition, WorkIntent};
 use holon_domain::limits::{
     ORIGIN_NAME_BYTES, TIMER_MAX_MS, TIMER_SUMMARY_BYTES, WAIT_REASON_BYTES,
 };
-use holon_domain::timer::{MissedSlots, TimerSchedule};
+use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
 use holon_domain::{TaskId, Timestamp};
 use serde_json::{Value, json};
 
@@ -22,31 +22,31 @@ fn nine() -> Timestamp {
 
 #[test]
 fn every_form_of_a_wake_is_understood() {
-    let task = || WakeOn::Task {
+    let task = || WakeCondition::Task {
         task_id: TaskId::from_stored("task_1"),
     };
-    let external = |source: Option<&str>| WakeOn::External {
+    let external = |source: Option<&str>| WakeCondition::External {
         source: source.map(str::to_owned),
     };
     for (entry, meant) in [
         (json!({"task": "task_1"}), task()),
         (json!("task_1"), task()),
-        (json!("operator"), WakeOn::Operator),
-        (json!({"operator": true}), WakeOn::Operator),
+        (json!("operator"), WakeCondition::Operator),
+        (json!({"operator": true}), WakeCondition::Operator),
         (json!({"external": "github"}), external(Some("github"))),
         (json!({"external": ""}), external(None)),
         (json!("external"), external(None)),
         (
             json!({"time": "2026-03-01T10:00:00+01:00"}),
-            WakeOn::Time { at: nine() },
+            WakeCondition::Time { at: nine() },
         ),
         (
             json!({"after_ms": 60_000}),
-            WakeOn::After { delay_ms: 60_000 },
+            WakeCondition::After { delay_ms: 60_000 },
         ),
         (
             json!({"after_ms": 5, "task": null, "time": null}),
-            WakeOn::After { delay_ms: 5 },
+            WakeCondition::After { delay_ms: 5 },
         ),
     ] {
         let wait = waited(&json!({"reason": "x", "wake_on": [entry]}));
@@ -106,7 +106,7 @@ fn a_timer_has_exactly_one_kind() {
     let absolute = |schedule| {
         Intent::Work(WorkIntent::CreateTimer(NewTimer {
             schedule,
-            missed: MissedSlots::Once,
+            missed: MissedSlotPolicy::Once,
             summary: None,
         }))
     };
@@ -114,7 +114,7 @@ fn a_timer_has_exactly_one_kind() {
         Intent::Work(WorkIntent::CreateTimerAfter {
             delay_ms,
             interval_ms,
-            missed: MissedSlots::Once,
+            missed: MissedSlotPolicy::Once,
             summary: None,
         })
     };

@@ -8,7 +8,7 @@ use crate::states;
 use crate::world::{World, stamp_of};
 use holon_core::{Reply, Stamp};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
-use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput, Lacks};
+use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput, MissingOutput};
 use holon_domain::decision::Fact;
 use holon_domain::event::Event;
 use holon_domain::limits;
@@ -306,9 +306,9 @@ fn a_lost_task_says_what_is_known_and_how_to_run_it_again() {
 fn a_task_whose_output_is_gone_is_not_said_to_have_printed_nothing() {
     let mut world = states::with_task();
     let gone = CapturedStream {
-        lacks: Lacks {
+        lacks: MissingOutput {
             missing: true,
-            ..Lacks::default()
+            ..MissingOutput::default()
         },
         ..CapturedStream::default()
     };

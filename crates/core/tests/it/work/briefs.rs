@@ -25,7 +25,10 @@ fn an_operator_who_was_answered_is_told_that_work_goes_on() {
 fn work_that_waits_for_a_task_goes_on_too() {
     let (mut world, _) = working();
     let task_id = task(&mut world);
-    call(&mut world, vec![wait_for(vec![WakeOn::Task { task_id }])]);
+    call(
+        &mut world,
+        vec![wait_for(vec![WakeCondition::Task { task_id }])],
+    );
     assert_eq!(kinds(&world), [BriefKind::Result, BriefKind::Ack]);
 }
 
@@ -54,7 +57,7 @@ fn a_turn_that_ends_with_a_question_asks_the_operator_to_act() {
     let (mut world, _) = working();
     let silent = Said {
         words: "",
-        ..Said::calls(vec![wait_for(vec![WakeOn::Operator])])
+        ..Said::calls(vec![wait_for(vec![WakeCondition::Operator])])
     };
     world.send(silent.to(&world));
     let brief = world.briefs.last().expect("an outcome");
@@ -100,7 +103,7 @@ fn going_to_rest_records_why_and_what_is_expected() {
     call(&mut world, vec![update(&id, blocked("no key", 1_000))]);
     let wait = NewWait {
         recheck_after_ms: Some(60_000),
-        ..new_wait(vec![WakeOn::External { source: None }])
+        ..new_wait(vec![WakeCondition::External { source: None }])
     };
     call(&mut world, vec![complete(&id)]);
     call(&mut world, vec![("WaitFor", Ok(Intent::WaitFor(wait)))]);

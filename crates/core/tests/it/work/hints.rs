@@ -35,7 +35,7 @@ fn a_hint_is_a_turn_when_it_carries_something_or_ends_a_wait_and_else_a_sign_of_
     assert_eq!(authority, AuthorityClass::RuntimeInstruction);
     say(&mut world);
 
-    let (mut world, _) = waiting(vec![WakeOn::External { source: None }]);
+    let (mut world, _) = waiting(vec![WakeCondition::External { source: None }]);
     world.send(woken(hint("ci")));
     assert_eq!(class(&world), Class::ResumeExpectedWait);
 }
@@ -128,7 +128,7 @@ fn a_hint_that_carries_too_much_is_refused() {
 
 #[test]
 fn a_wait_that_a_coalesced_hint_ended_is_still_told() {
-    let (mut world, _) = waiting(vec![WakeOn::External {
+    let (mut world, _) = waiting(vec![WakeCondition::External {
         source: Some("ci".to_owned()),
     }]);
     world.send(news());

@@ -17,7 +17,7 @@ enum Op {
     OperatorCompletes(usize),
     OperatorResumes(usize),
     OperatorCancelsWait(usize),
-    OperatorSetsTimer(u64, bool, MissedSlots),
+    OperatorSetsTimer(u64, bool, MissedSlotPolicy),
     OperatorCancelsTimer(usize),
     Prompt,
     News,
@@ -62,8 +62,12 @@ enum Wanted {
     After(u64),
 }
 
-fn missed() -> impl Strategy<Value = MissedSlots> {
-    prop::sample::select(vec![MissedSlots::Skip, MissedSlots::Once, MissedSlots::All])
+fn missed() -> impl Strategy<Value = MissedSlotPolicy> {
+    prop::sample::select(vec![
+        MissedSlotPolicy::Skip,
+        MissedSlotPolicy::Once,
+        MissedSlotPolicy::All,
+    ])
 }
 
 fn wanted() -> impl Strategy<Value = Wanted> {
@@ -165,13 +169,13 @@ fn planned(world: &World, call: &Call) -> Planned {
             let task = world.active_tasks().next();
             let task_id = task.map_or_else(commands::nobody, |task| task.id.clone());
             let on = match on {
-                Wanted::Operator => WakeOn::Operator,
-                Wanted::Outside => WakeOn::External { source: None },
-                Wanted::Source => WakeOn::External {
+                Wanted::Operator => WakeCondition::Operator,
+                Wanted::Outside => WakeCondition::External { source: None },
+                Wanted::Source => WakeCondition::External {
                     source: Some("source 3".to_owned()),
                 },
-                Wanted::Task => WakeOn::Task { task_id },
-                Wanted::After(delay_ms) => WakeOn::After {
+                Wanted::Task => WakeCondition::Task { task_id },
+                Wanted::After(delay_ms) => WakeCondition::After {
                     delay_ms: *delay_ms,
                 },
             };

@@ -79,7 +79,7 @@ fn whatever_changes_about_the_work_ends_the_count_of_idle_turns() {
             );
         }),
         ("a wait", |world, id| {
-            call(world, vec![wait_for(vec![WakeOn::Operator])]);
+            call(world, vec![wait_for(vec![WakeCondition::Operator])]);
             world.send(prompt());
             let wait = world.waits.last().expect("a wait");
             assert_eq!(wait.work_item_id.as_ref(), Some(id));
@@ -386,7 +386,7 @@ fn a_pause_that_was_served_is_not_shown_as_a_time_to_come() {
     }
     call(
         &mut world,
-        vec![wait_for(vec![WakeOn::External { source: None }])],
+        vec![wait_for(vec![WakeCondition::External { source: None }])],
     );
     assert_eq!(state(&world, &id), State::WaitingExternal);
     let standing = assess(Standing::new(&world.agent, &world.queue()));

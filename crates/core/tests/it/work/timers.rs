@@ -22,7 +22,7 @@ fn once(at: Timestamp) -> NewTimer {
     new_timer(TimerSchedule::Once { at })
 }
 
-fn every(first_at: Timestamp, interval_ms: u64, missed: MissedSlots) -> NewTimer {
+fn every(first_at: Timestamp, interval_ms: u64, missed: MissedSlotPolicy) -> NewTimer {
     let schedule = TimerSchedule::Every {
         first_at,
         interval_ms,
@@ -84,7 +84,7 @@ fn a_late_fire_moves_no_later_slot() {
     let mut world = states::idle();
     timer(
         &mut world,
-        every(make::T0.plus_millis(MINUTE), MINUTE, MissedSlots::Once),
+        every(make::T0.plus_millis(MINUTE), MINUTE, MissedSlotPolicy::Once),
     );
     for late in [0, 100, 59_999] {
         world.advance(MINUTE.saturating_sub(1) + late);
@@ -99,9 +99,9 @@ fn a_late_fire_moves_no_later_slot() {
 #[test]
 fn slots_that_passed_in_a_downtime_are_treated_as_the_timer_says() {
     let rows = [
-        (MissedSlots::Skip, vec![], 10),
-        (MissedSlots::Once, vec![1], 9),
-        (MissedSlots::All, (1..=10).collect(), 0),
+        (MissedSlotPolicy::Skip, vec![], 10),
+        (MissedSlotPolicy::Once, vec![1], 9),
+        (MissedSlotPolicy::All, (1..=10).collect(), 0),
     ];
     for (missed, told, counted) in rows {
         let mut world = states::idle();
@@ -122,7 +122,11 @@ fn slots_that_passed_in_a_downtime_are_treated_as_the_timer_says() {
 
 #[test]
 fn a_long_downtime_causes_no_storm() {
-    for missed in [MissedSlots::Skip, MissedSlots::Once, MissedSlots::All] {
+    for missed in [
+        MissedSlotPolicy::Skip,
+        MissedSlotPolicy::Once,
+        MissedSlotPolicy::All,
+    ] {
         for new in [
             every(make::T0.plus_millis(1_000), 1_000, missed),
             NewTimer {
@@ -154,9 +158,9 @@ fn a_long_downtime_causes_no_storm() {
 #[test]
 fn a_stopped_agents_timers_do_not_fire_and_its_start_applies_their_policies() {
     let rows = [
-        (MissedSlots::Skip, 0),
-        (MissedSlots::Once, 1),
-        (MissedSlots::All, 3),
+        (MissedSlotPolicy::Skip, 0),
+        (MissedSlotPolicy::Once, 1),
+        (MissedSlotPolicy::All, 3),
     ];
     for (missed, told) in rows {
         let mut world = states::idle();
@@ -188,7 +192,7 @@ fn one_missed_slot_of_a_stopped_agent_is_skipped_where_the_timer_says_so() {
     timer(
         &mut world,
         NewTimer {
-            missed: MissedSlots::Skip,
+            missed: MissedSlotPolicy::Skip,
             ..once(at)
         },
     );
@@ -232,7 +236,7 @@ fn an_agent_that_cannot_keep_up_misses_slots_of_repeating_timers_and_none_that_f
     let mut world = states::calling_model();
     timer(
         &mut world,
-        every(make::T0.plus_millis(1), 1, MissedSlots::All),
+        every(make::T0.plus_millis(1), 1, MissedSlotPolicy::All),
     );
     let single = timer(&mut world, once(make::T0.plus_millis(2_000)));
     for _ in 0..2 * limits::TIMER_TICKS_QUEUED {
@@ -266,7 +270,7 @@ fn a_cancelled_timer_fires_no_more() {
     let mut world = states::idle();
     let id = timer(
         &mut world,
-        every(make::T0.plus_millis(MINUTE), MINUTE, MissedSlots::Once),
+        every(make::T0.plus_millis(MINUTE), MINUTE, MissedSlotPolicy::Once),
     );
     let late = world.first_due().expect("a slot");
     world.send(operator(WorkCommand::CancelTimer {
@@ -313,8 +317,8 @@ fn schedules_that_cannot_fire_are_refused() {
     let mut world = states::idle();
     let refused = [
         once(make::T0.minus_millis(1)),
-        every(make::T0, 0, MissedSlots::Once),
-        every(make::T0, limits::TIMER_MAX_MS + 1, MissedSlots::Once),
+        every(make::T0, 0, MissedSlotPolicy::Once),
+        every(make::T0, limits::TIMER_MAX_MS + 1, MissedSlotPolicy::Once),
         cron("0 0 30 2 *", "UTC"),
         cron("every day", "UTC"),
         cron("0 0 * * *", "Mars/Base"),
@@ -341,13 +345,13 @@ fn slots_stay_on_the_wall_when_the_clock_is_set_back_and_pauses_keep_their_lengt
     let mut world = states::idle();
     timer(
         &mut world,
-        every(make::T0.plus_millis(HOUR), HOUR, MissedSlots::Once),
+        every(make::T0.plus_millis(HOUR), HOUR, MissedSlotPolicy::Once),
     );
     let planned: Vec<DueTime> = world.due.values().map(|(time, _)| *time).collect();
     assert_eq!(planned, [DueTime::Slot(make::T0.plus_millis(HOUR))]);
     world.let_due_come();
     answer_all(&mut world);
-    let (mut waiting, id) = waiting(vec![WakeOn::After { delay_ms: HOUR }]);
+    let (mut waiting, id) = waiting(vec![WakeCondition::After { delay_ms: HOUR }]);
     waiting.send(news());
     let other = agent_makes(&mut waiting);
     call(
@@ -376,7 +380,7 @@ fn slots_stay_on_the_wall_when_the_clock_is_set_back_and_pauses_keep_their_lengt
             match time {
                 DueTime::Slot(at) => assert_eq!(*at, make::T0.plus_millis(2 * HOUR), "{name}"),
                 DueTime::Pause(pause) => {
-                    let left = pause.over_at().millis_since(world.now);
+                    let left = pause.ends_at().millis_since(world.now);
                     assert!(left <= 2 * HOUR, "{name}: {left}");
                 }
             }
@@ -392,7 +396,7 @@ fn a_slot_that_came_is_not_told_again_after_the_clock_was_set_back() {
     let mut world = states::idle();
     timer(
         &mut world,
-        every(make::T0.plus_millis(HOUR), HOUR, MissedSlots::All),
+        every(make::T0.plus_millis(HOUR), HOUR, MissedSlotPolicy::All),
     );
     world.let_due_come();
     answer_all(&mut world);

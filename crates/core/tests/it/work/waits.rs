@@ -4,7 +4,7 @@ use super::*;
 use holon_domain::closure::WaitingReason;
 use holon_domain::continuation::ContinuationClass as Class;
 use holon_domain::limits;
-use holon_domain::message::Resumes;
+use holon_domain::message::ResumeReason;
 use holon_domain::timer::DueTime;
 use holon_domain::wait::WaitStatus;
 use holon_domain::work_item::WorkItemSchedulingState as State;
@@ -39,30 +39,30 @@ fn happenings() -> Vec<(&'static str, fn(&mut World))> {
 
 #[test]
 fn a_wait_is_ended_by_what_it_names_and_by_nothing_else() {
-    let external = |source: Option<&str>| WakeOn::External {
+    let external = |source: Option<&str>| WakeCondition::External {
         source: source.map(str::to_owned),
     };
-    type Named = fn(&World) -> WakeOn;
+    type Named = fn(&World) -> WakeCondition;
     let mut table = String::new();
-    let task_of: Named = |world| WakeOn::Task {
+    let task_of: Named = |world| WakeCondition::Task {
         task_id: world.tasks[0].id.clone(),
     };
-    let wanted: Vec<(&str, Box<dyn Fn(&World) -> Vec<WakeOn>>)> = vec![
-        ("operator", Box::new(|_| vec![WakeOn::Operator])),
+    let wanted: Vec<(&str, Box<dyn Fn(&World) -> Vec<WakeCondition>>)> = vec![
+        ("operator", Box::new(|_| vec![WakeCondition::Operator])),
         ("task", Box::new(move |world| vec![task_of(world)])),
         ("anything outside", Box::new(move |_| vec![external(None)])),
         ("ci", Box::new(move |_| vec![external(Some("ci"))])),
         (
             "half an hour",
-            Box::new(|_| vec![WakeOn::After { delay_ms: HOUR / 2 }]),
+            Box::new(|_| vec![WakeCondition::After { delay_ms: HOUR / 2 }]),
         ),
         (
             "two hours",
-            Box::new(|_| vec![WakeOn::After { delay_ms: 2 * HOUR }]),
+            Box::new(|_| vec![WakeCondition::After { delay_ms: 2 * HOUR }]),
         ),
         (
             "operator or ci",
-            Box::new(move |_| vec![WakeOn::Operator, external(Some("ci"))]),
+            Box::new(move |_| vec![WakeCondition::Operator, external(Some("ci"))]),
         ),
     ];
     for (name, wake_on) in &wanted {
@@ -122,7 +122,7 @@ fn a_wait_is_ended_by_what_it_names_and_by_nothing_else() {
 
 #[test]
 fn a_message_that_no_wait_names_is_delivered_and_the_wait_stays_open() {
-    let (mut world, _) = waiting(vec![WakeOn::External {
+    let (mut world, _) = waiting(vec![WakeCondition::External {
         source: Some("ci".to_owned()),
     }]);
     world.send(news());
@@ -136,12 +136,12 @@ fn a_message_that_no_wait_names_is_delivered_and_the_wait_stays_open() {
 
 #[test]
 fn a_newer_wait_of_the_same_item_replaces_the_older_and_other_items_keep_theirs() {
-    let (mut world, id) = waiting(vec![WakeOn::After { delay_ms: HOUR }]);
+    let (mut world, id) = waiting(vec![WakeCondition::After { delay_ms: HOUR }]);
     world.send(prompt());
     let other = agent_makes(&mut world);
     let of_other = NewWait {
         work_item_id: Some(other),
-        ..new_wait(vec![WakeOn::Operator])
+        ..new_wait(vec![WakeCondition::Operator])
     };
     call(&mut world, vec![("WaitFor", Ok(Intent::WaitFor(of_other)))]);
     assert_eq!(world.active_waits().count(), 2);
@@ -149,7 +149,7 @@ fn a_newer_wait_of_the_same_item_replaces_the_older_and_other_items_keep_theirs(
     assert_eq!(world.active_waits().count(), 1, "the operator's ended");
     call(
         &mut world,
-        vec![wait_for(vec![WakeOn::External { source: None }])],
+        vec![wait_for(vec![WakeCondition::External { source: None }])],
     );
     let statuses: Vec<_> = world.waits.iter().map(|wait| wait.status).collect();
     assert_eq!(
@@ -161,8 +161,9 @@ fn a_newer_wait_of_the_same_item_replaces_the_older_and_other_items_keep_theirs(
         ]
     );
     assert_eq!(state(&world, &id), State::WaitingExternal);
-    let of_wait =
-        |due: &&holon_domain::timer::Due| matches!(due, holon_domain::timer::Due::WaitOver { .. });
+    let of_wait = |due: &&holon_domain::timer::DueAction| {
+        matches!(due, holon_domain::timer::DueAction::WaitOver { .. })
+    };
     let left = world
         .due
         .values()
@@ -177,7 +178,7 @@ fn a_newer_wait_of_the_same_item_replaces_the_older_and_other_items_keep_theirs(
 fn a_wait_gates_its_own_item_only() {
     let (mut world, _) = working();
     let other = operator_makes(&mut world, "answer the mail");
-    call(&mut world, vec![wait_for(vec![WakeOn::Operator])]);
+    call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]);
     let turn = world.agent.open_turn.as_ref().expect("other work goes on");
     assert_eq!(turn.work_item_id.as_ref(), Some(&other));
     assert_eq!(status(&world), WaitStatus::Active);
@@ -186,8 +187,8 @@ fn a_wait_gates_its_own_item_only() {
 #[test]
 fn at_its_time_a_wait_is_over_and_a_tick_of_its_turns_worth_says_so() {
     let (mut world, id) = waiting(vec![
-        WakeOn::External { source: None },
-        WakeOn::After { delay_ms: HOUR },
+        WakeCondition::External { source: None },
+        WakeCondition::After { delay_ms: HOUR },
     ]);
     let planned = world.waits[0].due_at;
     world.let_due_come();
@@ -200,7 +201,7 @@ fn at_its_time_a_wait_is_over_and_a_tick_of_its_turns_worth_says_so() {
     assert_eq!(turn.work_item_id.as_ref(), Some(&id));
     let message = &world.messages[&turn.message_seq].entry.envelope;
     let reason = WaitingReason::AwaitingExternalChange;
-    assert_eq!(message.resumes, Some(Resumes::Wait { reason }));
+    assert_eq!(message.resumes, Some(ResumeReason::Wait { reason }));
     let told = world.events.iter().rev().find_map(|event| match event {
         Event::SystemTickEmitted(tick) => Some(tick.planned_at),
         _ => None,
@@ -211,10 +212,10 @@ fn at_its_time_a_wait_is_over_and_a_tick_of_its_turns_worth_says_so() {
 #[test]
 fn a_named_time_stands_on_the_wall_and_a_delay_is_a_pause() {
     let at = make::T0.plus_millis(HOUR);
-    let (world, _) = waiting(vec![WakeOn::Time { at }]);
+    let (world, _) = waiting(vec![WakeCondition::Time { at }]);
     let times: Vec<DueTime> = world.due.values().map(|(time, _)| *time).collect();
     assert_eq!(times, [DueTime::Slot(at)]);
-    let (world, _) = waiting(vec![WakeOn::After { delay_ms: HOUR }]);
+    let (world, _) = waiting(vec![WakeCondition::After { delay_ms: HOUR }]);
     assert!(
         world
             .due
@@ -225,7 +226,7 @@ fn a_named_time_stands_on_the_wall_and_a_delay_is_a_pause() {
 
 #[test]
 fn completion_of_an_item_cancels_its_wait() {
-    let (mut world, id) = waiting(vec![WakeOn::After { delay_ms: HOUR }]);
+    let (mut world, id) = waiting(vec![WakeCondition::After { delay_ms: HOUR }]);
     let work_item_id = id;
     world.send(operator(WorkCommand::Complete { work_item_id }));
     assert_eq!(status(&world), WaitStatus::Cancelled);
@@ -235,7 +236,7 @@ fn completion_of_an_item_cancels_its_wait() {
 
 #[test]
 fn an_operator_or_the_agent_gives_a_wait_up_by_its_id() {
-    let (mut world, id) = waiting(vec![WakeOn::External { source: None }]);
+    let (mut world, id) = waiting(vec![WakeCondition::External { source: None }]);
     let wait_id = world.waits[0].id.clone();
     world.send(operator(WorkCommand::CancelWait { wait_id }));
     assert_eq!(status(&world), WaitStatus::Cancelled);
@@ -247,7 +248,7 @@ fn an_operator_or_the_agent_gives_a_wait_up_by_its_id() {
     );
     call(
         &mut world,
-        vec![wait_for(vec![WakeOn::External { source: None }])],
+        vec![wait_for(vec![WakeCondition::External { source: None }])],
     );
     world.send(prompt());
     let wait_id = world.waits[1].id.clone();
@@ -257,7 +258,7 @@ fn an_operator_or_the_agent_gives_a_wait_up_by_its_id() {
 
 #[test]
 fn the_time_of_a_stopped_agents_wait_is_made_up_for_at_its_start() {
-    let (mut world, id) = waiting(vec![WakeOn::After { delay_ms: HOUR }]);
+    let (mut world, id) = waiting(vec![WakeCondition::After { delay_ms: HOUR }]);
     world.send(Input::Stop);
     world.let_due_come();
     assert_eq!(status(&world), WaitStatus::Active);
@@ -278,7 +279,10 @@ fn the_time_of_a_stopped_agents_wait_is_made_up_for_at_its_start() {
 
 #[test]
 fn waits_survive_a_restart() {
-    let (mut world, _) = waiting(vec![WakeOn::Operator, WakeOn::After { delay_ms: HOUR }]);
+    let (mut world, _) = waiting(vec![
+        WakeCondition::Operator,
+        WakeCondition::After { delay_ms: HOUR },
+    ]);
     let before = (world.waits.clone(), world.due.clone());
     world.recover(false);
     world.recover(true);
@@ -292,7 +296,10 @@ fn an_agent_that_waits_for_a_task_it_stopped_itself_is_woken_by_its_end() {
     let mut world = states::calling_model();
     let task_id = task(&mut world);
     call(&mut world, vec![commands::task_stop(&task_id)]);
-    call(&mut world, vec![wait_for(vec![WakeOn::Task { task_id }])]);
+    call(
+        &mut world,
+        vec![wait_for(vec![WakeCondition::Task { task_id }])],
+    );
     assert!(
         world.agent.work.agent_wait.is_some(),
         "the agent itself waits"
@@ -310,7 +317,7 @@ fn the_end_of_a_blocked_items_wait_begins_a_turn_and_the_blocker_stays() {
     call(&mut world, vec![update(&id, blocked("no key", HOUR))]);
     call(
         &mut world,
-        vec![wait_for(vec![WakeOn::External {
+        vec![wait_for(vec![WakeCondition::External {
             source: Some("ci".to_owned()),
         }])],
     );
@@ -322,8 +329,8 @@ fn the_end_of_a_blocked_items_wait_begins_a_turn_and_the_blocker_stays() {
 
 #[test]
 fn a_message_of_another_agent_ends_a_wait_for_something_outside() {
-    let (mut world, _) = waiting(vec![WakeOn::External { source: None }]);
-    world.send(Input::Received(holon_domain::sent::Sent::Message {
+    let (mut world, _) = waiting(vec![WakeCondition::External { source: None }]);
+    world.send(Input::Received(holon_domain::send::AgentSend::Message {
         send: 1,
         from: holon_domain::AgentId::parse("bob").expect("a name"),
         text: "it is green".to_owned(),
@@ -342,12 +349,15 @@ fn a_wait_that_could_never_end_is_refused_and_the_turn_goes_on() {
     let task_id = commands::nobody();
     let strange = |work_item_id: WorkItemId| NewWait {
         work_item_id: Some(work_item_id),
-        ..new_wait(vec![WakeOn::Operator])
+        ..new_wait(vec![WakeCondition::Operator])
     };
     let refused = [
-        (new_wait(vec![WakeOn::Task { task_id }]), "unknown_task"),
         (
-            new_wait(vec![WakeOn::Time { at: world.now }]),
+            new_wait(vec![WakeCondition::Task { task_id }]),
+            "unknown_task",
+        ),
+        (
+            new_wait(vec![WakeCondition::Time { at: world.now }]),
             "invalid_tool_input",
         ),
         (new_wait(Vec::new()), "invalid_tool_input"),
@@ -366,7 +376,7 @@ fn a_wait_that_could_never_end_is_refused_and_the_turn_goes_on() {
         (world.waits.len(), state(&world, &id)),
         (0, State::Runnable)
     );
-    let both = vec![wait_for(vec![WakeOn::Operator]), make::agent_get()];
+    let both = vec![wait_for(vec![WakeCondition::Operator]), make::agent_get()];
     world.send(Said::calls(both).to(&world));
     assert_eq!(
         world.results().iter().rev().nth(1).map(String::as_str),
@@ -377,7 +387,7 @@ fn a_wait_that_could_never_end_is_refused_and_the_turn_goes_on() {
 #[test]
 fn a_wait_that_is_refused_on_the_last_round_of_a_turn_ends_it() {
     let mut world = states::calling_model_for(make::bounded_prompt(1));
-    let refused = wait_for(vec![WakeOn::Time { at: world.now }]);
+    let refused = wait_for(vec![WakeCondition::Time { at: world.now }]);
     world.send(Said::calls(vec![refused]).to(&world));
     assert_eq!(world.agent.open_turn, None);
     assert_eq!(
@@ -393,7 +403,7 @@ fn an_agent_has_a_bounded_number_of_waits_and_replacing_one_needs_no_room() {
     let of = |id: &WorkItemId| {
         let wait = NewWait {
             work_item_id: Some(id.clone()),
-            ..new_wait(vec![WakeOn::Operator])
+            ..new_wait(vec![WakeCondition::Operator])
         };
         ("WaitFor", Ok(Intent::WaitFor(wait)))
     };

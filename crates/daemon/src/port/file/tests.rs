@@ -62,7 +62,7 @@ impl House {
         }
     }
 
-    fn apply(&self, call: &str, patch: &str) -> Result<PatchApplied, ToolError> {
+    fn apply(&self, call: &str, patch: &str) -> Result<PatchResult, ToolError> {
         self.apply_in(self.workspace(), call, patch)
     }
 
@@ -71,7 +71,7 @@ impl House {
         workspace: WorkspaceEntry,
         call: &str,
         patch: &str,
-    ) -> Result<PatchApplied, ToolError> {
+    ) -> Result<PatchResult, ToolError> {
         let context = CommandContext {
             agent_id: AgentId::parse("main").expect("an id"),
             agent_home: self.home(),
@@ -80,7 +80,7 @@ impl House {
         apply(&self.files(), &context, &CallId::from_stored(call), patch)
     }
 
-    fn came_to(&self, call: &str, patch: &str) -> Option<Result<PatchApplied, ToolError>> {
+    fn came_to(&self, call: &str, patch: &str) -> Option<Result<PatchResult, ToolError>> {
         came_to(&self.places().of(&CallId::from_stored(call)), patch)
     }
 

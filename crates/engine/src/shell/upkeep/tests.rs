@@ -5,8 +5,8 @@ use crate::facts::SharedFacts;
 use crate::kernel::Kernel;
 use crate::ports::{
     AliveCommand, Clock, CommandContext, CommandHost, CommandKey, CommandOrder, CommandProbe,
-    CommandRun, EntropySource, FileHost, HomeHost, InputRefused, KeptOutput, ModelClient, PlanHost,
-    Ports,
+    CommandRun, EntropySource, FileHost, HomeHost, InputRefusal, ModelClient, OutputRetention,
+    PlanHost, Ports,
 };
 use crate::request::{Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
@@ -17,10 +17,10 @@ use holon_core::{HostFacts, Input, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::ToolCall;
-use holon_domain::command::{CapturedStream, CommandFailure, CommandRunning, TaskPrinted};
+use holon_domain::command::{CapturedStream, CommandFailure, RunningCommand, TaskStreams};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::file_change::PatchApplied;
+use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{ApplyPatch, HostAction, TaskInput, TaskOutput};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{
@@ -142,7 +142,7 @@ impl CommandHost for Quiet {
         cancel: CancellationToken,
     ) -> Result<CommandRun, CommandFailure> {
         if order.command.yield_time_ms == 0 {
-            return Ok(CommandRun::Running(CommandRunning {
+            return Ok(CommandRun::Running(RunningCommand {
                 workdir: order.context.workspace.cwd,
                 started_at: self.now(),
                 stdout: CapturedStream::default(),
@@ -172,7 +172,7 @@ impl CommandHost for Quiet {
         std::future::pending().await
     }
 
-    async fn input(&self, _: &CommandKey, _: &TaskInput) -> Result<u64, InputRefused> {
+    async fn input(&self, _: &CommandKey, _: &TaskInput) -> Result<u64, InputRefusal> {
         std::future::pending().await
     }
 
@@ -181,11 +181,11 @@ impl CommandHost for Quiet {
         _: &CommandKey,
         _: &TaskOutput,
         _: usize,
-    ) -> Result<TaskPrinted, String> {
-        Ok(TaskPrinted::default())
+    ) -> Result<TaskStreams, String> {
+        Ok(TaskStreams::default())
     }
 
-    async fn forget(&self, _: &CommandKey, _: KeptOutput) {}
+    async fn forget(&self, _: &CommandKey, _: OutputRetention) {}
 
     async fn sweep(&self, _: &str, _: &[String]) {}
 }
@@ -197,15 +197,15 @@ impl FileHost for Quiet {
         _: CommandContext,
         _: CallId,
         _: String,
-    ) -> Result<PatchApplied, ToolError> {
-        Ok(PatchApplied::default())
+    ) -> Result<PatchResult, ToolError> {
+        Ok(PatchResult::default())
     }
     async fn settle_patch(
         &self,
         _: &str,
         _: &CallId,
         _: &str,
-    ) -> Option<Result<PatchApplied, ToolError>> {
+    ) -> Option<Result<PatchResult, ToolError>> {
         None
     }
     async fn forget_patch(&self, _: &str, _: &CallId) {}

@@ -12,7 +12,7 @@ use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ReplyBlock, RequestedCall, StopReason};
-use holon_domain::needs::{Loaded, Needs};
+use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
@@ -253,7 +253,7 @@ impl Ledger for Watched<'_> {
         self.inner.agent(id)
     }
 
-    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<Loaded, Error> {
+    fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<LoadedRows, Error> {
         self.loads.push(needs.clone());
         self.inner.load(no, needs)
     }

@@ -124,7 +124,7 @@ fn kinds(sample: &QueueEntry) -> Vec<QueueEntry> {
     let every = every.into_iter().map(|(kind, origin, priority)| {
         let mut entry = sample.clone();
         entry.status = QueueStatus::Queued;
-        entry.envelope.cause = Some(Cause::at_door(kind, &origin));
+        entry.envelope.cause = Some(Cause::of_ingress(kind, &origin));
         entry.envelope.kind = kind;
         entry.envelope.origin = origin;
         entry.envelope.priority = priority;

@@ -8,7 +8,7 @@ use holon_domain::effect::Effect;
 use holon_domain::intent::Intent;
 use holon_domain::limits::SENDS_PER_COMMIT;
 use holon_domain::message::Priority;
-use holon_domain::sent::Sent;
+use holon_domain::send::AgentSend;
 use holon_store::Ledger;
 use serde_json::json;
 
@@ -159,7 +159,7 @@ fn open_delivery(desk: &mut Desk, count: usize) {
     let effect_id = agent.counters.effects;
     agent.deliveries = vec![effect_id];
     let effect = Effect::Deliver {
-        sends: vec![(id("bob"), Sent::Stop); count],
+        sends: vec![(id("bob"), AgentSend::Stop); count],
     };
     let opened = Fact::EffectOpened {
         id: effect_id,

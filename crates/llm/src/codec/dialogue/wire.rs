@@ -3,7 +3,7 @@
 //! A model may have written anything, and another provider may have let it pass; a request that repeats it must not
 //! be refused for that.
 
-use holon_domain::block::{Opaque, ToolCall};
+use holon_domain::block::{OpaqueData, ToolCall};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ impl<'m> WireIds<'m> {
     }
 
     /// Data that may go back to this model.
-    pub(super) fn own<'a>(&self, opaque: Option<&'a Opaque>) -> Option<&'a str> {
+    pub(super) fn own<'a>(&self, opaque: Option<&'a OpaqueData>) -> Option<&'a str> {
         opaque
             .filter(|opaque| opaque.lineage == self.lineage)
             .map(|opaque| opaque.data.as_str())

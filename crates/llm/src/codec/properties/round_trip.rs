@@ -2,7 +2,7 @@
 
 use crate::codec::{anthropic, chat, sample};
 use holon_domain::CallId;
-use holon_domain::block::{Block, Opaque, ToolCall};
+use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ModelReply, ModelRequest, ReplyBlock};
 use holon_domain::provider::Transport;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ const MODEL: &str = "one/model";
 
 /// The answer as the runtime stores it, under ids of its own.
 fn stored(reply: ModelReply) -> Vec<Block> {
-    let opaque = |data: String| Opaque {
+    let opaque = |data: String| OpaqueData {
         lineage: MODEL.to_owned(),
         data,
     };

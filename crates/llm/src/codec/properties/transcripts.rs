@@ -2,7 +2,7 @@
 
 use crate::codec::sample;
 use holon_domain::CallId;
-use holon_domain::block::{Block, Opaque, ToolCall};
+use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ConversationItem, ModelRef, ModelRequest, PromptBlock, Stability};
 use holon_domain::provider::ReasoningEffort;
 use holon_domain::tool::OfferedTool;
@@ -119,7 +119,7 @@ fn any_call_id() -> impl Strategy<Value = CallId> {
     .prop_map(CallId::from_stored)
 }
 
-fn any_own_id() -> impl Strategy<Value = Opaque> {
+fn any_own_id() -> impl Strategy<Value = OpaqueData> {
     let tail = select(vec![
         "",
         "_a",
@@ -128,7 +128,7 @@ fn any_own_id() -> impl Strategy<Value = Opaque> {
         " ü",
         "_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     ]);
-    (0..LINEAGES.len(), tail).prop_map(|(lineage, tail)| Opaque {
+    (0..LINEAGES.len(), tail).prop_map(|(lineage, tail)| OpaqueData {
         lineage: LINEAGES[lineage].to_owned(),
         data: format!("{MARK}{lineage}{tail}"),
     })
@@ -165,7 +165,7 @@ fn any_input() -> impl Strategy<Value = Value> {
 }
 
 /// What each protocol's codec leaves behind, and what none of them did.
-fn any_seal() -> impl Strategy<Value = Opaque> {
+fn any_seal() -> impl Strategy<Value = OpaqueData> {
     (0..LINEAGES.len(), 0..3_usize).prop_map(|(lineage, kind)| {
         let mark = format!("{MARK}{lineage}");
         let left = match (lineage, kind) {
@@ -181,7 +181,7 @@ fn any_seal() -> impl Strategy<Value = Opaque> {
             }),
             _ => json!(mark),
         };
-        Opaque {
+        OpaqueData {
             lineage: LINEAGES[lineage].to_owned(),
             data: left.to_string(),
         }

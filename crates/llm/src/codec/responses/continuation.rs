@@ -8,7 +8,7 @@ use super::input::assistant;
 use crate::codec::Decoded;
 use crate::codec::dialogue::{Step, steps};
 use holon_domain::CallId;
-use holon_domain::block::{Block, Opaque, ToolCall};
+use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock, StopReason};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -73,7 +73,7 @@ pub(crate) fn continuation(full: &Value, previous: &Snapshot) -> Option<Value> {
 fn lowered(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
     let lineage = request.model.to_string();
     let sealed = |data: &Option<String>| {
-        data.clone().map(|data| Opaque {
+        data.clone().map(|data| OpaqueData {
             lineage: lineage.clone(),
             data,
         })

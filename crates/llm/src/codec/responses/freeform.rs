@@ -4,7 +4,7 @@
 //! request gets here. Invariants: text that came as a call goes back as the same text; whoever made a call, and in
 //! whatever form, it can be told in the form of this request.
 
-use holon_domain::tool::{Freeform, OfferedTool};
+use holon_domain::tool::{FreeformGrammar, OfferedTool};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 const BARE: &str = "The input is the text itself, without JSON around it.";
 
 /// The tool as it is offered.
-pub(super) fn offered(tool: &OfferedTool, freeform: &Freeform) -> Value {
+pub(super) fn offered(tool: &OfferedTool, freeform: &FreeformGrammar) -> Value {
     json!({
         "type": "custom",
         "name": tool.name,
@@ -26,7 +26,7 @@ pub(super) fn offered(tool: &OfferedTool, freeform: &Freeform) -> Value {
 }
 
 /// What the tool does and what its text is; the schema, which says the latter, is not sent in this form.
-fn description(tool: &OfferedTool, freeform: &Freeform) -> String {
+fn description(tool: &OfferedTool, freeform: &FreeformGrammar) -> String {
     let argument = tool.parameters.get("properties").and_then(|properties| {
         let argument = properties.get(&freeform.argument)?;
         argument.get("description")?.as_str()

@@ -3,7 +3,7 @@
 use holon_domain::Timestamp;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, CommandOutput};
 use holon_domain::intent::{TaskInput, TaskOutput};
-use holon_engine::ports::{CommandOrder, KeptOutput};
+use holon_engine::ports::{CommandOrder, OutputRetention};
 
 /// A command and how it behaves.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Command {
     /// How many `watch` calls wait for it.
     pub(super) watchers: usize,
     /// Set once it was forgotten: hosts no longer find it, and its output may be gone.
-    pub(super) forgotten: Option<KeptOutput>,
+    pub(super) forgotten: Option<OutputRetention>,
 }
 
 /// Whether a command runs, and how it ended if not.

@@ -4,13 +4,13 @@ use super::command::{Command, FakeState, OnInput, OnLivenessCheck, OnStop};
 use super::{FakeCommands, State};
 use async_trait::async_trait;
 use holon_domain::command::{
-    CommandEnd, CommandFailure, CommandRunning, StreamPart, TaskPrinted, UnknownCause,
+    CommandEnd, CommandFailure, RunningCommand, StreamPart, TaskStreams, UnknownCause,
 };
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
 use holon_engine::ports::{
     AliveCommand, Clock, CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun,
-    InputRefused, KeptOutput, WhenLate,
+    InputRefusal, LatePolicy, OutputRetention,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,13 +112,13 @@ impl FakeCommands {
             let command = state.commands.get_mut(&order.key.name);
             let command = command.expect("it was begun");
             match order.when_late {
-                WhenLate::GoesOn => Ok(CommandRun::Running(CommandRunning {
+                LatePolicy::Continue => Ok(CommandRun::Running(RunningCommand {
                     workdir: order.context.workspace.cwd.clone(),
                     started_at: command.began,
                     stdout: command.captured(&command.stdout, "log"),
                     stderr: command.captured(&command.stderr, "stderr.log"),
                 })),
-                WhenLate::IsStopped => {
+                LatePolicy::Stop => {
                     command.end(CommandEnd::TimedOut, now);
                     run_of(command.state.clone())
                 }
@@ -314,8 +314,8 @@ impl CommandHost for FakeCommandHost {
         self.living(stopped).await
     }
 
-    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefused> {
-        let refused = |reason: &str| InputRefused {
+    async fn input(&self, key: &CommandKey, input: &TaskInput) -> Result<u64, InputRefusal> {
+        let refused = |reason: &str| InputRefusal {
             reason: reason.to_owned(),
             taken: 0,
         };
@@ -345,11 +345,12 @@ impl CommandHost for FakeCommandHost {
         key: &CommandKey,
         query: &TaskOutput,
         _max_bytes: usize,
-    ) -> Result<TaskPrinted, String> {
+    ) -> Result<TaskStreams, String> {
         let printed = async {
             self.commands.change(|state| {
                 let command = state.commands.get_mut(&key.name);
-                let kept = command.filter(|found| found.forgotten != Some(KeptOutput::Dropped));
+                let kept =
+                    command.filter(|found| found.forgotten != Some(OutputRetention::Dropped));
                 let command = kept.ok_or_else(|| "its output is not kept".to_owned())?;
                 command.looks.push(query.clone());
                 let stderr = part(
@@ -358,7 +359,7 @@ impl CommandHost for FakeCommandHost {
                     "stderr.log",
                     query.stderr_after_byte,
                 );
-                Ok(TaskPrinted {
+                Ok(TaskStreams {
                     output: part(command, &command.stdout, "log", query.after_byte),
                     stderr: Some(stderr),
                 })
@@ -367,7 +368,7 @@ impl CommandHost for FakeCommandHost {
         self.living(printed).await
     }
 
-    async fn forget(&self, key: &CommandKey, output: KeptOutput) {
+    async fn forget(&self, key: &CommandKey, output: OutputRetention) {
         let forgotten = async {
             let log = (key.name.clone(), output);
             self.commands.change(|state| state.log.forgets.push(log));
@@ -390,7 +391,7 @@ impl CommandHost for FakeCommandHost {
                 for (name, command) in &mut state.commands {
                     let here = command.order.key.agent_home == agent_home;
                     if here && command.forgotten.is_none() && !known.contains(name) {
-                        command.forgotten = Some(KeptOutput::Kept);
+                        command.forgotten = Some(OutputRetention::Kept);
                         state.log.swept.push(name.clone());
                     }
                 }

@@ -5,7 +5,7 @@
 
 use super::NAME;
 use holon_domain::file_change::{
-    ChangedFile, FileAction, IgnoredMetadata, PatchApplied, PatchDiagnostic,
+    ChangedFile, FileAction, IgnoredMetadata, PatchDiagnostic, PatchResult,
 };
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolOutcome};
 use serde::Deserialize;
@@ -21,7 +21,7 @@ const CHANGED_PATHS: &str = "changed_paths";
 
 /// What a patch came to.
 #[must_use]
-pub fn envelope(came_to: Result<PatchApplied, ToolError>) -> ToolEnvelope {
+pub fn envelope(came_to: Result<PatchResult, ToolError>) -> ToolEnvelope {
     match came_to {
         Ok(applied) => ToolEnvelope::success(NAME, summary(&applied), result(&applied)),
         Err(error) => ToolEnvelope::failure(NAME, error),
@@ -41,14 +41,14 @@ pub fn changed_paths(envelope: &ToolEnvelope) -> Vec<String> {
     paths.map(str::to_owned).collect()
 }
 
-fn summary(applied: &PatchApplied) -> String {
+fn summary(applied: &PatchResult) -> String {
     match applied.changed_files.as_slice() {
         [only] => line(only),
         many => format!("{} files changed", many.len()),
     }
 }
 
-fn result(applied: &PatchApplied) -> Value {
+fn result(applied: &PatchResult) -> Value {
     let files = applied.changed_files.iter();
     let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
     json!({

@@ -8,7 +8,7 @@ use super::diagnostics::Diagnostics;
 use crate::lines::joined;
 use crate::preview;
 use crate::tool::command::{self, Files, cmd_preview, shown_tokens};
-use holon_domain::command::{CommandFailure, CommandOutput, CommandRunning};
+use holon_domain::command::{CommandFailure, CommandOutput, RunningCommand};
 use holon_domain::intent::ExecCommand;
 use holon_domain::limits::EVENT_PREVIEW_BYTES;
 use holon_domain::task::{CommandSnapshot, TaskHandle, TaskRecord};
@@ -133,7 +133,7 @@ pub fn failed(command: &ExecCommand, failure: &CommandFailure) -> ToolEnvelope {
 pub fn promoted(
     command: &ExecCommand,
     task_handle: &TaskHandle,
-    running: &CommandRunning,
+    running: &RunningCommand,
 ) -> ToolEnvelope {
     let previews = preview::streams(
         &running.stdout,

@@ -9,7 +9,7 @@ use crate::lines::{joined, span};
 use crate::preview::{self, Ends};
 use crate::tool::command::shown_tokens;
 use crate::tool::task;
-use holon_domain::command::{Lacks, StreamPart, TaskPrinted};
+use holon_domain::command::{MissingOutput, StreamPart, TaskStreams};
 use holon_domain::intent::TaskOutput;
 use holon_domain::limits::EVENT_PREVIEW_BYTES;
 use holon_domain::task::{ArtifactRef, TaskOutputSnapshot, TaskRecord};
@@ -107,7 +107,7 @@ pub fn shown_bytes(query: &TaskOutput) -> usize {
 pub fn envelope(
     task: &TaskRecord,
     query: &TaskOutput,
-    printed: Result<&TaskPrinted, &str>,
+    printed: Result<&TaskStreams, &str>,
     now: Timestamp,
 ) -> ToolEnvelope {
     let missed = match query.wait_ms {
@@ -122,7 +122,7 @@ pub fn envelope(
 pub fn cut_short(
     task: &TaskRecord,
     query: &TaskOutput,
-    printed: Result<&TaskPrinted, &str>,
+    printed: Result<&TaskStreams, &str>,
     now: Timestamp,
 ) -> ToolEnvelope {
     let result = looked(task, query, (printed, RetrievalStatus::NotReady), now);
@@ -140,7 +140,7 @@ fn told(result: &Retrieved) -> ToolEnvelope {
 fn looked(
     task: &TaskRecord,
     query: &TaskOutput,
-    (printed, missed): (Result<&TaskPrinted, &str>, RetrievalStatus),
+    (printed, missed): (Result<&TaskStreams, &str>, RetrievalStatus),
     now: Timestamp,
 ) -> Retrieved {
     let running = !task.status.is_terminal();
@@ -190,19 +190,19 @@ fn looked(
 }
 
 /// What was read with word of the complaints, where their file should be there and is not.
-fn with_missing_stderr(task: &TaskRecord, printed: &TaskPrinted) -> Option<TaskPrinted> {
+fn with_missing_stderr(task: &TaskRecord, printed: &TaskStreams) -> Option<TaskStreams> {
     let spec = task.command().filter(|spec| !spec.tty)?;
     let path = spec.stderr_path.clone()?;
     if printed.stderr.is_some() {
         return None;
     }
-    Some(TaskPrinted {
+    Some(TaskStreams {
         output: printed.output.clone(),
         stderr: Some(StreamPart {
             path: Some(path),
-            lacks: Lacks {
+            lacks: MissingOutput {
                 missing: true,
-                ..Lacks::default()
+                ..MissingOutput::default()
             },
             ..StreamPart::default()
         }),
@@ -251,7 +251,7 @@ fn bare(task: &TaskRecord) -> TaskOutputSnapshot {
 fn with_output(
     bare: TaskOutputSnapshot,
     query: &TaskOutput,
-    printed: &TaskPrinted,
+    printed: &TaskStreams,
 ) -> TaskOutputSnapshot {
     let wanted = |offset: Option<u64>, asked: bool| match (offset, query.tail_lines) {
         (Some(offset), _) => Wanted::From(offset),

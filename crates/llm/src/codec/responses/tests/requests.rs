@@ -4,7 +4,7 @@ use super::super::encode;
 use super::support::{call, cases, offered, own, provider, request, said, text, user, violations};
 use crate::codec::codex;
 use crate::codec::sample::{assert_golden, every_tool};
-use holon_domain::block::{Block, Opaque};
+use holon_domain::block::{Block, OpaqueData};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::{ReasoningEffort, Transport};
 use holon_tools::SchemaMode;
@@ -251,7 +251,7 @@ fn reasoning_that_leads_to_nothing_is_left_out() {
 
 #[test]
 fn nothing_of_another_model_and_nothing_malformed_goes_back() {
-    let foreign = Opaque {
+    let foreign = OpaqueData {
         lineage: "anthropic/claude-test".into(),
         data: json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "x"}).to_string(),
     };

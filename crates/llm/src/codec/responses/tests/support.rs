@@ -2,7 +2,7 @@
 
 use crate::codec::sample;
 use holon_domain::CallId;
-use holon_domain::block::{Block, Opaque, ToolCall};
+use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{
     ConversationItem, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache, PromptFrame,
     ReplyBlock, Stability,
@@ -111,8 +111,8 @@ pub(in crate::codec) fn user(text: &str) -> ConversationItem {
 }
 
 /// Data of the asked model.
-pub(in crate::codec) fn own(data: &str) -> Opaque {
-    Opaque {
+pub(in crate::codec) fn own(data: &str) -> OpaqueData {
+    OpaqueData {
         lineage: model().to_string(),
         data: data.into(),
     }
@@ -120,7 +120,7 @@ pub(in crate::codec) fn own(data: &str) -> Opaque {
 
 /// An answer as the runtime keeps it, with call ids of its own.
 pub(in crate::codec) fn kept(model: &ModelRef, reply: &ModelReply) -> Vec<Block> {
-    let sealed = |data: &String| Opaque {
+    let sealed = |data: &String| OpaqueData {
         lineage: model.to_string(),
         data: data.clone(),
     };

@@ -26,9 +26,9 @@ fn remark(path: &str, message: &str) -> PatchDiagnostic {
 }
 
 /// A patch that did one thing of each sort.
-fn applied() -> PatchApplied {
+fn applied() -> PatchResult {
     let from_path = "b.txt".to_owned();
-    PatchApplied {
+    PatchResult {
         changed_files: vec![
             file(FileAction::Modify, "a.txt"),
             file(FileAction::Add, "new/c.txt"),
@@ -69,9 +69,9 @@ fn a_result_has_the_published_names() {
 #[test]
 fn a_patch_without_remarks_lists_none() {
     let changed_files = vec![file(FileAction::Add, "x")];
-    let envelope = envelope(Ok(PatchApplied {
+    let envelope = envelope(Ok(PatchResult {
         changed_files,
-        ..PatchApplied::default()
+        ..PatchResult::default()
     }));
     let ToolOutcome::Success { result } = &envelope.outcome else {
         panic!("{envelope:?}");
@@ -97,10 +97,10 @@ fn a_model_reads_a_letter_and_a_path_for_each_file_and_then_the_remarks() {
 fn many_remarks_of_a_sort_are_counted_and_not_shown() {
     let of = |count: usize| {
         let notes = (0..count).map(|at| remark("a.txt", &format!("remark {at}")));
-        let applied = PatchApplied {
+        let applied = PatchResult {
             changed_files: vec![file(FileAction::Modify, "a.txt")],
             diagnostics: notes.collect(),
-            ..PatchApplied::default()
+            ..PatchResult::default()
         };
         receipt(&envelope(Ok(applied)))
     };
