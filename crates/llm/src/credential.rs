@@ -1,27 +1,26 @@
-//! What a caller proves itself with, and who is asked for it.
+//! Credentials of providers and the trait through which an attempt obtains them.
 //!
-//! Where a credential comes from (environment, profile, another program's login, a command) is the business of whoever
-//! implements [`Credentials`]. It is asked anew for every attempt, so a renewed login holds from the next one on.
+//! The implementor of [`Credentials`] decides where a credential comes from (environment, profile, another program's
+//! login, a command). It is called for every attempt, so a renewed login takes effect with the next one.
 
 use async_trait::async_trait;
 use holon_domain::provider::AuthKind;
 use secrecy::SecretString;
 
-/// A credential, ready to be sent. Its `Debug` does not show the secret.
+/// A credential, ready to be sent. Its `Debug` output does not show the secret.
 #[derive(Debug, Clone)]
 pub struct Credential {
-    /// What it is, which decides the header it goes into.
+    /// Decides the header in which the secret is sent.
     pub kind: AuthKind,
-    /// The secret itself.
     pub secret: SecretString,
-    /// The account it belongs to, where the provider wants that said.
+    /// The account it belongs to, for providers that require the account in a header.
     pub account_id: Option<String>,
 }
 
-/// The keeper of credentials.
+/// Source of the credentials that attempts send. The host implements it.
 #[async_trait]
 pub trait Credentials: Send + Sync + std::fmt::Debug {
-    /// The credential for a provider, or `None` if that provider asks for none.
+    /// Returns the credential for a provider, or `None` if that provider needs none.
     ///
     /// # Errors
     /// One sentence for the operator: what is missing and the next step.

@@ -1,6 +1,7 @@
-//! Why nothing could be asked at all, or a script cannot be played, in words that name the place and the next step.
+//! Errors before a provider is called or while a script is played, with the place and the next step.
 //!
-//! What a provider over HTTP answers or fails to answer is told in `http::report`. Every variant maps to one failure kind, so the caller never reads the words to decide what to do.
+//! Failures of a provider over HTTP are built in `http::report`. Every variant maps to one failure kind, so the caller
+//! never parses a message to decide what to do.
 
 use holon_domain::attempt::TransportDiagnostics;
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};
@@ -8,156 +9,131 @@ use holon_domain::model::{ModelFailure, ModelFailureKind};
 use holon_domain::text;
 use std::path::PathBuf;
 
-/// What went wrong before a provider was asked, or while a script was played.
+/// A failure before a provider was called, or while a script was played.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The provider part of the model reference names nothing this build can speak to.
+    /// No configured provider has the id in the model reference.
     #[error(
         "provider {provider:?} is not known here; {}see them all with `holon config providers list --all`, or describe \
         it with `holon config providers set`",
         nearest.as_ref().map(|name| format!("did you mean {name}? ")).unwrap_or_default()
     )]
     UnknownProvider {
-        /// As asked for.
         provider: String,
-        /// The one that was probably meant.
+        /// The known id with the most similar spelling, if one is close.
         nearest: Option<String>,
     },
-    /// The provider is known and its address is of no use. The address is not repeated: it may hold a secret.
+    /// The provider is known and its base URL is unusable. The URL is not shown because it may hold a secret.
     #[error(
         "the base URL of provider {provider:?} {what}; correct it with `holon config providers set {provider}`"
     )]
     BadAddress {
-        /// The provider.
         provider: String,
-        /// What is wrong with it.
+        /// Predicate that completes "the base URL of provider X ...".
         what: &'static str,
     },
-    /// Two providers have one id.
+    /// Two providers have the same id.
     #[error("there are two providers with the id {provider:?}; give one of them another id")]
-    DuplicateProvider {
-        /// The id.
-        provider: String,
-    },
-    /// No file at the script's path.
+    DuplicateProvider { provider: String },
+    /// There is no file at the script's path.
     #[error("script {} does not exist; create it or choose another model", path.display())]
-    Missing {
-        /// Where it was looked for.
-        path: PathBuf,
-    },
-    /// A directory, a pipe or a device.
+    Missing { path: PathBuf },
+    /// The path names a directory, a pipe or a device.
     #[error("script {} is not a regular file; name a JSON file", path.display())]
-    NotAFile {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// The file is there and cannot be read.
+    NotAFile { path: PathBuf },
+    /// The file exists and cannot be read.
     #[error("script {} cannot be read: {source}; check its permissions", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
-    /// The file is larger than a script may be.
+    /// The file exceeds the size limit of a script.
     #[error("script {} is larger than {SCRIPT_BYTES} bytes; split it into smaller scripts", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// The file is not UTF-8.
     #[error("script {} is not UTF-8 text (first bad byte at offset {offset}); save it as UTF-8", path.display())]
     NotUtf8 {
-        /// The file.
         path: PathBuf,
-        /// Offset of the first byte that is wrong.
+        /// Byte offset of the first invalid byte.
         offset: usize,
     },
-    /// The file is not JSON, or not of the script's shape.
+    /// The file is not JSON, or does not have the script's structure.
     #[error("script {}:{line}:{column}: {what}; correct the file and try again", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// Counted from 1.
         line: usize,
         /// Counted from 1.
         column: usize,
-        /// The parser's words.
+        /// The parser's message without its position.
         what: String,
     },
-    /// The shape is right and the content breaks a rule.
+    /// The structure is right and the content breaks a rule.
     #[error("script {}: {what}", path.display())]
     Invalid {
-        /// The file.
         path: PathBuf,
-        /// The rule, the round and the next step.
+        /// Names the rule, the round and the next step.
         what: String,
     },
     /// The script has no round for this request.
     #[error("script {} has {have} rounds and round {asked} was asked for; add a round or set on_end", path.display())]
     RanOut {
-        /// The file.
         path: PathBuf,
-        /// Rounds it has.
+        /// Number of rounds in the script.
         have: usize,
-        /// The round asked for, counted from 1.
+        /// The requested round, counted from 1.
         asked: u64,
     },
-    /// The script calls a tool the request does not offer.
+    /// The script calls a tool that the request does not offer.
     #[error("script {}: round {round} calls {tool}; tools on offer: {offered}; correct the name in the script",
         path.display())]
     ToolNotOffered {
-        /// The file.
         path: PathBuf,
         /// Counted from 1.
         round: usize,
-        /// The tool.
         tool: String,
-        /// The ones there are, joined.
+        /// Names of the offered tools, joined with commas.
         offered: String,
     },
-    /// The request is not what the script expected.
+    /// The request does not contain what the script expects.
     #[error("script {}: round {round} expected {side} to contain {expected:?} and got {actual:?}; \
         correct the script or find out why the request differs", path.display())]
     Unexpected {
-        /// The file.
         path: PathBuf,
         /// Counted from 1.
         round: usize,
-        /// Which part of the request.
+        /// The part of the request that was searched.
         side: &'static str,
-        /// What was expected, bounded.
+        /// Shortened to fit the message.
         expected: String,
-        /// What was there, bounded.
+        /// Shortened to fit the message.
         actual: String,
     },
-    /// A call wants a task, a work item, a wait or a timer, and the model was told of none.
+    /// A call uses a placeholder for a task, a work item, a wait or a timer, and the request names none.
     #[error("script {}: round {round} names {{{{{placeholder}}}}}, and nothing the model was told names one; \
         make one in an earlier round", path.display())]
     NothingNamed {
-        /// The file.
         path: PathBuf,
         /// Counted from 1.
         round: usize,
-        /// The placeholder, without its braces.
+        /// The placeholder without its braces.
         placeholder: &'static str,
     },
-    /// Placeholders made the answer larger than an answer may be.
+    /// The filled-in placeholders made the answer larger than the limit.
     #[error("script {}: round {round} grows over {SCRIPT_BYTES} bytes once its placeholders are filled in; \
         use fewer of them", path.display())]
     AnswerTooLarge {
-        /// The file.
         path: PathBuf,
         /// Counted from 1.
         round: usize,
     },
-    /// The caller gave up; what is returned then is dropped.
+    /// The caller cancelled the call; its result is dropped.
     #[error("the model call was cancelled")]
     Cancelled,
 }
 
 impl Error {
-    /// The class of failure this is.
+    /// Maps the error to the failure kind that decides about retries.
     #[must_use]
     pub const fn kind(&self) -> ModelFailureKind {
         match self {

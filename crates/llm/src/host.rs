@@ -1,27 +1,27 @@
-//! The host of an address, and how near it is.
+//! Reads the host of a URL and classifies how near it is.
 //!
-//! The one place that reads a host out of an address. What counts as this machine agrees with what the settings let
-//! through unencrypted: names and addresses that can mean nothing else.
+//! What counts as this machine agrees with the settings that allow unencrypted connections: only names and addresses
+//! that can mean nothing else.
 
 use reqwest::Url;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Ends of names that only mean something in a network of one's own.
+/// Suffixes of names that are resolved only inside a private network.
 const NEAR_NAMES: &[&str] = &[".local", ".internal", ".home.arpa"];
 
-/// How near a host is.
+/// Distance of a host, which decides about proxies and about the class of a failed connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// This machine, and it can mean no other.
+    /// This machine, beyond doubt.
     Here,
-    /// In a network of one's own, so that it may be switched off while everything else is reachable.
+    /// A private network. The host may be switched off while everything else is reachable.
     Near,
-    /// Anywhere else.
+    /// Any other host.
     Far,
 }
 
 impl Place {
-    /// Where an address is.
+    /// Classifies the host of a URL.
     pub(crate) fn of(url: &Url) -> Self {
         let Some(host) = url.host_str() else {
             return Self::Far;
@@ -29,7 +29,7 @@ impl Place {
         match host.trim_matches(['[', ']']).parse() {
             Ok(IpAddr::V4(address)) => of_v4(address),
             Ok(IpAddr::V6(address)) => match address.to_ipv4_mapped() {
-                // Only the plain form is judged to be this machine; the wrapped one is no more than near.
+                // Only the plain IPv4 form counts as this machine; a mapped loopback address counts as private.
                 Some(inside) if of_v4(inside) == Self::Far => Self::Far,
                 Some(_) => Self::Near,
                 None => of_v6(address),
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// The host in an address, in lower case; none if it is no address.
+/// Returns the host of a URL in lower case; `None` if the text is not a URL.
 pub(crate) fn of(address: &str) -> Option<String> {
     Url::parse(address).ok()?.host_str().map(str::to_owned)
 }

@@ -1,8 +1,8 @@
-//! One attempt at one provider round: encode, send, decode, classify.
+//! Runs one attempt at one provider round: encode, send, decode, classify.
 //!
-//! Owns the way from a provider-neutral request to a provider-neutral answer or a classified failure.
-//! Retrying, falling back to another model and remembering what was said belong to the caller.
-//! Four wire protocols are spoken over HTTP; the provider `scripted` plays answers from a file and touches no network.
+//! Turns a provider-neutral request into a provider-neutral answer or a classified failure. The caller owns retries,
+//! fallback to another model and the stored conversation. Four wire protocols are supported over HTTP; the provider
+//! `scripted` plays answers from a file and uses no network.
 
 mod codec;
 mod credential;

@@ -1,7 +1,7 @@
-//! `{{name}}` placeholders in scripted text: one grammar for checking and for filling in.
+//! `{{name}}` placeholders in scripted text: one grammar for validation and for filling in.
 //!
-//! A text is filled in one pass, so what a placeholder brings in is never read as a placeholder itself.
-//! `\{{` stands for two literal braces.
+//! A text is filled in one pass, so inserted text is never read as a placeholder itself. `\{{` stands for two literal
+//! braces.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 const ESCAPED_OPEN: &str = "\\{{";
 
-/// A thing that only the runtime can name. Its placeholder may stand in an argument of a call, alone.
+/// Kind of an id that only the runtime can assign. Its placeholder may be an argument of a call, but not part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
     Task,
@@ -21,7 +21,7 @@ pub(crate) enum Named {
 impl Named {
     const ALL: [Self; 4] = [Self::Task, Self::WorkItem, Self::Wait, Self::Timer];
 
-    /// What a placeholder is called that stands for the newest of them.
+    /// Name of the placeholder for the newest id of this kind.
     pub(crate) const fn placeholder(self) -> &'static str {
         match self {
             Self::Task => "task_id",
@@ -31,7 +31,7 @@ impl Named {
         }
     }
 
-    /// How its id begins.
+    /// Prefix of ids of this kind.
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
             Self::Task => "task_",
@@ -41,7 +41,7 @@ impl Named {
         }
     }
 
-    /// The thing whose placeholder this argument of a call is.
+    /// Returns the kind whose placeholder this argument of a call is.
     pub(crate) fn of_argument(words: &str) -> Option<Self> {
         let name = words.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
         Self::ALL
@@ -50,16 +50,16 @@ impl Named {
     }
 }
 
-/// What a placeholder stands for.
+/// Meaning of a placeholder in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placeholder {
     /// The block that holds the current input.
     Input,
     /// The last tool result of the conversation.
     ToolResult,
-    /// Whose turn it is.
+    /// Id of the agent whose turn it is.
     AgentId,
-    /// The thing of this kind that was named last.
+    /// The id of this kind that was named last.
     Newest(Named),
 }
 
@@ -86,16 +86,16 @@ impl FromStr for Placeholder {
     }
 }
 
-/// A stretch of a text.
+/// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// Words as they stand.
+    /// Text that is copied unchanged.
     Literal(&'a str),
-    /// Something to fill in.
+    /// A placeholder to fill in.
     Hole(Placeholder),
 }
 
-/// Splits a text into words and placeholders, in order.
+/// Splits a text into literals and placeholders, in order.
 pub(crate) fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -117,7 +117,7 @@ pub(crate) fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
     Ok(pieces)
 }
 
-/// Fills in a text; `None` when the result would pass `max_bytes`.
+/// Fills in a text; `None` if the result would exceed `max_bytes`.
 pub(crate) fn fill<'a>(
     pieces: &[Piece<'a>],
     value: impl Fn(Placeholder) -> &'a str,

@@ -1,15 +1,15 @@
-//! What of a request a script can see, and what both sides are estimated to cost.
+//! Views of a request that scripts can use, and token estimates.
 //!
-//! Pure functions of the request and the answer; nothing here knows about scripts.
+//! Pure functions of the request and the answer.
 
 use crate::placeholder::Named;
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock};
 use holon_domain::text;
 
-/// How many characters of an id follow its prefix.
+/// Characters of an id after its prefix.
 const RANDOM_CHARS: usize = 20;
 
-/// The frame's last context block: by contract the current input stands there.
+/// Returns the frame's last context block, which holds the current input by contract.
 pub(crate) fn current_input(request: &ModelRequest) -> &str {
     request
         .frame
@@ -18,7 +18,7 @@ pub(crate) fn current_input(request: &ModelRequest) -> &str {
         .map_or("", |block| block.text.as_str())
 }
 
-/// The newest tool result the model is shown; empty when there is none.
+/// Returns the newest tool result the model is shown; empty if there is none.
 pub(crate) fn last_tool_result(request: &ModelRequest) -> &str {
     let mut newest_first = request.conversation.iter().rev();
     let result = newest_first.find_map(|item| match item {
@@ -28,8 +28,8 @@ pub(crate) fn last_tool_result(request: &ModelRequest) -> &str {
     result.unwrap_or_default()
 }
 
-/// The thing of this kind that the model was told of last: by what came into the turn, else by the input it answers,
-/// else the first one that the prompt names, newest block first; empty when none is named.
+/// Finds the newest id of a kind: in the conversation of the turn, else in the input, else the first one in the prompt,
+/// newest block first. Returns an empty text if no id is found.
 pub(crate) fn newest_id<'a>(request: &'a ModelRequest, named: Named) -> &'a str {
     let newest_first = request.conversation.iter().rev();
     let told = newest_first.filter_map(|item| match item {
@@ -54,7 +54,7 @@ pub(crate) fn newest_id<'a>(request: &'a ModelRequest, named: Named) -> &'a str 
         .unwrap_or_default()
 }
 
-/// Names like `task_output` begin as an id does, and are too short.
+/// Names like `task_output` begin like an id but are shorter.
 fn id_at<'a>(words: &'a str, at: usize, prefix: &str) -> Option<&'a str> {
     let id = words.get(at..at + prefix.len() + RANDOM_CHARS)?;
     let is_id = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
@@ -62,7 +62,7 @@ fn id_at<'a>(words: &'a str, at: usize, prefix: &str) -> Option<&'a str> {
     random.bytes().all(is_id).then_some(id)
 }
 
-/// The current input and what was put in after it.
+/// Returns the current input and the user text inserted after it.
 pub(crate) fn everything_said(request: &ModelRequest) -> String {
     let mut said = current_input(request).to_owned();
     for item in &request.conversation {
@@ -77,7 +77,7 @@ pub(crate) fn everything_said(request: &ModelRequest) -> String {
     said
 }
 
-/// Estimated tokens of an answer.
+/// Estimates the tokens of an answer.
 pub(crate) fn tokens_written(blocks: &[ReplyBlock]) -> u64 {
     let tokens = |block: &ReplyBlock| match block {
         ReplyBlock::Text { text } | ReplyBlock::Reasoning { text, .. } => {

@@ -1,6 +1,6 @@
-//! From a model reference to the provider that can serve it.
+//! Routes a model reference to the provider that serves it.
 //!
-//! Knows the providers by id and how to cut a call short; nothing of how any of them works.
+//! Knows the providers by id and cancels calls. The protocols are in other modules.
 
 use crate::credential::Credentials;
 use crate::error::Error;
@@ -19,31 +19,31 @@ use tokio_util::sync::CancellationToken;
 /// Id of the provider that plays scripts.
 const SCRIPTED: &str = "scripted";
 
-/// All providers there are.
+/// All configured providers and the scripted one. The host makes one router and sends every model call through it.
 #[derive(Debug)]
 pub struct Router {
     scripted: Scripted,
     http: Http,
-    /// By id; one with an address that cannot be used is there with what is wrong with it, so that it does no harm to
-    /// the others and is told about when it is asked.
+    /// By id. A provider with an unusable base URL is kept with the description of the mistake: the others still work,
+    /// and a call to it reports the mistake.
     providers: BTreeMap<String, Result<Provider, &'static str>>,
-    /// What no outcome may hold.
+    /// Removed from every outcome.
     secrets: Secrets,
 }
 
-/// Who serves a model.
+/// Destination of a request.
 enum Served<'a> {
-    /// The player of scripts.
+    /// The scripted provider.
     Script,
     /// A provider over HTTP.
     Http(&'a Provider),
 }
 
 impl Router {
-    /// A router to these providers and to scripts, whose relative paths are looked up under `script_base`.
+    /// Creates a router to these providers and to scripts, whose relative paths are resolved under `script_base`.
     ///
     /// # Errors
-    /// When two providers have the same id.
+    /// Fails if two providers have the same id.
     pub fn new(
         script_base: PathBuf,
         providers: Vec<ProviderSpec>,
@@ -70,7 +70,8 @@ impl Router {
         })
     }
 
-    /// Also hides what the host knows, and tells the host which credentials were fetched.
+    /// Shares a set of secrets with the host: its secrets are removed from every outcome, and fetched credentials are
+    /// added to it.
     #[must_use]
     pub fn hiding(self, secrets: Secrets) -> Self {
         Self {
@@ -80,10 +81,10 @@ impl Router {
         }
     }
 
-    /// One attempt at one round; returns at once when `cancel` fires. Nothing that comes of it holds a known secret.
+    /// Runs one attempt at one round; returns at once when `cancel` fires. The outcome contains no known secret.
     ///
     /// # Errors
-    /// The provider's failure, classified.
+    /// Returns the provider's classified failure.
     pub async fn call(
         &self,
         request: &ModelRequest,
@@ -99,11 +100,11 @@ impl Router {
         self.secrets.clean(unless_cancelled(cancel, answer).await)
     }
 
-    /// Whether a call to this model could work at all: a known provider with a usable address and, where one is needed,
-    /// a credential; or a script that can be played. Nothing is sent anywhere.
+    /// Checks that a call to this model could work: a known provider with a usable base URL and, if it needs one, a
+    /// credential; or a script that can be played. Nothing is sent.
     ///
     /// # Errors
-    /// What a call would fail with.
+    /// Returns the failure that a call would have.
     pub async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
         match self.served(model)? {
             Served::Script => Ok(self.scripted.check(model.model()).await?),
@@ -114,10 +115,10 @@ impl Router {
         }
     }
 
-    /// The ids of the models a provider lists; for scripts, none.
+    /// Fetches the ids of the models a provider lists; empty for scripts.
     ///
     /// # Errors
-    /// The provider's failure, classified.
+    /// Returns the provider's classified failure.
     pub async fn models(
         &self,
         provider: &str,
@@ -134,7 +135,7 @@ impl Router {
         }
     }
 
-    /// The ids of the providers there are.
+    /// Returns the ids of all configured providers and of the scripted one.
     #[must_use]
     pub fn providers(&self) -> Vec<&str> {
         let configured = self.providers.keys().map(String::as_str);
@@ -163,10 +164,10 @@ impl Router {
     }
 }
 
-/// Bytes of an unknown name that are repeated; the known ones fit beside it.
+/// Bytes of an unknown provider id that are repeated in the error; the known ids fit beside it.
 const NAME_BYTES: usize = 64;
 
-/// What comes of `work`, unless the caller gives up first; then it is dropped, and its connection with it.
+/// Runs `work` until `cancel` fires; then the work is dropped, and its connection with it.
 async fn unless_cancelled<T>(
     cancel: &CancellationToken,
     work: impl Future<Output = Result<T, ModelFailure>>,

@@ -1,8 +1,8 @@
-//! The script format: parse and validate, on text alone.
+//! The script format: parsing and validation of its text.
 //!
-//! Owns the shape of a script file and which round a request gets. Reading the file and answering with a
-//! round are the player's business. A `Script` that exists has at least one round and no unknown placeholder.
-//! The format is described in `docs/guide/scripted-provider.md`.
+//! Owns the structure of a script file and the choice of the round for a request; `scripted` reads the file and
+//! answers. A `Script` value has at least one round and no unknown placeholder. The format is described in
+//! `docs/guide/scripted-provider.md`.
 
 use crate::error::Error;
 use crate::placeholder;
@@ -11,62 +11,57 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
-/// Longest pause of a round; a longer one is refused, because a forgotten call should not hang for days.
+/// Longest delay of a round. A longer one is refused, because a forgotten call should not hang for days.
 const DELAY_MAX_MS: u64 = 60 * 60 * 1_000;
 
-/// A whole script.
+/// A parsed and validated script file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// For people.
+    /// For people; never interpreted.
     #[serde(default)]
     pub name: Option<String>,
-    /// The answers, in order.
     pub rounds: Vec<Round>,
-    /// What happens after the last one.
     #[serde(default)]
     pub on_end: EndPolicy,
 }
 
-/// What a script does when it has no more rounds.
+/// Behaviour of a script after its last round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndPolicy {
-    /// The call fails.
     #[default]
     Fail,
-    /// The last round answers for ever.
     RepeatLast,
-    /// It starts over.
+    /// The script starts over.
     Loop,
 }
 
-/// One scripted answer.
+/// One scripted answer, or a failure, or a failure followed by an answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Round {
-    /// What the model says; may hold placeholders.
+    /// May hold placeholders.
     #[serde(default)]
     pub text: Option<String>,
-    /// What it thinks; may hold placeholders.
+    /// May hold placeholders.
     #[serde(default)]
     pub reasoning: Option<String>,
-    /// The tools it calls.
     #[serde(default)]
     pub calls: Vec<Call>,
-    /// Its cost; estimated when absent.
+    /// Estimated if absent.
     #[serde(default)]
     pub usage: Option<Usage>,
-    /// A pause before the answer or the error.
+    /// Delay before the answer or the failure.
     #[serde(default)]
     pub delay_ms: u64,
-    /// Why it stops; by default whatever fits its calls.
+    /// If absent, derived from the presence of calls.
     #[serde(default)]
     pub stop: Option<Stop>,
     /// A failure that comes before the answer.
     #[serde(default)]
     pub error: Option<ScriptedError>,
-    /// What the request must look like.
+    /// Conditions on the request; the call fails if one is not met.
     #[serde(default)]
     pub expect: Option<Expectation>,
 }
@@ -75,9 +70,8 @@ pub struct Round {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The tool's name.
     pub tool: String,
-    /// Its arguments, passed on as they are but for the name of a task.
+    /// Arguments, passed on unchanged except for placeholders of runtime ids.
     #[serde(default = "no_arguments")]
     pub input: Value,
 }
@@ -86,29 +80,23 @@ fn no_arguments() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-/// Scripted token counts.
+/// Token counts that a round reports instead of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
-    /// Tokens read.
     #[serde(default)]
     pub input_tokens: u64,
-    /// Tokens written.
     #[serde(default)]
     pub output_tokens: u64,
 }
 
-/// Why a scripted model stops.
+/// The stop reasons a script may play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// It is done.
     EndTurn,
-    /// It wants tools.
     ToolUse,
-    /// It ran out of room.
     MaxOutputTokens,
-    /// It will not.
     Refusal,
 }
 
@@ -123,19 +111,18 @@ impl From<Stop> for StopReason {
     }
 }
 
-/// A scripted failure.
+/// A failure that a round plays before its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedError {
-    /// Its class.
     pub kind: ErrorKind,
-    /// Its words; a stock sentence when absent.
+    /// A stock sentence is used if absent.
     #[serde(default)]
     pub message: Option<String>,
-    /// How long the provider asks to wait.
+    /// Wait that the provider requests before a retry.
     #[serde(default)]
     pub retry_after_ms: Option<u64>,
-    /// How often the round fails before it answers. When absent: once, or every time if the round has no answer.
+    /// Number of failures before the round answers. If absent: one, or no limit if the round has no answer.
     #[serde(default)]
     pub times: Option<u32>,
 }
@@ -144,25 +131,23 @@ pub struct ScriptedError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// As HTTP 429.
+    /// Stands for HTTP 429.
     RateLimited,
-    /// As HTTP 5xx.
+    /// Stands for HTTP 5xx.
     ServerError,
-    /// No answer in time.
     Timeout,
-    /// A broken connection.
+    /// The connection broke.
     Connection,
-    /// No network at all.
+    /// The network is down.
     Network,
-    /// The allowance is used up, until `retry_after_ms` have passed.
+    /// The quota is exhausted until `retry_after_ms` have passed.
     Quota,
-    /// As HTTP 401 or 403.
+    /// Stands for HTTP 401 or 403.
     Auth,
-    /// As another HTTP 4xx.
+    /// Stands for any other HTTP 4xx.
     InvalidRequest,
-    /// The prompt does not fit.
     ContextLengthExceeded,
-    /// An answer that is not one.
+    /// The answer cannot be decoded.
     InvalidResponse,
 }
 
@@ -183,23 +168,23 @@ impl From<ErrorKind> for ModelFailureKind {
     }
 }
 
-/// What a round expects of the request it answers.
+/// Conditions of a round on the request it answers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The last tool result has these words.
+    /// Text that the last tool result must contain.
     #[serde(default)]
     pub tool_result_contains: Option<String>,
-    /// The current input, or words put in after it, have these.
+    /// Text that the current input, or user text inserted after it, must contain.
     #[serde(default)]
     pub input_contains: Option<String>,
 }
 
 impl Script {
-    /// Parses and checks a script; `path` only serves the error's words.
+    /// Parses and validates a script; `path` is only used in error messages.
     ///
     /// # Errors
-    /// Names the place and the rule the text breaks.
+    /// Names the position and the rule that the text breaks.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Error> {
         let script: Self = serde_json::from_str(text).map_err(|error| malformed(&error, path))?;
         script.validate().map_err(|what| Error::Invalid {
@@ -221,8 +206,8 @@ impl Script {
         Ok(())
     }
 
-    /// The round that answers the request numbered `asked` (from 0), and its place in the script.
-    /// `None` when the script has run out.
+    /// Returns the round for the request with number `asked` (from 0), and its index in the script. Returns `None` if
+    /// the script has run out.
     #[must_use]
     pub fn round(&self, asked: u64) -> Option<(usize, &Round)> {
         let have = self.rounds.len();
@@ -239,7 +224,7 @@ impl Script {
 }
 
 impl Round {
-    /// Whether there is anything to answer with.
+    /// Returns true if the round has something to answer with.
     #[must_use]
     pub const fn has_answer(&self) -> bool {
         self.text.is_some()
@@ -280,7 +265,7 @@ impl Round {
 fn malformed(error: &serde_json::Error, path: &Path) -> Error {
     let (line, column) = (error.line(), error.column());
     let words = error.to_string();
-    // The parser appends the place, which the path already carries in the form editors understand.
+    // The parser appends the position, which the path already carries in the form editors understand.
     let what = words
         .strip_suffix(&format!(" at line {line} column {column}"))
         .unwrap_or(&words)

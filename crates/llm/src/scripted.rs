@@ -1,8 +1,8 @@
-//! The player: answers a request with the round of a script.
+//! The scripted provider: answers a request with a round of a script.
 //!
-//! Which round is played is a function of the request alone (`prior_rounds + round - 1`), so a restart goes on
-//! where the agent was. The one thing kept in memory is how often a round with an `error` has failed so far;
-//! after a restart such a round may fail again.
+//! The round depends on the request alone (`prior_rounds + round - 1`), so an agent continues at the same round after a
+//! restart. The only state in memory is how often a round with an `error` has failed; after a restart such a round may
+//! fail again.
 
 use crate::error::Error;
 use crate::placeholder::{self, Named, Placeholder};
@@ -21,15 +21,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Rounds whose failures are counted at once. Beyond it all counts start over, so some rounds fail more often
-/// than they say: scripted failures are a means of testing, and memory has a bound.
+/// Number of rounds whose failures are counted. When it is reached, all counts restart, and some rounds fail more often
+/// than scripted. Scripted failures are a means of testing, and memory must be bounded.
 const COUNTED_ROUNDS: usize = 4_096;
-/// Bytes of each side shown when an expectation fails; both and the path fit a failure summary.
+/// Bytes shown of each side of a failed expectation; both and the path fit a failure summary.
 const EXPECT_BYTES: usize = 160;
-/// Largest answer, filled in: nothing a script says is larger than the largest script.
+/// Largest answer after placeholders are filled in; equal to the largest script.
 const ANSWER_BYTES: usize = SCRIPT_BYTES as usize;
 
-/// One agent's request for one round of one script.
+/// Key of a failure count: one agent's request for one round of one script.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Asked {
     agent_id: String,
@@ -37,7 +37,7 @@ struct Asked {
     index: u64,
 }
 
-/// The scripted provider.
+/// Plays scripts from files under `base`.
 #[derive(Debug)]
 pub(crate) struct Scripted {
     base: PathBuf,
@@ -52,7 +52,7 @@ impl Scripted {
         }
     }
 
-    /// Whether the script can be played at all.
+    /// Checks that the script can be loaded.
     pub(crate) async fn check(&self, script: &str) -> Result<(), Error> {
         load_off_thread(self.base.join(script)).await.map(drop)
     }
@@ -90,7 +90,7 @@ impl Scripted {
             request,
         }
         .answer()?;
-        // Only an answer settles the count: the same round of a later agent of that name starts from zero.
+        // The count is removed with the answer, so the same round starts from zero for a later agent of that name.
         self.failures().remove(&asked);
         Ok(reply)
     }
@@ -115,7 +115,7 @@ impl Scripted {
     }
 
     fn failures(&self) -> MutexGuard<'_, HashMap<Asked, u32>> {
-        // A panic cannot leave the counts half-written, so a poisoned lock is as good as any.
+        // A panic cannot leave the counts half-written, so a poisoned lock is safe to use.
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,7 +150,7 @@ async fn load_off_thread(path: PathBuf) -> Result<Script, Error> {
     }
 }
 
-/// Reads and checks a script. It is read anew for each round, so an edit holds from the next one on.
+/// Loads and validates a script. It is loaded for each round, so an edit takes effect with the next one.
 fn load(path: &Path) -> Result<Script, Error> {
     let unreadable = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::Missing {
@@ -161,7 +161,7 @@ fn load(path: &Path) -> Result<Script, Error> {
             source,
         },
     };
-    // Asked before opening: opening a pipe would block until someone writes to it.
+    // Checked before opening, because opening a pipe would block until a writer opens it.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
         return Err(Error::NotAFile {
             path: path.to_owned(),
@@ -184,7 +184,7 @@ fn load(path: &Path) -> Result<Script, Error> {
     Script::parse(&words, path)
 }
 
-/// One round about to answer one request.
+/// Answers one request with one round.
 struct Playing<'a> {
     path: &'a Path,
     /// Counted from 1.
@@ -285,7 +285,7 @@ impl Playing<'_> {
         })
     }
 
-    /// An argument as it stands, but for the name of a task, a work item, a wait or a timer.
+    /// Copies an argument and replaces placeholders of runtime ids by the newest id.
     fn argument(&self, value: &Value) -> Result<Value, Error> {
         match value {
             Value::String(words) => match Named::of_argument(words) {

@@ -1,18 +1,18 @@
-//! Finding a secret in a text, also where JSON escapes stand between its characters.
+//! Finds a secret in a text, also with JSON escapes between its characters.
 //!
 //! Pure. A text is read in units: one character with the backslashes before it, or `\u` and four hex digits. Escapes of
 //! any depth read the same, so a key inside JSON inside JSON is found without parsing either.
 
 use std::ops::Range;
 
-/// A secret, ready to be looked for.
+/// A secret, prepared for searching.
 pub(crate) struct Needle {
     text: String,
     units: Vec<char>,
 }
 
 impl Needle {
-    /// This one.
+    /// Prepares a secret for searching.
     pub(crate) fn new(text: &str) -> Self {
         let units = Units(text).map(|(unit, _)| unit).collect();
         Self {
@@ -22,7 +22,7 @@ impl Needle {
     }
 }
 
-/// The units of a text: what each stands for, and how many bytes it takes.
+/// Iterates over the units of a text: the character each stands for, and its length in bytes.
 struct Units<'a>(&'a str);
 
 impl Iterator for Units<'_> {
@@ -45,19 +45,18 @@ impl Iterator for Units<'_> {
     }
 }
 
-/// The character that `uXXXX` spells.
+/// Decodes the character that `uXXXX` spells.
 fn spelled(text: &str) -> Option<char> {
     let digits = text.strip_prefix('u')?.get(..4)?;
     char::from_u32(u32::from_str_radix(digits, 16).ok()?)
 }
 
-/// How a text goes on from a place.
+/// Result of comparing a secret with a text at one position.
 enum Match {
-    /// With the whole secret, which takes so many bytes.
+    /// The whole secret, with its length in bytes including escapes.
     Whole(usize),
-    /// With the beginning of the secret, and then the text ends.
+    /// The text ends inside the secret.
     Begun,
-    /// With something else.
     No,
 }
 
@@ -75,7 +74,7 @@ fn matched(text: &str, needle: &Needle) -> Match {
     Match::Whole(bytes)
 }
 
-/// Whether a text ends inside the escape it begins with.
+/// Returns true if a text ends inside the escape it begins with.
 fn is_cut_escape(text: &str) -> bool {
     let escaped = text.trim_start_matches('\\');
     let digits = escaped.strip_prefix('u');
@@ -83,7 +82,7 @@ fn is_cut_escape(text: &str) -> bool {
     escaped.len() < text.len() && (escaped.is_empty() || digits.is_some_and(is_short))
 }
 
-/// Where any of these stands in a text: in order, none touching another.
+/// Finds all occurrences of the secrets in a text, in order and merged where they touch.
 pub(crate) fn spans(text: &str, needles: &[Needle]) -> Vec<Range<usize>> {
     let escaped = text.contains('\\');
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -122,7 +121,7 @@ fn among_escapes(text: &str, needle: &Needle) -> Vec<Range<usize>> {
     spans
 }
 
-/// Where the end of a text is the beginning of a secret and no more.
+/// Finds where a text ends in an incomplete secret.
 pub(crate) fn beginning_at_end(text: &str, needle: &Needle) -> Option<usize> {
     let mut at = 0;
     while let Some(rest) = text.get(at..)
@@ -136,8 +135,8 @@ pub(crate) fn beginning_at_end(text: &str, needle: &Needle) -> Option<usize> {
     None
 }
 
-/// A text without these spans, which are counted from `offset` bytes before it. What stands for a span stands where the
-/// span begins; of one that began before the text nothing is left.
+/// Removes spans from a text that starts `offset` bytes into the text they were found in. The placeholder is put where
+/// a span begins; for a span that began before this text nothing is inserted.
 pub(crate) fn without(
     text: &str,
     offset: usize,

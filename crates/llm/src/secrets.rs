@@ -1,9 +1,9 @@
-//! The secrets a host knows, and answers of providers without them.
+//! The secrets a host knows, and their removal from the outcomes of model calls.
 //!
-//! A provider may send a key back: in words, in the arguments of a call, in an error. The router cleans every outcome
-//! here before its caller sees it, so that no key is stored, shown or sent on by way of an answer. A key is found
-//! whole, behind JSON escapes of any depth, and where two text blocks that follow each other share it. One that was
-//! changed (encoded, spelled backwards, split by other words) is not found.
+//! A provider may send a key back: in text, in the arguments of a call, in an error. The router cleans every outcome
+//! here before its caller sees it, so no key is stored, shown or sent on. A key is found if it is whole, behind JSON
+//! escapes of any depth, or split over consecutive text blocks. A changed key (encoded, reversed, split by other words)
+//! is not found.
 
 use crate::search::{self, Needle};
 use holon_domain::limits::KNOWN_SECRETS;
@@ -14,24 +14,24 @@ use std::borrow::Cow;
 use std::mem;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Stands where a secret stood.
+/// Replaces a secret.
 pub(crate) const PLACEHOLDER: &str = "[secret]";
 
-/// Bytes from which a secret is one whatever it is made of.
+/// A text of at least this many bytes is always treated as a secret.
 const LONG: usize = 16;
-/// Bytes from which a text with a digit in it is a secret. Servers on one's own machine are given words such as
-/// `ollama`, `lm-studio` or `not-needed` for a key; to replace these in every answer would spoil what models write.
+/// A text of at least this many bytes is treated as a secret if it contains a digit. Local servers are given words such
+/// as `ollama`, `lm-studio` or `not-needed` as a key; replacing these in every answer would damage what models write.
 const SHORT: usize = 8;
 
-/// Every secret a host knows. Clones share what they know.
+/// Every secret a host knows. Clones share one set.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<RwLock<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    /// Those of the host itself; never forgotten.
+    /// The host's own secrets; never evicted.
     own: Vec<SecretString>,
-    /// Credentials that were fetched for attempts, the one that was fetched last at the end.
+    /// Credentials fetched for attempts; the most recent one is last.
     fetched: Vec<SecretString>,
 }
 
@@ -49,8 +49,8 @@ impl Secrets {
         }
     }
 
-    /// Adds a credential that was fetched for an attempt. Of too many the one that was fetched longest ago is
-    /// forgotten: commands may print a new one every few minutes.
+    /// Adds a credential that was fetched for an attempt. The number is bounded and the oldest is evicted, because a
+    /// credential command may print a new one every few minutes.
     pub(crate) fn learn(&self, secret: &SecretString) {
         if !is_searched(secret) {
             return;
@@ -63,19 +63,20 @@ impl Secrets {
         });
     }
 
-    /// The text without any of them.
+    /// Replaces every secret in a text.
     pub(crate) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         hide(text, &self.needles())
     }
 
-    /// How much of a text that was cut off may be read: its end may be the beginning of a secret, which no search finds.
+    /// Returns the length up to which a cut-off text may be read. Its end may be the beginning of a secret, which a
+    /// search does not find.
     pub(crate) fn uncut(&self, text: &str) -> usize {
         let begins = |needle: &Needle| search::beginning_at_end(text, needle);
         let starts = self.needles().iter().filter_map(begins).min();
         starts.unwrap_or(text.len())
     }
 
-    /// What came of an attempt, without any of them.
+    /// Removes the secrets from the outcome of an attempt.
     pub(crate) fn clean(
         &self,
         answer: Result<ModelReply, ModelFailure>,
@@ -86,7 +87,7 @@ impl Secrets {
         }
     }
 
-    /// An answer without any of them.
+    /// Removes the secrets from an answer.
     fn clean_reply(&self, mut reply: ModelReply) -> ModelReply {
         let needles = self.needles();
         if needles.is_empty() {
@@ -102,7 +103,7 @@ impl Secrets {
         reply
     }
 
-    /// A failure without any of them.
+    /// Removes the secrets from a failure.
     pub(crate) fn clean_failure(&self, mut failure: ModelFailure) -> ModelFailure {
         let needles = self.needles();
         replace(&mut failure.message, &needles);
@@ -123,12 +124,12 @@ impl Secrets {
     }
 
     fn change(&self, change: impl FnOnce(&mut Inner)) {
-        // A panic cannot leave a list half-written, so a poisoned lock is as good as any.
+        // A panic cannot leave a list half-written, so a poisoned lock is safe to use.
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// Whether a text is looked for in answers.
+/// Returns true if a text is long enough to be searched for in answers.
 fn is_searched(secret: &SecretString) -> bool {
     let text = secret.expose_secret().trim();
     let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
@@ -147,7 +148,7 @@ fn hide<'a>(text: &'a str, needles: &[Needle]) -> Cow<'a, str> {
     Cow::Owned(search::without(text, 0, &spans, PLACEHOLDER))
 }
 
-/// Whether the text changed.
+/// Returns true if the text changed.
 fn replace(text: &mut String, needles: &[Needle]) -> bool {
     let Cow::Owned(hidden) = hide(text, needles) else {
         return false;
@@ -156,19 +157,20 @@ fn replace(text: &mut String, needles: &[Needle]) -> bool {
     true
 }
 
-/// Words, looked at as if they were one text: two blocks may share a secret.
+/// Cleans text blocks as one text, because two blocks may share a secret.
 fn clean_texts(blocks: &mut Vec<ReplyBlock>, needles: &[Needle]) {
     let texts = blocks.iter_mut().filter_map(|block| match block {
         ReplyBlock::Text { text } => Some(text),
         ReplyBlock::Reasoning { .. } | ReplyBlock::Call(_) => None,
     });
     if clean_joined(texts.collect(), needles).contains(&true) {
-        // A block that held nothing but the rest of a secret says nothing any more.
+        // A block that held only the rest of a secret is empty now.
         blocks.retain(|block| !matches!(block, ReplyBlock::Text { text } if text.is_empty()));
     }
 }
 
-/// Reasoning, in the same way. Its sealed form is dropped where it holds a secret or no longer fits its words.
+/// Cleans reasoning blocks as one text. A block's sealed form is dropped if it holds a secret or no longer matches the
+/// changed text.
 fn clean_reasoning(blocks: &mut [ReplyBlock], needles: &[Needle]) {
     let (mut texts, mut seals) = (Vec::new(), Vec::new());
     for block in blocks {
@@ -185,7 +187,7 @@ fn clean_reasoning(blocks: &mut [ReplyBlock], needles: &[Needle]) {
     }
 }
 
-/// Cleans texts as if they were one, and says which of them changed.
+/// Cleans texts as if they were one, and returns a flag for each that changed.
 fn clean_joined(texts: Vec<&mut String>, needles: &[Needle]) -> Vec<bool> {
     let joined: String = texts.iter().map(|text| text.as_str()).collect();
     let spans = search::spans(&joined, needles);
@@ -205,7 +207,7 @@ fn clean_joined(texts: Vec<&mut String>, needles: &[Needle]) -> Vec<bool> {
 fn clean_call(call: &mut RequestedCall, needles: &[Needle]) {
     replace(&mut call.name, needles);
     clean_value(&mut call.input, needles);
-    // An id is sent back as it came or not at all.
+    // An id is sent back unchanged or not at all.
     if call
         .provider_id
         .as_mut()
@@ -236,7 +238,7 @@ fn clean_value(value: &mut Value, needles: &[Needle]) {
     }
 }
 
-/// Two names that were secrets are one name now; the first stays.
+/// Inserts a member unless the name is taken: two secret names become the same placeholder, and the first one stays.
 fn insert(members: &mut Map<String, Value>, name: String, member: Value) {
     members.entry(name).or_insert(member);
 }

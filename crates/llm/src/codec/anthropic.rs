@@ -1,7 +1,7 @@
-//! Anthropic's Messages: the request as one JSON document. The answer is read in `decode`.
+//! Encodes requests for Anthropic's Messages API as one JSON document. The answer is read in `decode`.
 //!
-//! Owns what only this protocol has: text blocks with cache breakpoints (`cache`), roles that alternate and begin
-//! with the user, thinking that returns under its signature, clearing of old tool results by the server (`clearing`).
+//! Owns what only this protocol has: text blocks with cache breakpoints (`cache`), roles that alternate and begin with
+//! the user, thinking that is returned with its signature, and clearing of old tool results by the server (`clearing`).
 
 mod cache;
 mod clearing;
@@ -19,7 +19,7 @@ use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
-/// The request as this protocol says it.
+/// Encodes a request as the body of a Messages call.
 pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     let mut marks = Marks::default();
     let mut system = system(&request.frame, &mut marks);
@@ -46,21 +46,21 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     if !request.tools.is_empty() {
         put("tools", request.tools.iter().map(tool).collect());
     }
-    // The one knob that needs neither a beta nor a token budget, and that every model with an effort takes.
+    // Effort needs neither a beta header nor a token budget, and every model with an effort setting accepts it.
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
         put("output_config", json!({"effort": effort}));
     }
     Value::Object(body)
 }
 
-/// One turn of the conversation on the wire: who speaks, and its content blocks.
+/// The speaker of a turn on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     User,
     Assistant,
 }
 
-/// Turns in which no role speaks twice in a row.
+/// Turns in which consecutive blocks of one role are merged.
 #[derive(Default)]
 struct Messages(Vec<(Role, Vec<Value>)>);
 
@@ -129,7 +129,7 @@ fn assistant(said: &[Said<'_>]) -> Vec<Value> {
         .iter()
         .rposition(|piece| !matches!(piece, Said::Sealed { .. }))
         .map_or(0, |last| last + 1);
-    // A turn that ends in thinking is refused; such thinking came to nothing.
+    // The API refuses a turn that ends in thinking, and such thinking led to no call and no text.
     said.iter().take(open).filter_map(piece).collect()
 }
 

@@ -1,8 +1,8 @@
-//! Chat Completions: the request as one JSON document. The answer is read in `decode`.
+//! Encodes requests for Chat Completions as one JSON document. The answer is read in `decode`.
 //!
-//! Most servers that call themselves compatible speak this, each in a dialect of its own. The request says only what
-//! all of them take; where one documents another wish, `dialect` knows it by the host. Roles alternate, because many
-//! chat templates insist.
+//! Most compatible servers speak this protocol, each with differences of its own. The request uses only what all of
+//! them accept; documented exceptions are selected by host in `dialect`. Roles alternate because many chat templates
+//! require it.
 
 mod decode;
 mod dialect;
@@ -22,7 +22,7 @@ use holon_domain::tool::OfferedTool;
 use seal::Seal;
 use serde_json::{Map, Value, json};
 
-/// The request as this protocol says it.
+/// Encodes a request as the body of a Chat Completions call.
 pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     let dialect = Dialect::of(&provider.base_url);
     let mut body = Map::new();
@@ -71,7 +71,7 @@ fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Value> {
     messages.said
 }
 
-/// Messages in the order the strictest servers take.
+/// Messages in an order that the strictest servers accept.
 struct Messages {
     dialect: Dialect,
     ids: Ids,
@@ -117,7 +117,7 @@ impl Messages {
         self.push(json!({"role": "tool", "tool_call_id": id, "content": answer.marked()}));
     }
 
-    /// Words behind the last message's own.
+    /// Appends a paragraph to the content of the last message.
     fn append(&mut self, words: &str) {
         if let Some(content) = self
             .said
@@ -161,7 +161,8 @@ impl Messages {
     }
 }
 
-/// A call. Its arguments are always an object's text: many servers parse it and fail at anything else.
+/// Encodes a call. Its arguments are always the text of a JSON object, because many servers parse it and fail on
+/// anything else.
 fn call(id: &str, name: &str, input: &Value) -> Value {
     json!({
         "id": id,
@@ -176,7 +177,7 @@ fn tool(tool: &OfferedTool) -> Value {
         "description": tool.description,
         "parameters": tool.parameters,
     });
-    // Not every server knows the member; absent means the same as false.
+    // Some servers do not know this member; leaving it out means the same as `false`.
     if tool.strict {
         function["strict"] = Value::Bool(true);
         function["parameters"] = strict::lowered(&tool.parameters);

@@ -1,7 +1,8 @@
-//! Responses as the Codex backend speaks them: always streamed, never kept, with fields that must be there.
+//! Responses as the Codex backend speaks it: always streamed, never stored, with members that must be present.
 //!
-//! Owns what differs from `responses` in a request, and the way from stream events to one answer. Frames are cut out
-//! of bytes elsewhere. Invariants: only a terminal event makes an answer; what comes after it counts for nothing.
+//! Owns what differs from `responses` in a request, and assembles stream events into one answer. Splitting bytes into
+//! frames happens in the HTTP layer. Invariants: only a terminal event makes an answer, and events after it are
+//! ignored.
 
 #[cfg(test)]
 mod tests;
@@ -13,17 +14,17 @@ use holon_domain::provider::ProviderSpec;
 use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
-/// The backend refuses a request without instructions.
+/// Sent if the frame has no system text, because the backend refuses a request without instructions.
 const INSTRUCTIONS: &str = "Answer the message and use the tools where they help.";
 
-/// The whole request.
+/// Encodes a request in full.
 pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     let effort = effort(provider, request);
     let include: &[&str] = match effort {
         Some(_) => &["reasoning.encrypted_content"],
         None => &[],
     };
-    // The backend takes no output limit; it wants the reasoning fields also where they say nothing.
+    // The backend accepts no output limit, and it requires the reasoning members even if they are empty.
     let mut body = json!({
         "model": request.model.model(),
         "instructions": instructions(&request.frame).unwrap_or_else(|| INSTRUCTIONS.to_owned()),
@@ -42,16 +43,15 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     body
 }
 
-/// Whether a stream has said all it will say.
+/// Tells the reader of a stream whether to read on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The answer is not complete yet.
     More,
-    /// The answer is complete.
+    /// The terminal event has been read.
     Done,
 }
 
-/// Puts one answer together from the events of its stream.
+/// Assembles one answer from the events of its stream.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     /// Bytes that all finished items may take together.
@@ -60,17 +60,17 @@ pub(crate) struct Assembler {
     terminal: Option<Value>,
 }
 
-/// A finished output item. It is kept as text, which takes far less than what it is parsed to.
+/// A finished output item. It is kept as text, which takes far less memory than parsed JSON.
 #[derive(Debug)]
 struct Finished {
-    /// Its place in the answer.
+    /// The item's `output_index`.
     place: u64,
     id: Option<String>,
     text: String,
 }
 
 impl Assembler {
-    /// An assembler at the start of a stream whose items take at most `most` bytes together.
+    /// Creates an assembler for a stream whose items take at most `most` bytes together.
     pub(crate) const fn new(most: usize) -> Self {
         Self {
             most,
@@ -107,7 +107,7 @@ impl Assembler {
         })
     }
 
-    /// The answer, once the stream has ended, to a request that offered these tools.
+    /// Builds the answer after the stream has ended. `tools` are those the request offered.
     pub(crate) fn finish(mut self, tools: &[OfferedTool]) -> Result<Decoded, Fault> {
         let mut terminal = self.terminal.ok_or(Fault::CutOff)?;
         let told = terminal.get("output").and_then(Value::as_array);
@@ -125,7 +125,7 @@ impl Assembler {
         })
     }
 
-    /// Keeps a finished item; one that is told twice counts once.
+    /// Keeps a finished item; a repeated item replaces the first.
     fn keep(&mut self, event: &mut Value) -> Result<(), Fault> {
         let place = event.get("output_index").and_then(Value::as_u64);
         let Some(item) = event.get_mut("item").map(Value::take) else {
@@ -134,7 +134,7 @@ impl Assembler {
         let id = item.get("id").and_then(Value::as_str).map(str::to_owned);
         let same = |kept: &Finished| match (&kept.id, &id) {
             (Some(kept), Some(new)) => kept == new,
-            // Only where a server gives no ids does the place tell, for others give every item the same place.
+            // Some servers give every item the same index, so the index identifies an item only where there are no ids.
             (Some(_) | None, _) => Some(kept.place) == place,
         };
         let text = item.to_string();
@@ -162,7 +162,7 @@ impl Assembler {
             Some(Value::Object(response)) => response,
             Some(_) | None => Map::new(),
         };
-        // `response.done` ends a stream in whatever way its response says.
+        // For `response.done`, the status inside the response decides.
         let said = response.get("status").and_then(Value::as_str);
         let keep = matches!(said, Some("incomplete" | "failed" | "cancelled"));
         if !keep {
@@ -183,17 +183,18 @@ fn parsed(data: &str) -> Result<Value, Fault> {
     })
 }
 
-/// Events that carry pieces of what a later event carries whole; most of a stream, so they are not even parsed.
+/// Returns true for events that carry pieces of what a later event carries whole. They are most of a stream, so they
+/// are not even parsed.
 fn is_idle(name: &str) -> bool {
     name.starts_with("response.") && name.ends_with(".delta")
 }
 
-/// The fault an `error` event reports: in a member of its own, or in the event itself.
+/// Reads the fault of an `error` event: in a member of its own, or in the event itself.
 fn error(event: &Value) -> Fault {
     match event.get("error") {
         Some(inner) if !inner.is_null() => told(inner),
         Some(_) | None => {
-            // The event's own `type` says only that it is an error.
+            // The event's own `type` is always "error" and must not be read as a code.
             let mut bare = event.clone();
             if let Value::Object(members) = &mut bare {
                 members.remove("type");

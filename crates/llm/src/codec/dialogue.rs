@@ -1,9 +1,9 @@
-//! The conversation as every protocol can take it.
+//! Turns a stored transcript into a conversation that every protocol accepts.
 //!
-//! Protocols differ in words and agree on grammar: a call is answered exactly once, right after the turn that made
-//! it; an id goes back to a provider only if that provider gave it; sealed reasoning returns only to the model that
-//! sealed it; nothing empty is sent; the last word is not the assistant's. Whatever the store holds, `steps` makes a
-//! sequence with these properties and loses no words.
+//! The protocols share a grammar: a call is answered exactly once, right after the turn that made it; an id is returned
+//! to a provider only if that provider assigned it; sealed reasoning is returned only to the model that sealed it;
+//! nothing empty is sent; the last turn is not the assistant's. `steps` makes a sequence with these properties from any
+//! stored transcript and loses no text.
 
 mod wire;
 
@@ -20,66 +20,64 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use wire::WireIds;
 
-/// Said where a protocol wants the user's word and nobody has one.
+/// User text for requests in which a protocol requires a user message and the conversation has none.
 pub(crate) const GO_ON: &str = "Go on.";
-/// Said for a call whose result is not in the transcript.
+/// Result of a call that has no result in the transcript.
 const NO_RESULT: &str = "No result of this call was recorded.";
-/// Said for a result without words.
+/// Replaces the content of an empty result.
 const EMPTY_RESULT: &str = "(empty)";
-/// Stands before what a failed call said.
+/// Prefix of the result of a failed call.
 const FAILED: &str = "[the call failed]";
-/// Stands before a result that no call is left for.
+/// Prefix of a result whose call is not in the conversation.
 const STRAY_RESULT: &str = "A tool result without a call in this conversation:";
 
 /// One step of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step<'a> {
-    /// What the model said; never empty.
+    /// Output of the model; never empty.
     Assistant(Vec<Said<'a>>),
-    /// The answers to all calls of the assistant step right before, in the order of the calls; never empty.
+    /// The results of all calls of the assistant step right before, in the order of the calls; never empty.
     Results(Vec<Answered<'a>>),
-    /// Words from outside; never empty.
+    /// Text from outside the model; never empty.
     User(Cow<'a, str>),
 }
 
-/// One piece of what the model said.
+/// One part of the model's output.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Said<'a> {
-    /// Words; never empty.
+    /// Never empty.
     Text(&'a str),
-    /// Reasoning that this very model sealed; goes back as it came.
+    /// Reasoning that this model sealed; it is returned unchanged.
     Sealed {
-        /// What of it may be read.
+        /// The readable part; may be empty.
         text: &'a str,
-        /// The sealed form, as the codec that made it left it.
+        /// The sealed form, as the codec that made it stored it.
         data: &'a str,
     },
-    /// A call.
     Call {
-        /// The id on the wire: the provider's own where it is ours to return, else the runtime's.
+        /// The id on the wire: the provider's own if it may be returned, else the runtime's.
         id: String,
-        /// The tool, in letters every protocol takes.
+        /// The tool's name, in characters every protocol accepts.
         name: Cow<'a, str>,
-        /// The arguments; an object in every well-formed call, for the others see `object`.
+        /// The arguments: an object in every well-formed call. `object` converts the others.
         input: &'a Value,
     },
 }
 
-/// The answer to one call.
+/// The result of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answered<'a> {
-    /// The id of the call on the wire.
+    /// Id of the call on the wire.
     pub(crate) id: String,
-    /// The tool, as the call names it.
+    /// The tool's name, spelled as in the call.
     pub(crate) name: Cow<'a, str>,
-    /// What it said; never empty.
+    /// Never empty.
     pub(crate) content: &'a str,
-    /// Whether it failed.
     pub(crate) is_error: bool,
 }
 
 impl Answered<'_> {
-    /// What it said, marked if it failed: for protocols that have no other place for that.
+    /// Returns the content with a prefix if the call failed, for protocols without a member for that.
     pub(crate) fn marked(&self) -> Cow<'_, str> {
         if self.is_error {
             Cow::Owned(format!("{FAILED}\n{}", self.content))
@@ -89,17 +87,17 @@ impl Answered<'_> {
     }
 }
 
-/// Whether a text has nothing to read; protocols refuse such texts.
+/// Returns true if a text is empty or only whitespace; protocols refuse such texts.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || c.is_control())
 }
 
-/// The blocks of a prompt that say something.
+/// Iterates over the blocks of a prompt that are not blank.
 pub(crate) fn spoken(blocks: &[PromptBlock]) -> impl Iterator<Item = &PromptBlock> {
     blocks.iter().filter(|block| !is_blank(&block.text))
 }
 
-/// The conversation in the grammar every protocol shares, for `model`.
+/// Converts a conversation to steps in the shared grammar, for a request to `model`.
 pub(crate) fn steps<'a>(conversation: &'a [ConversationItem], model: &ModelRef) -> Vec<Step<'a>> {
     let lineage = model.to_string();
     let mut ids = WireIds::new(&lineage);
@@ -112,7 +110,8 @@ pub(crate) fn steps<'a>(conversation: &'a [ConversationItem], model: &ModelRef) 
             }
             ConversationItem::User { text } if is_blank(text) => {}
             ConversationItem::User { text } => steps.push(Step::User(Cow::Borrowed(text))),
-            // A result stands with its call; one that has none is still something the model should know.
+            // A result is sent with its call. A result without a call becomes user text, so that the model still sees
+            // it.
             ConversationItem::ToolResult { content, .. } => {
                 if results.is_stray(index) && !is_blank(content) {
                     steps.push(Step::User(format!("{STRAY_RESULT}\n{content}").into()));
@@ -126,7 +125,7 @@ pub(crate) fn steps<'a>(conversation: &'a [ConversationItem], model: &ModelRef) 
     steps
 }
 
-/// Which result belongs to which call: the first result of an id to its first call, the second to its second.
+/// Pairs results with calls: the first result of an id belongs to its first call, the second to its second.
 struct Results<'a> {
     waiting: HashMap<&'a CallId, std::vec::IntoIter<(&'a str, bool)>>,
     stray: Vec<usize>,
@@ -213,7 +212,7 @@ fn assistant<'a>(
             }
         }
     }
-    // Reasoning alone is no turn: a protocol would refuse it, and it led to nothing.
+    // Reasoning alone is not a turn: protocols refuse it, and it led to nothing.
     if said
         .iter()
         .all(|piece| matches!(piece, Said::Sealed { .. }))

@@ -1,8 +1,7 @@
-//! JSON of a provider, parsed into no more memory than it may take.
+//! Parses a provider's JSON within a memory budget.
 //!
-//! A list of zeros takes sixteen times its length once parsed, a list of small objects almost a hundred times, so a cap
-//! on the bytes of an answer alone bounds nothing worth the name. What is counted is an estimate, and never less than a
-//! fair share of what is taken.
+//! A list of zeros takes sixteen times its length once parsed, and a list of small objects almost a hundred times, so a
+//! limit on the bytes of an answer does not bound memory. The count is an estimate and never far below the real size.
 
 use holon_domain::limits::PROVIDER_PARSED_BYTES;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -10,15 +9,15 @@ use serde_json::{Map, Number, Value};
 use std::cell::Cell;
 use std::fmt;
 
-/// What one value takes, wherever it stands.
+/// Bytes counted for one value.
 const VALUE: usize = size_of::<Value>();
-/// What an object takes as soon as there is anything in it: room for eleven members.
+/// Bytes counted for an object that is not empty: a map node has room for eleven members.
 const OBJECT: usize = 11 * (VALUE + size_of::<String>());
 
-/// A document within the memory that one may take.
+/// Parses a document within the memory limit for one document.
 ///
 /// # Errors
-/// When it is no JSON; an error in the data, not in the syntax, says that it would take too much.
+/// Fails if the text is not JSON. An error of category `Data` means that the value would take too much memory.
 pub(crate) fn parse(document: &[u8]) -> serde_json::Result<Value> {
     within(PROVIDER_PARSED_BYTES, document)
 }
@@ -31,7 +30,7 @@ fn within(bytes: usize, document: &[u8]) -> serde_json::Result<Value> {
     Ok(value)
 }
 
-/// Builds a value from what is left.
+/// Deserializes a value and subtracts its size from the remaining budget.
 #[derive(Clone, Copy)]
 struct Frugal<'a>(&'a Cell<usize>);
 

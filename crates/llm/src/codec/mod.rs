@@ -1,7 +1,7 @@
 //! The four wire protocols as pure functions: a provider-neutral request to JSON, and JSON back to blocks.
 //!
-//! A codec knows its protocol and nothing of addresses, headers, time or sockets. What all of them must do with a
-//! conversation, so that any stored transcript is valid for any of them, is done once in `dialogue`.
+//! A codec knows its protocol and nothing of addresses, headers, time or sockets. `dialogue` does once what all of them
+//! need: it makes any stored transcript valid for any protocol.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -22,28 +22,27 @@ use serde_json::{Map, Value};
 /// A decoded answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decoded {
-    /// What was said.
     pub(crate) reply: ModelReply,
-    /// The answer as the provider keeps it, when it does and said so.
+    /// Id under which the provider stores the answer; absent if it does not store it or did not say so.
     pub(crate) stored_id: Option<String>,
 }
 
-/// Why an answer with a good status is none.
+/// Reason why a response with a success status holds no usable answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
-    /// It is not what the protocol describes.
+    /// The body does not match the protocol.
     Malformed {
-        /// What is wrong, in a few words.
+        /// Short description of the mismatch.
         what: String,
     },
-    /// The provider says inside the answer that it failed.
+    /// The body itself reports a failure.
     Reported {
-        /// The class of its code.
+        /// Failure class that the provider's code or message maps to.
         kind: ModelFailureKind,
-        /// Its words, unbounded as they came.
+        /// The provider's message, of any length.
         message: String,
     },
-    /// The stream ended before the provider said that it was done.
+    /// The stream ended before its terminal event.
     CutOff,
 }
 
@@ -53,7 +52,7 @@ impl Fault {
     }
 }
 
-/// The object an answer consists of.
+/// Parses a body as a JSON object.
 fn json_object(body: &[u8]) -> Result<Map<String, Value>, Fault> {
     match json::parse(body) {
         Ok(Value::Object(members)) => Ok(members),
@@ -65,8 +64,8 @@ fn json_object(body: &[u8]) -> Result<Map<String, Value>, Fault> {
     }
 }
 
-/// The arguments of a call that were written as text; text that is no JSON, or too much of it, stays text, and the tool
-/// answers for it, so that the model can correct itself.
+/// Parses arguments that were written as text. Text that is not JSON, or needs too much memory, stays text: the tool
+/// then refuses it and the model can correct itself.
 fn written_arguments(raw: &str) -> Value {
     if raw.trim().is_empty() {
         return Value::Object(Map::new());
@@ -74,13 +73,13 @@ fn written_arguments(raw: &str) -> Value {
     json::parse(raw.as_bytes()).unwrap_or_else(|_| Value::String(raw.to_owned()))
 }
 
-/// An answer that was refused: what was said stays, and no call of it may be run.
+/// Removes the calls of a refused answer, so that none of them is run.
 fn without_calls(mut blocks: Vec<ReplyBlock>) -> Vec<ReplyBlock> {
     blocks.retain(|block| !matches!(block, ReplyBlock::Call(_)));
     blocks
 }
 
-/// How an answer ended that was not cut off: with calls, or for good.
+/// Returns the stop reason of an answer that was not cut off: tool use if it has calls, else the end of the turn.
 fn finished(blocks: &[ReplyBlock]) -> StopReason {
     let calls = |block: &ReplyBlock| matches!(block, ReplyBlock::Call(_));
     if blocks.iter().any(calls) {

@@ -1,5 +1,5 @@
-//! Any stored transcript times any codec gives a request its protocol accepts, and no answer whatever breaks a
-//! decoder.
+//! Property tests: any stored transcript gives a request that each protocol accepts, and no answer makes a decoder
+//! panic.
 
 mod foreign;
 mod grammar;
@@ -27,7 +27,7 @@ static RESPONSES: LazyLock<jsonschema::Validator> =
 static CODEX: LazyLock<jsonschema::Validator> =
     LazyLock::new(|| sample::schema("responses/schema.json", "codex_request"));
 
-/// Addresses of chat servers with wishes of their own, and one without.
+/// Base URLs of one chat server per dialect.
 const CHAT_SERVERS: [&str; 4] = [
     "http://127.0.0.1:8000/v1",
     "https://api.openai.com/v1",
@@ -35,7 +35,7 @@ const CHAT_SERVERS: [&str; 4] = [
     "https://api.mistral.ai/v1",
 ];
 
-/// The request for the model at this place of `LINEAGES`.
+/// Addresses a request to the model with this index in `LINEAGES`.
 fn to(lineage: usize, request: &ModelRequest) -> ModelRequest {
     ModelRequest {
         model: ModelRef::parse(LINEAGES[lineage]).expect("a model reference"),
@@ -43,7 +43,7 @@ fn to(lineage: usize, request: &ModelRequest) -> ModelRequest {
     }
 }
 
-/// What holds for every protocol.
+/// Asserts what holds for every protocol.
 fn check(lineage: usize, request: &ModelRequest, body: &Value, seen: &[Seen]) {
     grammar::assert_calls_are_answered(seen);
     assert!(
@@ -68,7 +68,7 @@ fn check(lineage: usize, request: &ModelRequest, body: &Value, seen: &[Seen]) {
     }
 }
 
-/// Everything that anybody said, in words that look the same inside JSON.
+/// Returns every text of a request whose characters JSON does not escape.
 fn spoken(request: &ModelRequest) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     for block in &request.frame.context_blocks {
@@ -90,7 +90,8 @@ fn spoken(request: &ModelRequest) -> Vec<&str> {
     words
 }
 
-/// A round goes on with calls exactly where it says so; only one that was cut off may hold more of them.
+/// Asserts that an answer has calls if and only if its stop reason says so; an answer that was cut off may have calls
+/// too.
 fn assert_is_consistent(reply: &ModelReply) {
     let calls = reply
         .blocks

@@ -1,12 +1,12 @@
-//! Errors that providers put inside an answer with a good status, by the names they give them.
+//! Classifies errors that providers report inside a response with a success status.
 //!
-//! Owns the names; errors with a status of their own are the business of the HTTP layer.
+//! Owns the codes and type names. Errors with an HTTP status of their own are classified in the HTTP layer.
 
 use super::Fault;
 use holon_domain::model::ModelFailureKind as Kind;
 use serde_json::Value;
 
-/// The failure an `error` member tells of: an object with a code, a type and a message, or bare words.
+/// Reads the failure in an `error` member: an object with a code, a type and a message, or a bare string.
 pub(super) fn fault(error: &Value) -> Fault {
     let message = error
         .as_str()
@@ -19,12 +19,12 @@ pub(super) fn fault(error: &Value) -> Fault {
         .or_else(|| named("code").and_then(by_name))
         .or_else(|| named("type").and_then(by_name))
         .or_else(|| status.and_then(by_status))
-        // It reached the provider and came to nothing there.
+        // The request reached the provider and failed there for an unknown reason.
         .unwrap_or(Kind::ServerError);
     Fault::Reported { kind, message }
 }
 
-/// Providers give a prompt that is too long the name of any bad request; only their words tell.
+/// Detects a prompt that is too long by its message, because providers report it under the code of any bad request.
 fn too_long(message: &str) -> Option<Kind> {
     let message = message.to_ascii_lowercase();
     [

@@ -1,10 +1,9 @@
-//! OpenAI's Responses: a request as one JSON document, and what its parts are called.
+//! OpenAI's Responses: encodes a request as one JSON document.
 //!
-//! Owns the request; `input` owns the items both Responses codecs send, `freeform` the tools that are free text,
-//! `output` what comes back, `failure` the classes of reported errors, `continuation` the shorter form of a request.
-//! Knows no address and keeps no state.
-//! Invariant: a request states everything that decides how it is answered and kept, so no default of the provider
-//! can change under us.
+//! `input` owns the items both Responses codecs send, `freeform` the tools that take free text, `output` the answer,
+//! `failure` the classes of reported errors, `continuation` the shorter form of a request. The codec keeps no state.
+//! Invariant: a request states everything that decides how it is answered and stored, so a changed default of the
+//! provider has no effect.
 
 mod continuation;
 mod failure;
@@ -26,12 +25,12 @@ use holon_domain::provider::{PromptCapability, ProviderSpec, ReasoningEffort};
 use holon_domain::tool::OfferedTool;
 use serde_json::{Map, Value, json};
 
-/// The least the API takes as an output limit.
+/// Smallest output limit that the API accepts.
 const MIN_OUTPUT_TOKENS: u32 = 16;
-/// The longest key the API takes.
+/// Longest cache key, in characters, that the API accepts.
 const CACHE_KEY_CHARS: usize = 64;
 
-/// The whole request.
+/// Encodes a request in full.
 pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model.model()));
@@ -47,7 +46,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     }
     if let Some(effort) = effort(provider, request) {
         body.insert("reasoning".into(), json!({"effort": effort.as_str()}));
-        // Only reasoning models take this, and only somebody who set an effort said that it is one.
+        // Only reasoning models accept this, and a configured effort is the only sign of one.
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
     if let Some(key) = cache_key(provider, request) {
@@ -56,22 +55,22 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Value {
     let most = request.max_output_tokens.max(MIN_OUTPUT_TOKENS);
     body.insert("max_output_tokens".into(), json!(most));
     body.insert("store".into(), json!(provider.store_responses));
-    // What does not fit is the runtime's to shorten, never the provider's to drop unseen.
+    // The runtime shortens a request that does not fit; the provider must not drop items on its own.
     body.insert("truncation".into(), json!("disabled"));
     Value::Object(body)
 }
 
-/// The answer in a body with a good status, to a request that offered these tools.
+/// Decodes the body of a successful response. `tools` are those the request offered.
 pub(crate) fn decode(tools: &[OfferedTool], body: &[u8]) -> Result<Decoded, Fault> {
     answer(tools, &Value::Object(json_object(body)?))
 }
 
-/// How hard the model should think: the agent's word before the provider's.
+/// Returns the reasoning effort: the agent's setting, else the provider's.
 pub(super) fn effort(provider: &ProviderSpec, request: &ModelRequest) -> Option<ReasoningEffort> {
     request.reasoning_effort.or(provider.reasoning_effort)
 }
 
-/// The key under which the provider finds what it has cached, if there is one.
+/// Returns the provider's cache key for this request, if it has one.
 pub(super) fn cache_key(provider: &ProviderSpec, request: &ModelRequest) -> Option<String> {
     let key = &request.frame.cache.prompt_cache_key;
     let usable = provider.can(PromptCapability::PromptCacheKey) && !key.is_empty();

@@ -1,4 +1,4 @@
-//! Requests, transcripts and files that the tests of several codecs share.
+//! Requests, transcripts and golden files that the tests of several codecs share.
 
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
@@ -11,7 +11,6 @@ use holon_tools::{SchemaMode, all, emit};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// A provider at this address.
 pub(crate) fn provider(transport: Transport, base_url: &str) -> ProviderSpec {
     ProviderSpec {
         id: "sample".to_owned(),
@@ -23,7 +22,7 @@ pub(crate) fn provider(transport: Transport, base_url: &str) -> ProviderSpec {
     }
 }
 
-/// A block of a prompt whose cache may not end there.
+/// A prompt block without a cache breakpoint.
 pub(super) fn block(text: &str, stability: Stability) -> PromptBlock {
     PromptBlock {
         text: text.to_owned(),
@@ -32,7 +31,7 @@ pub(super) fn block(text: &str, stability: Stability) -> PromptBlock {
     }
 }
 
-/// A block of a prompt whose cache may end there.
+/// A prompt block with a cache breakpoint.
 pub(super) fn marked(text: &str, stability: Stability) -> PromptBlock {
     PromptBlock {
         cache_breakpoint: true,
@@ -40,7 +39,6 @@ pub(super) fn marked(text: &str, stability: Stability) -> PromptBlock {
     }
 }
 
-/// A prompt of these blocks.
 pub(super) fn frame(system: Vec<PromptBlock>, context: Vec<PromptBlock>) -> PromptFrame {
     let words: Vec<&str> = system.iter().map(|block| block.text.as_str()).collect();
     PromptFrame {
@@ -80,7 +78,6 @@ pub(crate) fn request(model: &str, conversation: Vec<ConversationItem>) -> Model
     }
 }
 
-/// A tool to offer.
 pub(super) fn tool() -> OfferedTool {
     OfferedTool {
         name: "ReadSensor".to_owned(),
@@ -96,7 +93,7 @@ pub(super) fn tool() -> OfferedTool {
     }
 }
 
-/// A tool to offer as free text.
+/// A tool that is offered as free text.
 pub(super) fn freeform_tool() -> OfferedTool {
     OfferedTool {
         name: "WriteNote".to_owned(),
@@ -124,12 +121,11 @@ pub(super) fn plain(tool: OfferedTool) -> OfferedTool {
     }
 }
 
-/// Every tool there is, emitted like this.
+/// Every tool, emitted in this mode.
 pub(super) fn every_tool(mode: SchemaMode) -> Vec<OfferedTool> {
     all().iter().map(|spec| emit(spec, mode)).collect()
 }
 
-/// What `model` said.
 pub(super) fn said(model: &str, blocks: Vec<Block>) -> ConversationItem {
     ConversationItem::Assistant {
         model_ref: model.to_owned(),
@@ -137,7 +133,6 @@ pub(super) fn said(model: &str, blocks: Vec<Block>) -> ConversationItem {
     }
 }
 
-/// Words of a model.
 pub(super) fn text(words: &str) -> Block {
     Block::Text {
         text: words.to_owned(),
@@ -155,7 +150,7 @@ pub(super) fn sealed(words: &str, lineage: &str, data: &str) -> Block {
     }
 }
 
-/// A call under the runtime's id alone.
+/// A call that has only the runtime's id.
 pub(super) fn call(id: &str, input: Value) -> Block {
     Block::ToolCall(ToolCall {
         id: CallId::from_stored(id),
@@ -165,7 +160,7 @@ pub(super) fn call(id: &str, input: Value) -> Block {
     })
 }
 
-/// A call that `lineage` gave an id of its own.
+/// A call to which `lineage` assigned an id of its own.
 pub(super) fn own_call(id: &str, lineage: &str, own: &str, input: Value) -> Block {
     Block::ToolCall(ToolCall {
         id: CallId::from_stored(id),
@@ -178,7 +173,6 @@ pub(super) fn own_call(id: &str, lineage: &str, own: &str, input: Value) -> Bloc
     })
 }
 
-/// What a tool answered.
 pub(super) fn result(id: &str, content: &str) -> ConversationItem {
     ConversationItem::ToolResult {
         call_id: CallId::from_stored(id),
@@ -187,7 +181,7 @@ pub(super) fn result(id: &str, content: &str) -> ConversationItem {
     }
 }
 
-/// What a tool answered that failed.
+/// The result of a tool that failed.
 pub(super) fn failure(id: &str, content: &str) -> ConversationItem {
     ConversationItem::ToolResult {
         call_id: CallId::from_stored(id),
@@ -196,7 +190,7 @@ pub(super) fn failure(id: &str, content: &str) -> ConversationItem {
     }
 }
 
-/// Words put in between.
+/// Text from outside, inserted into the conversation.
 pub(super) fn user(words: &str) -> ConversationItem {
     ConversationItem::User {
         text: words.to_owned(),
@@ -209,13 +203,12 @@ fn golden_path(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The bytes of a kept file.
 pub(super) fn golden(name: &str) -> Vec<u8> {
     let path = golden_path(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Holds a value against a kept file, which is changed by hand after reading what differs.
+/// Compares a value with a golden file. The file is edited by hand after reading the difference.
 pub(super) fn assert_golden(name: &str, found: &Value) {
     let kept: Value = serde_json::from_slice(&golden(name)).expect("a kept file is JSON");
     assert!(
@@ -225,14 +218,14 @@ pub(super) fn assert_golden(name: &str, found: &Value) {
     );
 }
 
-/// What is wrong with a request by the schema kept in this file, at this place of it.
+/// Compiles one definition of a golden schema file.
 pub(super) fn schema(name: &str, definition: &str) -> jsonschema::Validator {
     let mut schema: Value = serde_json::from_slice(&golden(name)).expect("a schema is JSON");
     schema["$ref"] = json!(format!("#/$defs/{definition}"));
     jsonschema::validator_for(&schema).expect("a schema")
 }
 
-/// Fails with every complaint of the schema.
+/// Fails with every violation of the schema.
 pub(super) fn assert_valid(schema: &jsonschema::Validator, request: &Value) {
     let complaints: Vec<String> = schema
         .iter_errors(request)

@@ -1,24 +1,23 @@
-//! Where a provider is asked, and where it lists its models.
+//! URLs of a provider: for requests and for its list of models.
 //!
-//! An address that could carry a secret (a user, a password, a query) is refused here, so every address that is told
-//! to anyone is free of them.
+//! A base URL that could carry a secret (a user, a password, a query) is refused here, so every URL shown later is free
+//! of them.
 
 use holon_domain::provider::{ProviderSpec, Transport};
 use reqwest::Url;
 
-/// A provider and where it is.
+/// A provider with its resolved URLs.
 #[derive(Debug)]
 pub(crate) struct Provider {
-    /// What it is.
     pub(super) spec: ProviderSpec,
-    /// Where it is asked.
+    /// URL of model requests.
     pub(super) ask: Url,
-    /// Where it lists its models.
+    /// URL of the model list.
     pub(super) list: Url,
 }
 
 impl Provider {
-    /// A provider whose address can be used; otherwise what is wrong with the address.
+    /// Resolves the URLs of a provider. The error completes the sentence "the base URL of provider X ...".
     pub(crate) fn new(spec: ProviderSpec) -> Result<Self, &'static str> {
         let (ask, list) = match spec.transport {
             Transport::OpenaiResponses | Transport::OpenaiCodexResponses => ("responses", "models"),

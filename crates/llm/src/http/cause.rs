@@ -1,6 +1,6 @@
-//! What an error of the HTTP client means, found by walking the errors that caused it.
+//! Classifies an error of the HTTP client by walking its chain of causes.
 //!
-//! Pure. The client's own words are not searched; only types and kinds count.
+//! Pure. Only types and kinds are examined, never messages.
 
 use super::names::NameFailure;
 use crate::host::Place;
@@ -9,9 +9,9 @@ use holon_domain::model::ModelFailureKind as Kind;
 use std::error::Error;
 use std::io;
 
-/// The class of an error on the way to a host at this place.
+/// Classifies an error of a connection to a host at this distance.
 pub(super) fn kind(error: &reqwest::Error, place: Place) -> Kind {
-    // First of all: a name service that was silent for too long is a timeout to the client, and so is what it said.
+    // This comes first: to the client, a name lookup that took too long is also a timeout.
     if unknown_name(error).is_some() {
         return unreachable(place);
     }
@@ -30,12 +30,12 @@ pub(super) fn kind(error: &reqwest::Error, place: Place) -> Kind {
     })
 }
 
-/// The name that could not be looked up, if that is what happened.
+/// Returns the failed name lookup among the causes, if there is one.
 pub(super) fn unknown_name<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e NameFailure> {
     chain(error).find_map(|cause| cause.downcast_ref())
 }
 
-/// Between this machine and itself there is no network that could be down.
+/// Chooses the class of an unreachable host. Within this machine there is no network that could be down.
 const fn unreachable(place: Place) -> Kind {
     match place {
         Place::Here => Kind::Connection,
@@ -43,7 +43,7 @@ const fn unreachable(place: Place) -> Kind {
     }
 }
 
-/// What the client says of its error, flag by flag.
+/// Copies the client's error flags for the diagnostics.
 pub(super) fn facts(error: &reqwest::Error) -> HttpErrorFacts {
     HttpErrorFacts {
         is_timeout: error.is_timeout(),
@@ -56,7 +56,7 @@ pub(super) fn facts(error: &reqwest::Error) -> HttpErrorFacts {
     }
 }
 
-/// An error and what caused it, outermost first.
+/// Iterates over an error and its causes, outermost first.
 pub(super) fn chain<'e>(
     error: &'e (dyn Error + 'static),
 ) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
@@ -65,7 +65,7 @@ pub(super) fn chain<'e>(
     })
 }
 
-/// An I/O error's source is the source of what it wraps; what it wraps must be asked for.
+/// Returns the error inside an I/O error; `source` would skip it and return the source of the inner one.
 fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
     let wrapped = error.downcast_ref::<io::Error>()?.get_ref()?;
     Some(wrapped)
@@ -97,7 +97,8 @@ fn kind_of_io(kind: io::ErrorKind, place: Place) -> Option<Kind> {
     match kind {
         io::ErrorKind::NetworkDown | io::ErrorKind::NetworkUnreachable => Some(unreachable(place)),
         io::ErrorKind::HostUnreachable | io::ErrorKind::AddrNotAvailable => Some(match place {
-            // A neighbour that is switched off says nothing about the network, and waiting will not switch it on.
+            // A neighbouring host that is switched off does not mean that the network is down, and waiting will not
+            // switch it on.
             Place::Here | Place::Near => Kind::Connection,
             Place::Far => Kind::Network,
         }),
@@ -116,7 +117,7 @@ fn kind_of_io(kind: io::ErrorKind, place: Place) -> Option<Kind> {
 mod tests {
     use super::*;
 
-    /// An error that only wraps another, as clients do.
+    /// An error that wraps another, as clients do.
     #[derive(Debug, thiserror::Error)]
     #[error("something failed")]
     struct Outer(#[source] io::Error);

@@ -1,7 +1,7 @@
-//! From a status, headers and words to what they mean for the caller.
+//! Classifies a refused request by its status, headers and error body.
 //!
-//! Pure. Decides the class of a failure, how long to wait and what was learned; how it is told to people is the
-//! business of `report`. The words are asked before the status where vendors disagree about statuses.
+//! Pure. Decides the failure kind, the wait and the learned limits; `report` builds the message. Where vendors disagree
+//! about statuses, the error body is examined first.
 
 use super::retry_after::{renewal_ms, stated, wait_ms};
 use super::said::Said;
@@ -11,7 +11,7 @@ use holon_domain::model::ModelFailureKind as Kind;
 use holon_domain::provider::LearnedLimits;
 use reqwest::header::HeaderMap;
 
-/// The account's allowance is used up, or there is none.
+/// Phrases for an exhausted or missing quota.
 const QUOTA: &[&str] = &[
     "insufficient_quota",
     "usage_limit_reached",
@@ -30,7 +30,7 @@ const QUOTA: &[&str] = &[
     "spending limit",
     "key limit exceeded",
 ];
-/// There is no such model here, or not for this account.
+/// Phrases for a model that does not exist or that the account cannot use.
 const NO_MODEL: &[&str] = &[
     "model_not_found",
     "model not found",
@@ -44,27 +44,25 @@ const NO_MODEL: &[&str] = &[
     "does not have access to model",
     "deploymentnotfound",
     "no endpoints found for",
-    // Anthropic's type and the whole of its sentence but the name.
+    // Anthropic's type, followed by its whole message except the name.
     "not_found_error model:",
 ];
-/// The credential is no good, whatever the status.
+/// Phrases for an invalid credential, at any status.
 const NO_ENTRY: &[&str] = &[
     "invalid_api_key",
     "api_key_invalid",
     "api key not valid",
     "invalid api key",
 ];
-/// The response a request wanted to go on from is not there, or may not be gone on from.
+/// Phrases for a previous response that is missing or cannot be continued.
 const NO_PREVIOUS: &[&str] = &["previous_response", "previous response"];
 
-/// What an answer without an answer means.
+/// Meaning of a failed request for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// Its class.
     pub(super) kind: Kind,
-    /// How long to wait.
+    /// Wait before a retry, in milliseconds.
     pub(super) wait_ms: Option<u64>,
-    /// What it taught.
     pub(super) learned: Option<LearnedLimits>,
 }
 
@@ -78,7 +76,7 @@ impl Verdict {
     }
 }
 
-/// The meaning of an answer with a status other than success.
+/// Classifies a response with a status other than success.
 pub(super) fn refusal(status: u16, headers: &HeaderMap, said: &Said) -> Verdict {
     let waiting = |kind| Verdict {
         wait_ms: wait_ms(headers, said),
@@ -94,10 +92,10 @@ pub(super) fn refusal(status: u16, headers: &HeaderMap, said: &Said) -> Verdict 
         404 if said.mentions(NO_MODEL) || lacks_model(said) => Verdict::of(Kind::ModelUnavailable),
         407 => Verdict::of(Kind::Auth),
         408 => waiting(Kind::Timeout),
-        // A conflict with another request, or too early for this one: both pass.
+        // A conflict with another request, or a request that is too early: a retry helps.
         409 | 425 => waiting(Kind::ServerError),
         429 => too_many(headers, said),
-        // What answers at this address is no such provider, whatever the request holds.
+        // The server at this address is not a provider of this protocol.
         400..=499 => Verdict::of(Kind::UnsupportedTransport),
         500 => match size(said) {
             Some(size) => too_large(size),
@@ -108,7 +106,7 @@ pub(super) fn refusal(status: u16, headers: &HeaderMap, said: &Said) -> Verdict 
     }
 }
 
-/// The meaning of a failure that a provider reports inside an answer, whose class its codec knows.
+/// Classifies a failure reported inside a response, whose kind its codec has determined.
 pub(super) fn reported(kind: Kind, said: &Said) -> Verdict {
     let verdict = Verdict {
         wait_ms: stated(said),
@@ -120,7 +118,7 @@ pub(super) fn reported(kind: Kind, said: &Said) -> Verdict {
     }
 }
 
-/// Whether a refusal is about the response the request wanted to go on from.
+/// Returns true if a refusal concerns the previous response that the request refers to.
 pub(super) fn is_about_previous(status: u16, said: &Said) -> bool {
     matches!(status, 400 | 404) && said.mentions(NO_PREVIOUS)
 }
@@ -162,7 +160,8 @@ fn too_large(size: Size) -> Verdict {
     }
 }
 
-/// 429 says both "slower" and "no more"; the latter is a quota unless it passes as fast as the former.
+/// Splits status 429 into rate limit and quota: an exhausted quota counts as a rate limit if it is renewed within a
+/// minute.
 fn too_many(headers: &HeaderMap, said: &Said) -> Verdict {
     let rejected = headers
         .get("anthropic-ratelimit-unified-status")
@@ -171,7 +170,7 @@ fn too_many(headers: &HeaderMap, said: &Said) -> Verdict {
     let passes = used_up.wait_ms.is_some_and(|wait| wait <= BACKOFF_MAX_MS);
     let wait_ms = match (rejected || said.mentions(QUOTA), passes) {
         (true, false) => return used_up,
-        // Asked before the renewal it would only say the same again.
+        // A retry before the renewal would fail in the same way.
         (true, true) => used_up.wait_ms,
         (false, _) => wait_ms(headers, said),
     };

@@ -1,10 +1,10 @@
-//! Text that may be shown: without the secret, without control characters, no longer than it should be.
+//! Cleans text for display: removes the secret and control characters, and bounds the length.
 
 use crate::secrets::PLACEHOLDER;
 use holon_domain::text;
 use secrecy::{ExposeSecret, SecretString};
 
-/// Text fit to be shown, cut to `bytes`. The secret goes before the cut, so no part of it can stay.
+/// Cleans a text and cuts it to `bytes`. The secret is removed before the cut, so no part of it can remain.
 pub(super) fn clean(text: &str, secret: Option<&SecretString>, bytes: usize) -> String {
     let secret = secret.map(|secret| secret.expose_secret().trim());
     let text = match secret.filter(|secret| !secret.is_empty()) {

@@ -1,7 +1,8 @@
-//! The HTTP clients: one that may go through a proxy, and those for this machine, which never do.
+//! HTTP clients: one that may use a proxy, and those for this machine, which never do.
 //!
-//! Each is built when first needed, so a host that speaks to no provider loads no certificates, and one that speaks
-//! only to a server of its own without encryption needs none. No redirect is followed and nothing is sent twice: another try is the caller's decision, and it is counted.
+//! Each client is built when it is first needed, so a host that calls no provider loads no certificates, and plain HTTP
+//! to a local server needs none. Redirects are not followed and nothing is sent twice: the caller decides about retries
+//! and counts them.
 
 use super::HttpLimits;
 use super::names::{Lookup, Names};
@@ -11,10 +12,10 @@ use reqwest::{Client, ClientBuilder, Url, redirect, retry};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How we call ourselves, to everyone alike.
+/// Sent to every provider alike.
 const USER_AGENT: &str = concat!("holon/", env!("CARGO_PKG_VERSION"));
 
-/// The clients and their connections.
+/// The clients and their connection pools.
 #[derive(Debug)]
 pub(super) struct Clients {
     connect: Duration,
@@ -26,7 +27,7 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) fn new(limits: &HttpLimits, lookup: Arc<dyn Lookup>) -> Self {
-        // The other limits run while a name is looked up; theirs must not be the one that passes.
+        // The connect and first-byte limits run during a lookup; the lookup's limit must be the first to expire.
         let limit = limits.lookup.min(limits.connect / 2);
         Self {
             connect: limits.connect,
@@ -40,7 +41,7 @@ impl Clients {
         }
     }
 
-    /// The client for an address.
+    /// Returns the client for a URL.
     pub(super) fn of(&self, url: &Url) -> Result<&Client, reqwest::Error> {
         let base = || base(self.connect, &self.names);
         match (Place::of(url), url.scheme()) {
@@ -52,7 +53,7 @@ impl Clients {
         }
     }
 
-    /// Goes through no proxy, so that a test's own name service is asked whatever the environment says.
+    /// Disables the proxy, so that a test's own lookup is used regardless of the environment.
     #[cfg(test)]
     pub(super) fn direct(self) -> Result<Self, reqwest::Error> {
         built(&self.proxied, || {
@@ -71,7 +72,7 @@ fn built(
     if let Some(client) = place.get() {
         return Ok(client);
     }
-    // The client looks for its cryptography in the process; whoever came first chose it, and that is as well.
+    // The client uses the process-wide crypto provider; if another component has installed one, that one is used.
     drop(rustls::crypto::ring::default_provider().install_default());
     let client = builder().build()?;
     Ok(place.get_or_init(|| client))

@@ -1,21 +1,21 @@
-//! Time limits of one attempt: each step has its own, and all of them share one.
+//! Time limits of one attempt: one per step, and one for all steps together.
 //!
-//! Time is the runtime's timer, so a paused clock in tests moves it.
+//! Uses the timer of the async runtime, so tests can pause the clock.
 
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Sleep;
 
-/// Which limit passed.
+/// The time limit that expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Late {
-    /// The limit of the step.
+    /// The limit of a single step.
     Step(Duration),
     /// The limit of the whole attempt.
     Attempt(Duration),
 }
 
-/// The time an attempt has left.
+/// Remaining time of an attempt.
 #[derive(Debug)]
 pub(super) struct Deadline {
     total: Duration,
@@ -23,7 +23,7 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// An attempt that begins now.
+    /// Starts the clock of an attempt.
     pub(super) fn starting(total: Duration) -> Self {
         Self {
             total,
@@ -31,7 +31,7 @@ impl Deadline {
         }
     }
 
-    /// Does a step that may take `limit`, or what is left of the attempt if that is less.
+    /// Runs a step within `limit`, or within the rest of the attempt if that is shorter.
     pub(super) async fn step<T>(
         &mut self,
         limit: Duration,

@@ -1,7 +1,7 @@
-//! One request and its answer: sent, awaited, read within every limit.
+//! Sends one request and reads its response within all limits.
 //!
-//! Owns deadlines and byte caps of a single exchange. The cap counts unpacked bytes as they come, so a small body that
-//! unpacks to a large one costs no more than any other. Knows nothing of what is asked or answered.
+//! Owns the deadlines and byte limits of a single exchange. The limit counts decompressed bytes as they arrive, so a
+//! small body that expands to a large one is cut off early. Content is not interpreted here.
 
 use super::HttpLimits;
 use super::deadline::Deadline;
@@ -18,27 +18,24 @@ use reqwest::{Client, Request, Response, StatusCode};
 use secrecy::ExposeSecret;
 use std::time::Duration;
 
-/// How long the end of a stream is waited for once the answer is complete; less than a new connection takes.
+/// Time to wait for the end of a stream after the answer is complete; less than a new connection takes.
 const DRAIN: Duration = Duration::from_millis(50);
 
-/// Why there is no answer.
+/// Reason why an exchange brought no answer.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// The provider answered with a status that is no success.
+    /// The provider answered with a status other than success.
     Refused {
-        /// The status.
         status: StatusCode,
-        /// Its headers.
         headers: HeaderMap,
-        /// Its words.
         said: Said,
     },
-    /// Anything else.
+    /// Any other failure, already classified.
     Failed(Box<ModelFailure>),
 }
 
 impl Trouble {
-    /// As the caller of the crate sees it.
+    /// Converts the error to the failure that the crate's caller sees.
     pub(super) fn failure(self, asked: &Asked<'_>) -> ModelFailure {
         match self {
             Self::Refused {
@@ -57,30 +54,27 @@ impl From<ModelFailure> for Trouble {
     }
 }
 
-/// A body that came whole.
+/// A response body that was read to its end.
 #[derive(Debug)]
 pub(super) struct Whole {
-    /// The bytes, unpacked.
+    /// Decompressed content.
     pub(super) bytes: Vec<u8>,
-    /// The status.
     pub(super) status: StatusCode,
-    /// Only the end of the connection ended it, so nobody said that it was whole.
+    /// The body had no stated length, so only the end of the connection marks its end and it may be incomplete.
     pub(super) open_ended: bool,
 }
 
-/// One exchange under way.
+/// State of one exchange.
 #[derive(Debug)]
 pub(super) struct Exchange<'a> {
-    /// Whom we ask.
+    /// Describes the request in failure messages.
     pub(super) asked: Asked<'a>,
-    /// What may be taken.
     pub(super) limits: &'a HttpLimits,
-    /// How long.
     pub(super) deadline: &'a mut Deadline,
 }
 
 impl Exchange<'_> {
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole body of the response.
     pub(super) async fn whole(
         &mut self,
         client: &Client,
@@ -105,7 +99,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends a request and hands name and data of every event of the answer to `take`, until that says it is done or the stream ends.
+    /// Sends a request and passes name and data of every event to `take`, until `take` returns `Done` or the stream
+    /// ends.
     pub(super) async fn events(
         &mut self,
         client: &Client,
@@ -147,11 +142,10 @@ impl Exchange<'_> {
         Ok(status)
     }
 
-    /// Reads the end of a stream whose answer is complete, if it comes at once: only then can its connection be used
-    /// again.
+    /// Reads the end of a stream after its answer, if it arrives at once. Only then can the connection be reused.
     async fn drain(&mut self, mut response: Response) {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
-        // Whether the end came or not, the answer is there.
+        // The answer is complete whether or not the end arrived.
         let _ = self.deadline.step(DRAIN, rest).await;
     }
 
@@ -165,7 +159,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends a request and waits for the head of a good answer.
+    /// Sends a request and waits for the headers of a successful response.
     async fn send(&mut self, client: &Client, request: Request) -> Result<Response, Trouble> {
         let sent = self
             .deadline
@@ -185,7 +179,7 @@ impl Exchange<'_> {
         })
     }
 
-    /// The words of a refusal, or as many of them as come soon: the status alone decides enough.
+    /// Reads the error body of a refusal, as far as it arrives within the time limit. Without it the status decides.
     async fn complaint(&mut self, mut response: Response) -> Said {
         let mut bytes = Vec::new();
         let (cap, limit) = (self.limits.error_bytes, self.limits.error);
@@ -194,7 +188,7 @@ impl Exchange<'_> {
             tokio::time::timeout(limit, reading).await,
             Ok(Ok(End::Whole))
         ) {
-            // The cut may have left the first half of a secret, which no search would find.
+            // A cut body may end in the first half of a secret, which no search would find.
             let secret = self
                 .asked
                 .secret
@@ -207,7 +201,7 @@ impl Exchange<'_> {
         Said::read(&bytes)
     }
 
-    /// Reads a body up to `cap` bytes.
+    /// Reads a body of up to `cap` bytes.
     async fn read(
         &mut self,
         mut response: Response,
@@ -218,7 +212,7 @@ impl Exchange<'_> {
         Ok((bytes, end))
     }
 
-    /// Reads a body into `bytes`, up to `cap` of them; what was read stays there however it ends.
+    /// Appends a body to `bytes`, up to `cap`. Bytes that were read before an error stay there.
     async fn fill(
         &mut self,
         response: &mut Response,
@@ -243,16 +237,16 @@ impl Exchange<'_> {
     }
 }
 
-/// How the reading of a body ended.
+/// Reason why the reading of a body stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// With its last byte.
+    /// The body ended.
     Whole,
-    /// At the cap.
+    /// The byte limit was reached.
     Capped,
 }
 
-/// Whether a body is an event stream, or at least does not say that it is something else.
+/// Returns true if a body may be an event stream: it says so, or names no other type.
 fn streams(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_none_or(|kind| {
         let kind = String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase();

@@ -1,22 +1,22 @@
-//! What goes into a request's head: who we are and, where asked for, the proof of it.
+//! Builds the headers of a request, with the credential where one is needed.
 //!
-//! Secrets are marked as such, so no log of the HTTP client shows them. No other program is imitated.
+//! Secret values are marked as sensitive, so the HTTP client's logs do not show them. The requests do not imitate
+//! another program.
 
 use crate::credential::Credential;
 use holon_domain::provider::{AuthKind, PromptCapability, ProviderSpec, Transport};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret;
 
-/// The version of Anthropic's API that is spoken.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
-/// The name under which Anthropic lets old tool results be cleared.
+/// Beta name of Anthropic's clearing of old tool results.
 const CONTEXT_MANAGEMENT: &str = "context-management-2025-06-27";
 
-/// Why a credential cannot be sent.
+/// The credential contains characters that a header cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unsendable;
 
-/// The head of a request to a provider.
+/// Builds the headers of a request to a provider.
 pub(super) fn of(
     provider: &ProviderSpec,
     credential: Option<&Credential>,

@@ -1,8 +1,8 @@
-//! What providers that store responses know already, so that a request that only adds to it can be sent short.
+//! Snapshots of what providers have stored, so that a request that only adds to them can be sent in short form.
 //!
-//! Never more than a saving: when in doubt the request is sent whole. A provider that once did not know what it had
-//! said it keeps (an account without retention, a gateway in between) is not asked in short again while the process
-//! lives, for each such question is a request that fails.
+//! The short form only saves bytes: in doubt the request is sent in full. A provider that lost an answer it claimed to
+//! store (an account without retention, a gateway in between) gets no short request again until the process restarts,
+//! because each such request fails.
 
 use super::recent::Recent;
 use crate::codec::responses::{Snapshot, continuation};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Whose snapshot: an agent's conversation under one cache key with one model.
+/// Key of a snapshot: an agent's conversation under one cache key with one model.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Scope {
     agent_id: String,
@@ -21,7 +21,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// That of a request.
+    /// Returns the scope of a request.
     pub(super) fn of(request: &ModelRequest) -> Self {
         Self {
             agent_id: request.frame.cache.agent_id.clone(),
@@ -31,19 +31,19 @@ impl Scope {
     }
 }
 
-/// What all providers know.
+/// Snapshots of all providers, bounded in number.
 #[derive(Debug)]
 pub(super) struct Known(Mutex<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     snapshots: Recent<Scope, Snapshot>,
-    /// Providers that turned out not to know.
+    /// Ids of providers that lost a stored answer.
     forgetful: BTreeSet<String>,
 }
 
 impl Known {
-    /// Nobody knows anything yet.
+    /// Starts without snapshots.
     pub(super) fn new() -> Self {
         Self(Mutex::new(Inner {
             snapshots: Recent::new(PROVIDER_CONTINUATIONS),
@@ -51,7 +51,7 @@ impl Known {
         }))
     }
 
-    /// The short form of a request, if its provider knows the rest.
+    /// Returns the short form of a request, if the provider has stored the rest.
     pub(super) fn short(&self, scope: &Scope, full: &Value) -> Option<Value> {
         let mut inner = self.inner();
         if inner.forgetful.contains(scope.model.provider()) {
@@ -60,7 +60,7 @@ impl Known {
         continuation(full, inner.snapshots.get(scope)?)
     }
 
-    /// Keeps what a provider knows now, or that it knows nothing that could be used.
+    /// Replaces the snapshot of a scope; `None` removes it.
     pub(super) fn keep(&self, scope: Scope, snapshot: Option<Snapshot>) {
         let mut inner = self.inner();
         if inner.forgetful.contains(scope.model.provider()) {
@@ -72,7 +72,7 @@ impl Known {
         }
     }
 
-    /// The provider did not know what it said it keeps.
+    /// Records that the provider lost a stored answer.
     pub(super) fn lost(&self, scope: &Scope) {
         let mut inner = self.inner();
         inner.snapshots.remove(scope);
@@ -89,7 +89,7 @@ impl Known {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // A panic cannot leave an entry half-written, so a poisoned lock is as good as any.
+        // A panic cannot leave an entry half-written, so a poisoned lock is safe to use.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

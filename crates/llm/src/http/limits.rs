@@ -1,4 +1,4 @@
-//! What one attempt may take: time in six measures, and bytes.
+//! Time and byte limits of one attempt.
 
 use holon_domain::limits::{
     PROVIDER_ANSWER_BYTES, PROVIDER_CONNECT_MS, PROVIDER_ERROR_BYTES, PROVIDER_ERROR_MS,
@@ -6,30 +6,30 @@ use holon_domain::limits::{
 };
 use std::time::Duration;
 
-/// Limits of one attempt. The defaults and their reasons stand in the domain's limits.
+/// Limits of one attempt. The defaults and their reasons are in the domain's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpLimits {
-    /// To look up a host's name; at most half of what connecting may take.
+    /// For a name lookup; at most half of `connect` is used.
     pub lookup: Duration,
-    /// To get a connection.
+    /// For opening a connection.
     pub connect: Duration,
-    /// From the start of the request to the head of the answer, connecting included.
+    /// From the start of the request to the headers of the response, including the connection.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Between two chunks of a response.
     pub idle: Duration,
-    /// To read the words of an answer with a bad status.
+    /// For reading the body of a response with an error status.
     pub error: Duration,
-    /// All in all.
+    /// For the whole attempt.
     pub total: Duration,
-    /// Bytes of an answer once unpacked, and of one event of a stream.
+    /// Decompressed bytes of an answer, and bytes of one event of a stream.
     pub answer_bytes: usize,
-    /// Bytes read of an answer with a bad status.
+    /// Bytes read of a response with an error status.
     pub error_bytes: usize,
 }
 
 impl HttpLimits {
-    /// The usual limits with these times to begin an answer and to be silent in it. The whole may take three times
-    /// the first, or the usual time if that is more.
+    /// Returns the default limits with other times for the first byte and for silence. The total is three times the
+    /// first, or the default if that is longer.
     #[must_use]
     pub fn with_times(first_byte: Duration, idle: Duration) -> Self {
         let usual = Self::default();

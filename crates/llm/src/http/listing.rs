@@ -1,15 +1,15 @@
-//! A provider's own list of models, in the shapes vendors give it.
+//! Reads a provider's list of models, in the shapes vendors use.
 //!
-//! Pure. Only the ids are taken; what is known about a model stands in the catalog.
+//! Pure. Only the ids are read; other facts about a model come from the catalog.
 
 use crate::codec::{Fault, json};
 use holon_domain::limits::PROVIDER_MODELS;
 use serde_json::Value;
 
-/// Longest id that is taken for one.
+/// Longer ids are skipped.
 const ID_BYTES: usize = 256;
 
-/// The ids in a list, sorted, each once.
+/// Returns the ids of a list, sorted and without duplicates.
 pub(super) fn ids(body: &[u8]) -> Result<Vec<String>, Fault> {
     let malformed = |what: &str| Fault::Malformed {
         what: what.to_owned(),

@@ -1,7 +1,6 @@
-//! Providers over HTTP: addresses, credentials, limits, and one attempt after the other's request.
+//! Providers over HTTP: URLs, credentials, limits and single attempts.
 //!
-//! Owns the way of a request to a provider and back. What requests and answers look like is the codecs' business;
-//! whether and whom to ask again is the caller's.
+//! Owns the transport of a request and its response. Codecs own their content; the caller owns retries and fallbacks.
 
 mod address;
 mod cause;

@@ -1,7 +1,7 @@
-//! Names of hosts into addresses, within a time of their own and with an error of their own.
+//! Name lookup with its own timeout and its own error type.
 //!
-//! Without these a name service that is silent looks like a host that is slow, and a name nobody knows like a host
-//! that does not answer; the caller must tell its own network's fault from a provider's.
+//! Without these, a silent name service looks like a slow host and an unknown name like a host that does not answer.
+//! The caller must tell a fault of its own network from a fault of the provider.
 
 use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -10,14 +10,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who knows the addresses of names.
+/// Resolves host names. Tests replace it.
 #[async_trait]
 pub(crate) trait Lookup: Send + Sync + std::fmt::Debug {
-    /// The addresses of a host; the port in them counts for nothing.
+    /// Returns the addresses of a host; the port in them is ignored.
     async fn addresses(&self, name: &str) -> io::Result<Vec<SocketAddr>>;
 }
 
-/// The system's name service.
+/// The system's resolver.
 #[derive(Debug)]
 pub(super) struct System;
 
@@ -28,14 +28,14 @@ impl Lookup for System {
     }
 }
 
-/// A name service that must answer in time.
+/// A resolver with a time limit.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     pub(super) lookup: Arc<dyn Lookup>,
     pub(super) limit: Duration,
 }
 
-/// A host's name could not be looked up.
+/// The lookup of a host name failed or timed out.
 #[derive(Debug, thiserror::Error)]
 #[error("the name {name:?} could not be looked up")]
 pub(super) struct NameFailure {

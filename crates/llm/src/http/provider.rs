@@ -1,6 +1,6 @@
-//! One attempt at one provider: encode, send, decode, by its protocol.
+//! Runs one attempt at one provider: encode, send, decode, by its protocol.
 //!
-//! The only thing kept between attempts is what providers that store responses already know (`known`).
+//! The only state between attempts is the cache of stored answers (`snapshot_cache`).
 
 use super::address::Provider;
 use super::classify::is_about_previous;
@@ -24,7 +24,7 @@ use reqwest::{Client, Method, Request};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Everything attempts share.
+/// State that all attempts share.
 #[derive(Debug)]
 pub(crate) struct Http {
     clients: Clients,
@@ -45,17 +45,17 @@ impl Http {
         }
     }
 
-    /// What is kept out of everything that is told.
+    /// The secrets that are removed from everything shown.
     pub(crate) const fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// Keeps these out of everything that is told, and adds every credential to them.
+    /// Replaces the set of secrets that are removed from everything shown; every fetched credential is added to it.
     pub(crate) fn hiding(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 
-    /// Asks this one for the addresses of names, and goes through no proxy.
+    /// Resolves names with `lookup` and disables the proxy.
     #[cfg(test)]
     pub(crate) fn with_lookup(
         self,
@@ -67,7 +67,7 @@ impl Http {
         })
     }
 
-    /// One attempt at one round.
+    /// Runs one attempt at one round.
     pub(crate) async fn call(
         &self,
         provider: &Provider,
@@ -92,7 +92,7 @@ impl Http {
         Ok(decoded.reply)
     }
 
-    /// The ids of the models the provider lists.
+    /// Fetches the ids of the models the provider lists.
     pub(crate) async fn models(&self, provider: &Provider) -> Result<Vec<String>, ModelFailure> {
         let mut deadline = Deadline::starting(self.limits.total);
         let bare = Asked {
@@ -106,7 +106,7 @@ impl Http {
         attempt.decoded(&whole, listing::ids)
     }
 
-    /// Whether a credential is to be had, where one is needed.
+    /// Checks that a credential can be obtained, if the provider needs one.
     pub(crate) async fn check(
         &self,
         provider: &Provider,
@@ -167,7 +167,7 @@ impl Http {
     }
 }
 
-/// One attempt under way.
+/// State of one attempt.
 struct Attempt<'a> {
     http: &'a Http,
     credential: Option<&'a Credential>,
@@ -175,7 +175,7 @@ struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// A request in one document, an answer in one document.
+    /// Sends a JSON document and decodes a JSON document.
     async fn json(
         &mut self,
         body: &Value,
@@ -186,7 +186,8 @@ impl<'a> Attempt<'a> {
         self.decoded(&whole, decode)
     }
 
-    /// Responses: short if the provider knows the rest, and whole if it turns out that it does not.
+    /// Calls a Responses provider: in short form if it has stored the rest, and in full if it turns out to have lost
+    /// it.
     async fn responses(&mut self, request: &ModelRequest) -> Result<Decoded, ModelFailure> {
         let full = responses::encode(self.exchange.asked.provider, request);
         let decode = |body: &[u8]| responses::decode(&request.tools, body);
@@ -214,7 +215,7 @@ impl<'a> Attempt<'a> {
         Ok(decoded)
     }
 
-    /// The answer to a short request; none if the provider does not know the rest.
+    /// Sends the short form; `None` means that the provider has lost the rest.
     async fn short(
         &mut self,
         short: &Value,
@@ -239,7 +240,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// A request in one document, an answer in events.
+    /// Sends a JSON document and decodes an event stream.
     async fn codex(&mut self, request: &ModelRequest) -> Result<Decoded, ModelFailure> {
         let body = codex::encode(self.exchange.asked.provider, request);
         let mut assembler = codex::Assembler::new(self.http.limits.answer_bytes);
@@ -296,7 +297,7 @@ impl<'a> Attempt<'a> {
             Fault::Malformed { .. } if is_html(&whole.bytes) => Fault::Malformed {
                 what: Said::read(&whole.bytes).message,
             },
-            // Nobody said where this body ends, and it ends in the middle: the connection was lost.
+            // The body has no stated length and ends in the middle of a document: the connection was lost.
             Fault::Malformed { .. } if whole.open_ended && is_cut(&whole.bytes) => Fault::CutOff,
             other => other,
         };
@@ -304,7 +305,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Whether bytes are the beginning of a document.
+/// Returns true if the bytes are the beginning of a JSON document.
 fn is_cut(bytes: &[u8]) -> bool {
     let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
     !bytes.trim_ascii().is_empty() && parsed.is_err_and(|error| error.is_eof())

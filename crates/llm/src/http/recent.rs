@@ -1,11 +1,11 @@
-//! A bounded memory: what was not used for longest is forgotten first.
+//! A bounded map that evicts the least recently used entry.
 //!
-//! Small by design; finding the oldest looks at all entries.
+//! Meant for few entries: finding the oldest visits all of them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// At most `most` entries.
+/// A map of at most `most` entries.
 #[derive(Debug)]
 pub(super) struct Recent<K, V> {
     most: usize,
@@ -14,7 +14,7 @@ pub(super) struct Recent<K, V> {
 }
 
 impl<K: Eq + Hash + Clone, V> Recent<K, V> {
-    /// Nothing remembered yet.
+    /// Creates an empty map.
     pub(super) fn new(most: usize) -> Self {
         Self {
             most,
@@ -23,7 +23,7 @@ impl<K: Eq + Hash + Clone, V> Recent<K, V> {
         }
     }
 
-    /// What is remembered under a key; looking is a use.
+    /// Returns the value of a key and marks it as used.
     pub(super) fn get(&mut self, key: &K) -> Option<&V> {
         self.uses += 1;
         let (used, value) = self.entries.get_mut(key)?;
@@ -31,7 +31,7 @@ impl<K: Eq + Hash + Clone, V> Recent<K, V> {
         Some(value)
     }
 
-    /// Remembers a value, in the place of the oldest if there is no room.
+    /// Stores a value and evicts the oldest entry if there is no room.
     pub(super) fn put(&mut self, key: K, value: V) {
         self.uses += 1;
         if self.entries.len() >= self.most && !self.entries.contains_key(&key) {
@@ -43,7 +43,6 @@ impl<K: Eq + Hash + Clone, V> Recent<K, V> {
         self.entries.insert(key, (self.uses, value));
     }
 
-    /// Forgets.
     pub(super) fn remove(&mut self, key: &K) {
         self.entries.remove(key);
     }

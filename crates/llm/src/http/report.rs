@@ -1,7 +1,7 @@
-//! Failures as the operator and the timeline see them: one bounded sentence and structured facts.
+//! Builds failures for the operator and the timeline: one bounded sentence and structured diagnostics.
 //!
-//! Everything that leaves here has been stripped of the secret, of control characters and of the address's user,
-//! password and query. What a failure means is decided in `classify` and `cause`.
+//! Everything that leaves this file is free of secrets, of control characters and of the URL's user, password and
+//! query. `classify` and `cause` decide what a failure means.
 
 use super::cause;
 use super::classify::{Verdict, refusal, reported};
@@ -19,21 +19,21 @@ use reqwest::header::HeaderMap;
 use reqwest::{StatusCode, Url};
 use secrecy::SecretString;
 
-/// Bytes of a provider's own words; the sentence around them and the next step fit beside it.
+/// Bytes kept of a provider's own message; the rest of the sentence and the next step fit beside it.
 const WORDS_BYTES: usize = 320;
 
-/// Where an attempt was when it failed.
+/// Step at which an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Getting the credential.
+    /// Fetching the credential.
     Credential,
-    /// Getting a connection.
+    /// Opening a connection.
     Connect,
-    /// Waiting for the answer to begin.
+    /// Waiting for the response headers.
     Headers,
-    /// Reading the answer.
+    /// Reading the body.
     Body,
-    /// Understanding it.
+    /// Decoding the body.
     Decode,
 }
 
@@ -59,23 +59,21 @@ impl Stage {
     }
 }
 
-/// Whom we asked what, for the sake of telling how it went.
+/// Facts about a request that failure messages and diagnostics need.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
-    /// The provider.
     pub(super) provider: &'a ProviderSpec,
-    /// The model, if one was asked.
+    /// Absent when the list of models was requested.
     pub(super) model: Option<&'a ModelRef>,
-    /// Where.
     pub(super) url: &'a Url,
-    /// What must not be told, however short it is.
+    /// The credential of this attempt; removed from messages even if it is short.
     pub(super) secret: Option<&'a SecretString>,
-    /// What else must not be told.
+    /// All other known secrets; removed from messages too.
     pub(super) secrets: &'a Secrets,
 }
 
 impl Asked<'_> {
-    /// The provider answered with a status that is no success.
+    /// The provider answered with a status other than success.
     pub(super) fn refused(
         &self,
         status: StatusCode,
@@ -95,7 +93,7 @@ impl Asked<'_> {
         self.failure(Stage::Headers, verdict, &sentence, Some(status))
     }
 
-    /// The answer came and is none.
+    /// A response that could not be decoded, or that itself reports a failure.
     pub(super) fn fault(&self, fault: &Fault, status: StatusCode) -> ModelFailure {
         match fault {
             Fault::Malformed { what } => {
@@ -129,7 +127,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The client failed.
+    /// The HTTP client returned an error.
     pub(super) fn broke(&self, stage: Stage, error: reqwest::Error) -> ModelFailure {
         let error = error.without_url();
         let stage = if error.is_connect() {
@@ -172,7 +170,7 @@ impl Asked<'_> {
         failure
     }
 
-    /// A time limit passed.
+    /// A time limit expired.
     pub(super) fn late(&self, stage: Stage, late: Late) -> ModelFailure {
         let (Late::Step(limit) | Late::Attempt(limit)) = late;
         let sentence = format!(
@@ -183,12 +181,12 @@ impl Asked<'_> {
         self.failure(stage, kind(Kind::Timeout), &sentence, None)
     }
 
-    /// No credential is to be had; the sentence says why and what to do.
+    /// No credential could be obtained; `sentence` names the reason and the next step.
     pub(super) fn no_credential(&self, sentence: &str) -> ModelFailure {
         self.failure(Stage::Credential, kind(Kind::Auth), sentence, None)
     }
 
-    /// The answer is larger than an answer may be.
+    /// The body exceeds the byte limit.
     pub(super) fn too_large(&self, bytes: usize, status: StatusCode) -> ModelFailure {
         let sentence = format!(
             "{} answered with more than {bytes} bytes, which no model says; check its base URL",
@@ -202,7 +200,7 @@ impl Asked<'_> {
         )
     }
 
-    /// No client can be made on this machine.
+    /// No HTTP client can be built on this machine.
     pub(super) fn no_client(&self, error: reqwest::Error) -> ModelFailure {
         let error = error.without_url();
         let root = cause::chain(&error).last().map(ToString::to_string);
@@ -289,10 +287,10 @@ impl Asked<'_> {
         }
     }
 
-    /// The address without user, password, query and fragment.
+    /// Returns the URL without user, password, query and fragment.
     fn place(&self) -> String {
         let mut url = self.url.clone();
-        // Only addresses that can have neither refuse this, and these are refused when a router is made.
+        // This fails only for URLs without a host, which `Router::new` refuses.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_query(None);
@@ -322,7 +320,7 @@ const fn kind(kind: Kind) -> Verdict {
     }
 }
 
-/// The host of an address, which may be relative.
+/// Returns the host of a redirect target, which may be relative.
 fn host(target: &str) -> String {
     let parsed = Url::parse(target).ok();
     parsed

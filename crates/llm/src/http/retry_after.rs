@@ -1,18 +1,18 @@
-//! How long a provider asks us to wait, from its headers and its words.
+//! Reads the wait that a provider requests, from its headers and its error body.
 //!
-//! Moments are turned into waits with the provider's own `Date`, so our clock is not asked and need not agree with
-//! theirs; a moment without a `Date` beside it says nothing. A wait is never longer than `PROVIDER_WAIT_MAX_MS`.
+//! Points in time are converted to waits with the provider's own `Date`, so the local clock is not used; without a
+//! `Date` they are ignored. A wait is never longer than `PROVIDER_WAIT_MAX_MS`.
 
 use super::said::Said;
 use holon_domain::limits::PROVIDER_WAIT_MAX_MS;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// Numbers from here on are moments in seconds, not waits: the year 2001.
+/// From this value on, a number is Unix time in seconds (year 2001), not a wait.
 const SECONDS_ARE_A_MOMENT: f64 = 1e9;
-/// Numbers from here on are moments in milliseconds: the same year.
+/// From this value on, a number is Unix time in milliseconds (year 2001).
 const MILLIS_ARE_A_MOMENT: f64 = 1e12;
-/// Which of a provider's separate limits ran out is told by what remains of each.
+/// Header pairs of a provider's separate limits: what remains, and when it is reset.
 const LIMITS: [(&str, &str); 6] = [
     (
         "x-ratelimit-remaining-requests",
@@ -34,7 +34,7 @@ const LIMITS: [(&str, &str); 6] = [
     ),
 ];
 
-/// How long to wait before another try, in milliseconds.
+/// Returns the wait before a retry, in milliseconds.
 pub(super) fn wait_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
     let now = date(headers);
     let exact = text(headers, "retry-after-ms")
@@ -47,7 +47,7 @@ pub(super) fn wait_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
         .or_else(|| limit_reset(headers, now))
 }
 
-/// How long until a used-up allowance is renewed, in milliseconds.
+/// Returns the time until an exhausted quota is renewed, in milliseconds.
 pub(super) fn renewal_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
     let now = date(headers);
     body_reset(said, now)
@@ -55,7 +55,7 @@ pub(super) fn renewal_ms(headers: &HeaderMap, said: &Said) -> Option<u64> {
         .or_else(|| wait_ms(headers, said))
 }
 
-/// The reset a body states as a field of its own.
+/// Reads a reset time from a member of the body.
 fn body_reset(said: &Said, now: Option<i64>) -> Option<u64> {
     let seconds = |name| said.field(name).and_then(Value::as_f64);
     seconds("resets_in_seconds")
@@ -63,7 +63,7 @@ fn body_reset(said: &Said, now: Option<i64>) -> Option<u64> {
         .or_else(|| until(&seconds("resets_at")?.to_string(), now))
 }
 
-/// A wait the words state: `try again in 20s`, or Google's `retryDelay`.
+/// Reads a wait from the message (`try again in 20s`) or from Google's `retryDelay`.
 pub(super) fn stated(said: &Said) -> Option<u64> {
     if let Some(Value::String(delay)) = said.field("retryDelay") {
         return until(delay, None);
@@ -83,7 +83,7 @@ pub(super) fn stated(said: &Said) -> Option<u64> {
     }
 }
 
-/// The reset of the limits that ran out; if none says so, the soonest reset.
+/// Returns the reset of the exhausted limits; if none is marked as exhausted, the soonest reset.
 fn limit_reset(headers: &HeaderMap, now: Option<i64>) -> Option<u64> {
     let resets = || {
         LIMITS.iter().filter_map(|(remaining, reset)| {
@@ -96,12 +96,12 @@ fn limit_reset(headers: &HeaderMap, now: Option<i64>) -> Option<u64> {
     latest.or_else(|| resets().map(|(_, wait)| wait).min())
 }
 
-/// The provider's own time, in milliseconds.
+/// Returns the provider's own time, in milliseconds since the epoch.
 fn date(headers: &HeaderMap) -> Option<i64> {
     moment(text(headers, DATE.as_str())?)
 }
 
-/// Milliseconds until what is written: a moment (RFC 3339, HTTP date, Unix time), a number of seconds, or `1h2m3s`.
+/// Returns the milliseconds until a written time: RFC 3339, an HTTP date, Unix time, a number of seconds, or `1h2m3s`.
 fn until(written: &str, now: Option<i64>) -> Option<u64> {
     let written = written.trim();
     let from_now = |at: f64| {
@@ -129,14 +129,14 @@ fn until(written: &str, now: Option<i64>) -> Option<u64> {
     span(written)
 }
 
-/// A written moment, in milliseconds since the epoch.
+/// Parses a point in time, in milliseconds since the epoch.
 fn moment(written: &str) -> Option<i64> {
     let stamp = written.parse::<jiff::Timestamp>().ok();
     let at = stamp.or_else(|| Some(jiff::fmt::rfc2822::parse(written).ok()?.timestamp()))?;
     Some(at.as_millisecond())
 }
 
-/// `6m0s`, `1.5s`, `20ms`: numbers with units, one after the other.
+/// Parses consecutive numbers with units: `6m0s`, `1.5s`, `20ms`.
 fn span(written: &str) -> Option<u64> {
     let mut rest = written;
     let mut total = 0.0;
@@ -164,7 +164,7 @@ fn span(written: &str) -> Option<u64> {
     }
 }
 
-/// Whole milliseconds, rounded up, within the bound; nothing for what is no wait at all.
+/// Rounds up to whole milliseconds within the limit; `None` for values that are not a wait.
 fn bounded(millis: f64) -> Option<u64> {
     if millis.is_nan() || millis < 0.0 {
         return None;

@@ -1,28 +1,28 @@
-//! What a provider's error body says, whatever its shape.
+//! Reads the message and codes of a provider's error body, in any shape.
 //!
-//! Vendors put the words under `error.message`, `message`, `detail`, in an array, as plain text or on an HTML page.
-//! Here they become one text for people and one lower-case text to search. Nothing is bounded or redacted yet.
+//! Vendors put the message under `error.message`, `message`, `detail`, in an array, as plain text or on an HTML page.
+//! The result is one text for people and one lower-case text to search. Nothing is bounded or redacted yet.
 
 use serde_json::Value;
 
-/// Keys under which vendors put a word for the kind of error.
+/// Members that hold a code or type of the error.
 const CODES: [&str; 5] = ["code", "type", "status", "reason", "error_code"];
-/// Keys under which vendors put the sentence.
+/// Members that hold the message.
 const SENTENCES: [&str; 5] = ["message", "detail", "error_description", "msg", "error"];
 
-/// The words of an error body.
+/// Message and codes of an error body.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Said {
-    /// The sentence, as it came.
+    /// The message, unchanged.
     pub(super) message: String,
-    /// Codes and sentence in lower case.
+    /// Codes and message in lower case.
     words: String,
-    /// The object the words stood in; null if there was none.
+    /// The object that held the message; null if there was none.
     value: Value,
 }
 
 impl Said {
-    /// Reads an error body.
+    /// Parses an error body.
     pub(super) fn read(body: &[u8]) -> Self {
         serde_json::from_slice::<Value>(body)
             .ok()
@@ -30,7 +30,7 @@ impl Said {
             .unwrap_or_else(|| Self::plain(&in_text(&String::from_utf8_lossy(body))))
     }
 
-    /// Words that came without a body around them.
+    /// Wraps a message that came without a body.
     pub(super) fn plain(message: &str) -> Self {
         Self {
             message: message.trim().to_owned(),
@@ -63,17 +63,17 @@ impl Said {
         })
     }
 
-    /// Whether any of these, given in lower case, is among the codes or in the sentence.
+    /// Returns true if any of these lower-case phrases occurs in the codes or the message.
     pub(super) fn mentions(&self, any: &[&str]) -> bool {
         any.iter().any(|phrase| self.words.contains(phrase))
     }
 
-    /// Codes and sentence in lower case.
+    /// Returns the codes and the message in lower case.
     pub(super) fn words(&self) -> &str {
         &self.words
     }
 
-    /// A value that stands beside the words, or in their `details`.
+    /// Finds a member beside the message, or in its `details`.
     pub(super) fn field(&self, name: &str) -> Option<&Value> {
         let details = self.value.get("details").and_then(Value::as_array);
         self.value.get(name).or_else(|| {
@@ -85,7 +85,7 @@ impl Said {
     }
 }
 
-/// The object (or text) that holds the words: inside an array, inside `error`.
+/// Finds the object or text that holds the message: inside an array, inside `error`.
 fn innermost(value: Value) -> Option<Value> {
     match value {
         Value::Array(mut items) if !items.is_empty() => innermost(items.swap_remove(0)),
@@ -107,7 +107,7 @@ fn sentence(value: &Value) -> String {
         }),
         _ => None,
     });
-    // A gateway says only that somebody behind it failed; what that one said stands beside it.
+    // A gateway only reports that an upstream provider failed; the upstream message is beside it.
     let behind = value.pointer("/metadata/raw").and_then(Value::as_str);
     match (found, behind) {
         (Some(found), Some(behind)) => {
@@ -127,7 +127,7 @@ fn plain_value(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a body is a page for people.
+/// Returns true if a body is an HTML page.
 pub(super) fn is_html(body: &[u8]) -> bool {
     let start: Vec<u8> = body
         .iter()
@@ -139,7 +139,7 @@ pub(super) fn is_html(body: &[u8]) -> bool {
     start.starts_with(b"<!doctype") || start.starts_with(b"<html") || start.starts_with(b"<head")
 }
 
-/// The title of a page, or the text itself.
+/// Returns the title of an HTML page, or the text itself.
 fn in_text(text: &str) -> String {
     if !is_html(text.as_bytes()) {
         return text.to_owned();

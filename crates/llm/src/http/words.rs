@@ -1,13 +1,13 @@
-//! What error sentences say about limits, as tables of the vendors' phrases.
+//! Reads token limits from error messages, with tables of the vendors' phrases.
 //!
-//! Pure searches in lower-case text. A number is learned only where it stands in a known phrase and is one a model
-//! could have; everything else teaches nothing.
+//! Pure searches in lower-case text. A number is learned only if it stands in a known phrase and is plausible for a
+//! model; all other numbers are ignored.
 
 use super::said::Said;
 use holon_domain::limits::{PROVIDER_LEARNED_MAX_TOKENS, PROVIDER_LEARNED_MIN_TOKENS};
 use serde_json::Value;
 
-/// Any of these says that the prompt does not fit.
+/// Phrases for a prompt that does not fit.
 const TOO_LONG: &[&str] = &[
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -40,7 +40,7 @@ const TOO_LONG: &[&str] = &[
     "reduce the length of the prompt",
 ];
 
-/// The window's size stands right after one of these.
+/// The size of the context window follows one of these.
 const WINDOW_AFTER: &[&str] = &[
     "maximum context length is ",
     "maximum context length of ",
@@ -54,22 +54,22 @@ const WINDOW_AFTER: &[&str] = &[
     "range of input length should be [1, ",
     "`max_new_tokens` must be <= ",
 ];
-/// Or right before one of these.
+/// The size of the context window precedes one of these.
 const WINDOW_BEFORE: &[&str] = &[" maximum context length", " maximum"];
 
-/// The prompt's own size stands right after one of these.
+/// The size of the prompt follows one of these.
 const PROMPT_AFTER: &[&str] = &["your request has ", "exceed context limit: ", "given: "];
-/// Or right before one of these.
+/// The size of the prompt precedes one of these.
 const PROMPT_BEFORE: &[&str] = &[" in the messages", " of text input"];
 
-/// How the bound on an answer's length is called.
+/// Names of the limit on an answer's length.
 const OUTPUT_NAMES: &[&str] = &[
     "max_tokens",
     "max_output_tokens",
     "max_completion_tokens",
     "maxoutputtokens",
 ];
-/// Its largest value stands right after one of these.
+/// The largest allowed length of an answer follows one of these.
 const OUTPUT_AFTER: &[&str] = &[
     "supports at most ",
     "expected a value <= ",
@@ -78,29 +78,29 @@ const OUTPUT_AFTER: &[&str] = &[
     "must be less than or equal to ",
     "should be less than or equal to ",
 ];
-/// Or right before one of these.
+/// The largest allowed length of an answer precedes one of these.
 const OUTPUT_BEFORE: &[&str] = &[", which is the maximum allowed"];
-/// Or after the first of these, and is then one too many.
+/// An exclusive upper bound of the length follows one of these.
 const OUTPUT_EXCLUSIVE: &[&str] = &["(inclusive) to "];
 
-/// What a sentence says about size.
+/// Statement of an error message about sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Size {
-    /// The prompt does not fit.
+    /// The prompt does not fit the context window.
     Prompt {
-        /// The window, if it was said.
+        /// Tokens; absent if the message does not state it.
         window: Option<u32>,
     },
-    /// Only the room asked for the answer is too large.
+    /// The prompt fits, and the requested length of the answer is too large.
     Output {
-        /// The most that may be asked for.
+        /// Largest length that may be requested, in tokens.
         most: u32,
-        /// The window, if it was said.
+        /// Tokens; absent if the message does not state it.
         window: Option<u32>,
     },
 }
 
-/// What a sentence says about size, if it does.
+/// Reads what an error message says about sizes; `None` if it says nothing.
 pub(super) fn size(said: &Said) -> Option<Size> {
     let words = said.words();
     if let Some(most) = most_output(words) {
@@ -113,8 +113,8 @@ pub(super) fn size(said: &Said) -> Option<Size> {
         return Some(Size::Prompt { window: None });
     };
     let prompt = first(words, PROMPT_AFTER, after).or_else(|| first(words, PROMPT_BEFORE, before));
-    // Asking for less helps if the prompt leaves a fair share. A share of the window is learned, not what happened to
-    // be left this time: the lesson is kept for good.
+    // A shorter answer helps if the prompt leaves enough room. The learned value is a share of the window and not the
+    // room left this time, because it is stored permanently.
     let share = (window / 4).max(PROVIDER_LEARNED_MIN_TOKENS);
     let leaves_room = prompt.is_some_and(|prompt| prompt <= u64::from(window - share));
     Some(if leaves_room && said.mentions(OUTPUT_ASKED) {
@@ -129,13 +129,13 @@ pub(super) fn size(said: &Said) -> Option<Size> {
     })
 }
 
-/// Whether a text that is too long is one of the conversation's own, and not a name, an id or a description.
+/// Returns true if a text that is too long is part of the conversation, and not a name, an id or a description.
 fn is_long_input(said: &Said) -> bool {
     if !said.mentions(&["string_above_max_length"]) {
         return false;
     }
     let param = said.field("param").and_then(Value::as_str);
-    // "Invalid 'messages[1].content': string too long."
+    // Example: "Invalid 'messages[1].content': string too long."
     let quoted = || said.words().split('\'').nth(1);
     let Some(path) = param.or_else(quoted) else {
         return false;
@@ -151,7 +151,7 @@ fn is_long_input(said: &Said) -> bool {
         )
 }
 
-/// What stands behind a model's name, or behind the word alone, when there is no such model.
+/// Phrases that follow a model's name, or the word "model", if there is no such model.
 const GONE: &[&str] = &[
     "does not exist",
     "doesn't exist",
@@ -168,8 +168,8 @@ const GONE: &[&str] = &[
     "is deprecated",
 ];
 
-/// Whether a sentence says that a model does not exist: the word, at most its name, and then one of the phrases. The
-/// word alone stands in many an address and many a server's name.
+/// Returns true if a message says that a model does not exist: the word "model", at most its name, then one of the
+/// phrases. The word alone occurs in many URLs and server names.
 pub(super) fn lacks_model(said: &Said) -> bool {
     let gone = |rest: &str| GONE.iter().any(|phrase| rest.starts_with(phrase));
     let mut rest = said.words();
@@ -187,14 +187,14 @@ pub(super) fn lacks_model(said: &Said) -> bool {
     false
 }
 
-/// The next word and what stands behind it.
+/// Splits a text into its first word and the rest.
 fn next_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (!word.is_empty()).then_some((word, rest.trim_start()))
 }
 
-/// How a sentence about the window says that the answer's share of it is counted too.
+/// Phrases of a message about the window that includes the requested length of the answer.
 const OUTPUT_ASKED: &[&str] = &[
     "max_tokens",
     "max_completion_tokens",
@@ -216,7 +216,7 @@ fn most_output(words: &str) -> Option<u32> {
 
 fn window(said: &Said) -> Option<u32> {
     let stated = || first(said.words(), WINDOW_AFTER, after);
-    // "exceed context limit: A + B > C"
+    // Example: "exceed context limit: A + B > C"
     let compared = || {
         let (_, sum) = said.words().split_once("exceed context limit: ")?;
         after(sum, "> ")
@@ -240,7 +240,7 @@ fn first(words: &str, phrases: &[&str], find: fn(&str, &str) -> Option<u64>) -> 
     phrases.iter().find_map(|phrase| find(words, phrase))
 }
 
-/// The number right after the first occurrence of a phrase.
+/// Returns the number right after the first occurrence of a phrase.
 fn after(words: &str, phrase: &str) -> Option<u64> {
     let (_, rest) = words.split_once(phrase)?;
     let digits = rest.trim_start_matches(['`', '\'', '"', ' ']);
@@ -248,7 +248,7 @@ fn after(words: &str, phrase: &str) -> Option<u64> {
     number(digits.split_at_checked(end)?.0)
 }
 
-/// The number right before an occurrence of a phrase.
+/// Returns the number right before an occurrence of a phrase.
 fn before(words: &str, phrase: &str) -> Option<u64> {
     words.match_indices(phrase).find_map(|(at, _)| {
         let (head, _) = words.split_at_checked(at)?;
@@ -262,7 +262,7 @@ fn before(words: &str, phrase: &str) -> Option<u64> {
     })
 }
 
-/// Digits, with the marks people put between thousands.
+/// Returns true for digits and for thousands separators.
 fn is_digit(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, ',' | '_')
 }

@@ -1,4 +1,4 @@
-//! Names that cannot be looked up, through a whole call.
+//! Failed name lookups, through a whole call.
 
 use super::*;
 use crate::codec::sample;
@@ -20,7 +20,7 @@ impl Credentials for NoKey {
     }
 }
 
-/// A name service that never answers.
+/// A resolver that never answers.
 #[derive(Debug)]
 struct Silent;
 
@@ -31,7 +31,7 @@ impl Lookup for Silent {
     }
 }
 
-/// A name service that fails in this way.
+/// A resolver that fails with this kind of error.
 #[derive(Debug)]
 struct Failing(io::ErrorKind);
 

@@ -1,4 +1,4 @@
-//! The format's rules, on text alone.
+//! Rules of the format, tested on text alone.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;

@@ -1,4 +1,4 @@
-//! What is left of answers and failures that hold a secret.
+//! Answers and failures after the removal of secrets.
 
 use super::*;
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};

@@ -1,4 +1,4 @@
-//! Requests that only add to what a provider has stored are sent short; everything else, and everything uncertain, whole.
+//! Requests that only add to a stored answer are sent in short form; all others, and all uncertain ones, in full.
 
 use crate::support::text_of;
 use crate::wire::{asking, patient, router, spec};
@@ -19,7 +19,7 @@ async fn ask(router: &Router, request: &ModelRequest) -> String {
     text_of(&reply.unwrap())
 }
 
-/// The next request of the same turn: the answer, and something said after it.
+/// Sends a request and extends it by the answer and a following user text.
 async fn ask_and_go_on(router: &Router, request: &mut ModelRequest) -> String {
     let reply = router
         .call(request, &CancellationToken::new())

@@ -1,4 +1,4 @@
-//! How a call fails: scripted failures and scripts that cannot be played.
+//! Scripted failures, and scripts that cannot be played.
 
 use crate::support::{Stage, request, result};
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, SCRIPT_BYTES};

@@ -1,4 +1,4 @@
-//! Every way a provider goes wrong, in every protocol: one classified outcome each, within its limits, without the key.
+//! Every provider fault in every protocol has one classified outcome, within its limits and without the key.
 
 use crate::wire::{KEY, ask, impatient, patient, router, spec};
 use holon_domain::limits::FAILURE_SUMMARY_BYTES;
@@ -7,7 +7,7 @@ use holon_llm::HttpLimits;
 use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
 use std::time::Duration;
 
-/// What comes of a fault in a protocol; none if the answer is good all the same.
+/// Returns the expected class of a fault; `None` if the answer is good all the same.
 fn expected(fault: &Fault, protocol: Protocol) -> Option<Kind> {
     match fault {
         Fault::Status { code: 418, .. } => Some(Kind::UnsupportedTransport),
@@ -34,9 +34,9 @@ fn expected(fault: &Fault, protocol: Protocol) -> Option<Kind> {
         }
         Fault::MissingTerminal => match protocol {
             Protocol::Codex => Some(Kind::Connection),
-            // A document that says of itself that it is not done.
+            // The document itself says that it is incomplete.
             Protocol::Responses => Some(Kind::InvalidResponse),
-            // A document that came whole is whole, also without a reason to stop.
+            // A document that arrived whole is complete, even without a stop reason.
             Protocol::Messages | Protocol::Chat => None,
         },
         Fault::DuplicateCallIds
@@ -46,7 +46,7 @@ fn expected(fault: &Fault, protocol: Protocol) -> Option<Kind> {
     }
 }
 
-/// Limits under which a fault shows soon and nothing else does.
+/// Limits under which this fault shows soon and no other does.
 fn limits(fault: &Fault) -> HttpLimits {
     let soon = Duration::from_millis(40);
     match fault {
@@ -90,7 +90,7 @@ async fn each(faults: Vec<Fault>) {
     }
 }
 
-/// A failure is told in a bounded sentence, with its facts and without the key.
+/// Asserts that a failure has a bounded message and diagnostics, and does not contain the key.
 fn sound(failure: &ModelFailure, what: &str) {
     assert!(failure.message.len() <= FAILURE_SUMMARY_BYTES, "{what}");
     assert!(

@@ -1,4 +1,4 @@
-//! The way to a provider and back: refused, reused, cancelled, packed, broken in odd places.
+//! Faults of the transport: refused, reused, cancelled, compressed and broken connections.
 
 use crate::support::{Key, text_of};
 use crate::wire::{ask, asking, patient, router, router_with, spec};
@@ -115,7 +115,7 @@ async fn a_cancelled_call_ends_and_hangs_up_wherever_it_is() {
             let failure = router.call(&asking(), &cancel).await.unwrap_err();
             assert!(failure.message.contains("cancelled"), "{protocol:?}");
             firing.await.unwrap();
-            // The server sees its client gone although neither side has said anything more.
+            // The server must notice that its client is gone although neither side has sent anything more.
             let seen = tokio::task::spawn_blocking(move || provider.wait_for_hang_ups(1));
             seen.await.unwrap();
         }
@@ -133,7 +133,7 @@ async fn a_token_that_has_fired_lets_nothing_start() {
     assert!(provider.requests().is_empty());
 }
 
-/// A server that reads one request, says these bytes and closes the connection.
+/// Starts a server that reads one request, writes these bytes and closes the connection.
 fn saying(bytes: &'static [u8]) -> (String, std::thread::JoinHandle<()>) {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -257,12 +257,12 @@ async fn a_refusal_whose_words_do_not_end_is_told_soon_with_what_came_of_them() 
         let (mut stream, _) = listener.accept().unwrap();
         let head = "HTTP/1.1 503 Busy\r\nContent-Length: 9999\r\n\r\n";
         let words = "the kitchen is closed, and more words than the key is long ";
-        // An answer that comes before its question is none.
+        // A response is only valid after a request was read.
         assert_ne!(stream.read(&mut [0; 1_024]).unwrap(), 0);
         stream
             .write_all(format!("{head}{words}").as_bytes())
             .unwrap();
-        // Held open until the caller is done with it.
+        // The connection stays open until the caller is done.
         assert!(wait.recv().is_err());
     });
     let limits = HttpLimits {
@@ -270,7 +270,7 @@ async fn a_refusal_whose_words_do_not_end_is_told_soon_with_what_came_of_them() 
         ..patient()
     };
     let router = router(spec(Protocol::Chat, &base), limits);
-    // Far below the time an answer may be silent, so that waiting for the words fails the test and does not hang it.
+    // Far below the idle limit, so that waiting for the body fails the test instead of hanging it.
     let answer = tokio::time::timeout(limits.idle / 5, ask(&router)).await;
     let failure = answer
         .expect("the status is told without the words")

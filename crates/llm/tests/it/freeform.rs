@@ -24,7 +24,7 @@ fn offering() -> ModelRequest {
     request
 }
 
-/// The next request of the same turn: the answer, and what its calls came to.
+/// Builds the next request of the same turn: the answer and the results of its calls.
 fn going_on(mut request: ModelRequest, reply: &ModelReply) -> ModelRequest {
     let calls = reply.blocks.iter().map(|block| match block {
         ReplyBlock::Call(call) => call.clone(),
@@ -54,7 +54,7 @@ fn going_on(mut request: ModelRequest, reply: &ModelReply) -> ModelRequest {
     request
 }
 
-/// The kinds of a request's items, but for words.
+/// Lists the types of a request's items, except messages.
 fn kinds(request: &Recorded) -> Vec<&str> {
     let items = request.body["input"].as_array().into_iter().flatten();
     let kinds = items.filter_map(|item| item["type"].as_str());

@@ -1,4 +1,4 @@
-//! The operator guide says nothing the provider does not do.
+//! The operator guide matches the scripted provider.
 
 use crate::support::{Stage, request, result};
 use holon_domain::model::ModelRef;

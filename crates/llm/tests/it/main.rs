@@ -1,4 +1,4 @@
-//! Scripts and providers over HTTP through their public door: the router.
+//! The scripted provider and providers over HTTP, tested through the router.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod continuation;

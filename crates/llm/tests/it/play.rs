@@ -1,4 +1,4 @@
-//! What a round answers, and which round it is.
+//! The choice of a round, and the content of its answer.
 
 use crate::support::{Stage, request, result, text_of};
 use holon_domain::model::{
@@ -154,7 +154,7 @@ async fn a_call_names_the_task_that_was_told_of_last() {
         json!({ "cmd": "{{task_id}} ", "of": [new] }),
         "only an argument that is nothing else is filled in"
     );
-    // In a turn that a task's end began, the input names it.
+    // In a turn that a task's end started, the input names the task.
     asked.conversation.clear();
     let input = asked.frame.context_blocks.last_mut().unwrap();
     input.text = format!("Task {old} completed: exit 0");

@@ -1,6 +1,7 @@
 //! A proxy from the environment is used for other hosts and never for this one.
 //!
-//! The environment of a running process cannot be changed safely, so the test runs itself again in one of its own.
+//! The environment of a running process cannot be changed safely, so the test starts itself again with another
+//! environment.
 
 use crate::support::text_of;
 use crate::wire::{ask, patient, router, spec};

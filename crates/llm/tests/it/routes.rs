@@ -1,4 +1,4 @@
-//! Which provider is asked, what can be said without asking, and the lists providers give.
+//! The choice of a provider, checks without a request, and the lists of models.
 
 use crate::support::Key;
 use crate::wire::{KEY, asking, patient, router, router_with, spec};

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The two halves of the key.
+/// The two halves of `wire::KEY`.
 const HALVES: (&str, &str) = ("sk-canary", "-8d1f0c");
 
 #[tokio::test]

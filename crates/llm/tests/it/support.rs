@@ -13,21 +13,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// A router and the scripts it finds.
+/// A router and the directory of its scripts.
 pub(crate) struct Stage {
     dir: tempfile::TempDir,
     pub(crate) router: Router,
 }
 
 impl Stage {
-    /// A stage with one script, `s.json`.
+    /// Creates a router with one script, `s.json`.
     pub(crate) fn with(script: &Value) -> Self {
         let stage = Self::empty();
         stage.write("s.json", script.to_string().as_bytes());
         stage
     }
 
-    /// A stage without scripts.
+    /// Creates a router without scripts.
     pub(crate) fn empty() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let router = scripts_only(dir.path());
@@ -44,7 +44,7 @@ impl Stage {
         self.dir.path()
     }
 
-    /// Forgets what was kept in memory, as a restart does.
+    /// Drops the state in memory, as a restart does.
     pub(crate) fn restart(&mut self) {
         self.router = scripts_only(self.dir.path());
     }
@@ -58,7 +58,6 @@ impl Stage {
     }
 }
 
-/// A router without providers.
 fn scripts_only(base: &Path) -> Router {
     let credentials = Arc::new(Key::none());
     Router::new(
@@ -70,17 +69,16 @@ fn scripts_only(base: &Path) -> Router {
     .unwrap()
 }
 
-/// One credential for every provider, or none, or the reason why there is none.
+/// One credential for every provider, or none, or the reason why it is missing.
 #[derive(Debug)]
 pub(crate) struct Key(Result<Option<Credential>, String>);
 
 impl Key {
-    /// Nobody asks for one.
+    /// For providers that need no credential.
     pub(crate) fn none() -> Self {
         Self(Ok(None))
     }
 
-    /// This one.
     pub(crate) fn of(secret: &str) -> Self {
         Self(Ok(Some(Credential {
             kind: AuthKind::ApiKey,
@@ -89,7 +87,7 @@ impl Key {
         })))
     }
 
-    /// It is missing.
+    /// Every lookup fails with this sentence.
     pub(crate) fn missing(why: &str) -> Self {
         Self(Err(why.to_owned()))
     }
@@ -147,7 +145,6 @@ pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
     }
 }
 
-/// What a tool answered.
 pub(crate) fn result(content: &str) -> ConversationItem {
     ConversationItem::ToolResult {
         call_id: CallId::from_stored("call_1"),

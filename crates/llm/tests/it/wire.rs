@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The key of every request.
+/// The key that every test router sends.
 pub(crate) const KEY: &str = "sk-canary-8d1f0c";
 
 /// A provider as the settings would describe it.
@@ -25,17 +25,16 @@ pub(crate) fn spec(protocol: Protocol, base_url: &str) -> ProviderSpec {
     }
 }
 
-/// A router to this provider.
 pub(crate) fn router(spec: ProviderSpec, limits: HttpLimits) -> Router {
     router_with(spec, limits, Key::of(KEY))
 }
 
-/// A router to this provider with this credential.
+/// Builds a router to this provider with this credential.
 pub(crate) fn router_with(spec: ProviderSpec, limits: HttpLimits, key: Key) -> Router {
     Router::new("scripts".into(), vec![spec], Arc::new(key), limits).unwrap()
 }
 
-/// Limits no sound answer meets, on the slowest machine.
+/// Limits that no sound answer reaches, even on a slow machine.
 pub(crate) fn patient() -> HttpLimits {
     HttpLimits {
         answer_bytes: 1 << 20,
@@ -43,7 +42,7 @@ pub(crate) fn patient() -> HttpLimits {
     }
 }
 
-/// Limits that a silent server meets soon.
+/// Limits that a silent server reaches soon.
 pub(crate) fn impatient() -> HttpLimits {
     HttpLimits {
         first_byte: Duration::from_millis(40),
@@ -51,7 +50,6 @@ pub(crate) fn impatient() -> HttpLimits {
     }
 }
 
-/// A request to the provider.
 pub(crate) fn asking() -> ModelRequest {
     let parameters = serde_json::json!({
         "type": "object", "properties": {}, "required": [], "additionalProperties": false,
@@ -70,7 +68,7 @@ pub(crate) fn asking() -> ModelRequest {
     }
 }
 
-/// One attempt that nobody cancels.
+/// Runs one attempt without cancelling it.
 pub(crate) async fn ask(router: &Router) -> Result<ModelReply, ModelFailure> {
     router.call(&asking(), &CancellationToken::new()).await
 }

@@ -1,37 +1,38 @@
-//! Where the provider's cache may end: a few marks, the most this protocol allows, at the places that pay.
+//! Chooses where cache breakpoints go; the protocol allows only a few per request.
 //!
-//! A cached prefix holds as long as every byte before its mark does. So each stability of the frame keeps the last
-//! of its marks, and one mark rolls along with the conversation so that the next round finds all of this one.
+//! A cached prefix is valid as long as every byte before its breakpoint is unchanged. So each stability of the frame
+//! keeps the last of its breakpoints, and one breakpoint moves along with the conversation so that the next round finds
+//! all of this one in the cache.
 
 use super::Role;
 use holon_domain::model::{PromptBlock, Stability};
 use serde_json::Value;
 
-/// The most marks a request may carry.
+/// Cache breakpoints that the API allows in one request.
 pub(super) const MOST: usize = 4;
 
-/// Where a block stands.
+/// Position of a content block in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// This block of the system prompt.
+    /// Index of a block of the system prompt.
     System(usize),
-    /// In this turn, this block.
+    /// Index of a turn, and of a block within it.
     Said(usize, usize),
 }
 
-/// The marks a frame asks for, in the order of its blocks.
+/// The breakpoints a frame asks for, in the order of its blocks.
 #[derive(Debug, Default)]
 pub(super) struct Marks(Vec<(Stability, Place)>);
 
 impl Marks {
-    /// Takes down what a block of the frame asks for.
+    /// Records the breakpoint of a block, if the block asks for one.
     pub(super) fn note(&mut self, block: &PromptBlock, place: Place) {
         if block.cache_breakpoint {
             self.0.push((block.stability, place));
         }
     }
 
-    /// The places to mark in a request with these turns.
+    /// Returns the positions to mark in a request with these turns.
     pub(super) fn places(&self, turns: &[(Role, Vec<Value>)]) -> Vec<Place> {
         let rolling = rolling(turns);
         let asked: Vec<(Stability, Place)> = self
@@ -47,7 +48,7 @@ impl Marks {
     }
 }
 
-/// The last block that may carry a mark.
+/// Finds the last block that may carry a breakpoint.
 fn rolling(turns: &[(Role, Vec<Value>)]) -> Option<Place> {
     turns
         .iter()
@@ -64,7 +65,7 @@ fn is_cacheable(block: &Value) -> bool {
     matches!(kind, Some("text" | "tool_use" | "tool_result"))
 }
 
-/// The last mark of each stability, then the later before the earlier ones, as many as there is room for.
+/// Keeps the last breakpoint of each stability, then fills the remaining room with the latest of the others.
 fn kept(asked: &[(Stability, Place)], room: usize) -> Vec<Place> {
     let is_last = |index: usize, stability: Stability| {
         !asked

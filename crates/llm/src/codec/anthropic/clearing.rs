@@ -1,12 +1,12 @@
-//! Clearing of old tool results by the server: how it is asked for, what it could take away, what it says it took.
+//! Clearing of old tool results by the server: the request member that asks for it, and log lines about its effect.
 //!
-//! Only counts leave here; no word of a result is told.
+//! Only counts are logged, never the content of a result.
 
 use super::{Messages, Role};
 use holon_domain::provider::ContextManagement;
 use serde_json::{Map, Value, json};
 
-/// The member of a request that asks for it.
+/// Builds the request member that asks the server to clear old tool results.
 pub(super) fn asked(management: &ContextManagement) -> Value {
     let mut edit = json!({
         "type": "clear_tool_uses_20250919",
@@ -19,16 +19,15 @@ pub(super) fn asked(management: &ContextManagement) -> Value {
     json!({"edits": [edit]})
 }
 
-/// How many tool results there are and how much they say.
+/// Count and size of the tool results that the server may clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Eligible {
-    /// How many.
     pub(super) results: usize,
-    /// Bytes of what they say.
+    /// Bytes of their content in sum.
     pub(super) bytes: usize,
 }
 
-/// The tool results the server may clear once the request is large enough: all but the most recent ones.
+/// Counts the tool results the server may clear once the request is large enough: all but the most recent ones.
 pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> Eligible {
     let users = messages.0.iter().filter(|(role, _)| *role == Role::User);
     let results: Vec<usize> = users
@@ -49,7 +48,7 @@ pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> E
     }
 }
 
-/// Tells what could be cleared of a request.
+/// Logs how much of a request could be cleared.
 pub(super) fn tell_eligible(management: &ContextManagement, messages: &Messages) {
     let eligible = eligible(management, messages);
     tracing::debug!(
@@ -61,18 +60,17 @@ pub(super) fn tell_eligible(management: &ContextManagement, messages: &Messages)
     );
 }
 
-/// What an answer says was cleared.
+/// Counts that an answer reports about cleared context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Applied {
-    /// In how many edits.
     pub(super) edits: usize,
-    /// Tool uses, in sum.
+    /// Cleared tool uses, summed over all edits.
     pub(super) tool_uses: u64,
-    /// Tokens of input, in sum.
+    /// Cleared input tokens, summed over all edits.
     pub(super) input_tokens: u64,
 }
 
-/// What an answer says was cleared; none if it does not speak of it.
+/// Reads the report about cleared context; `None` if the answer has none.
 pub(super) fn applied(answer: &Map<String, Value>) -> Option<Applied> {
     let edits = answer
         .get("context_management")?
@@ -91,7 +89,7 @@ pub(super) fn applied(answer: &Map<String, Value>) -> Option<Applied> {
     })
 }
 
-/// Tells what was cleared, if the answer speaks of it.
+/// Logs what the server cleared, if the answer reports it.
 pub(super) fn tell_applied(answer: &Map<String, Value>) {
     if let Some(applied) = applied(answer) {
         tracing::debug!(

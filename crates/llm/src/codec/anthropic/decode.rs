@@ -1,5 +1,5 @@
-//! An answer of Anthropic's Messages, read into blocks. Lenient where compatible servers differ, and silent about
-//! content blocks it does not know.
+//! Reads an answer of Anthropic's Messages API into blocks. It tolerates the differences of compatible servers and
+//! skips content blocks of unknown types.
 
 use super::clearing::tell_applied;
 use crate::codec::{Decoded, Fault, finished, json_object, reported, without_calls};
@@ -7,7 +7,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
 
-/// What an answer says.
+/// Decodes the body of a successful response.
 pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
     let answer = json_object(body)?;
     if answer.get("type").and_then(Value::as_str) == Some("error") {
@@ -32,13 +32,14 @@ pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
     })
 }
 
-/// The thinking block that `block` sealed, or nothing if this is none.
+/// Returns the thinking block that `block` sealed, or `None` if this data was sealed by another codec.
 pub(super) fn unseal(data: &str) -> Option<Value> {
     let block: Value = serde_json::from_str(data).ok()?;
     is_sealed(block.as_object()?).then_some(block)
 }
 
-/// Whether the API takes this thinking back: only with its signature, or as the data it was hidden in.
+/// Returns true if the API accepts this thinking back: it needs its signature, or the encrypted data of redacted
+/// thinking.
 fn is_sealed(block: &Map<String, Value>) -> bool {
     let has = |member: &str| block.get(member).is_some_and(Value::is_string);
     match block.get("type").and_then(Value::as_str) {
@@ -77,22 +78,23 @@ fn block(block: &Value) -> Option<ReplyBlock> {
 
 fn stop_reason(reason: Option<&Value>, blocks: &[ReplyBlock]) -> StopReason {
     match reason.and_then(Value::as_str) {
-        // A full window cuts an answer off like a full allowance; the next request learns the rest.
+        // A full context window cuts an answer off like a full output limit does.
         Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxOutputTokens,
         Some("refusal") => StopReason::Refusal,
-        // The server's own tools stopped to breathe: the answer is not over, unless it asks for ours.
+        // The server paused its own tools, so the answer is not complete unless it calls one of the runtime's tools.
         Some("pause_turn") => match finished(blocks) {
             StopReason::EndTurn => StopReason::MaxOutputTokens,
             other @ (StopReason::ToolUse | StopReason::MaxOutputTokens | StopReason::Refusal) => {
                 other
             }
         },
-        // `end_turn`, `tool_use`, `stop_sequence`, and words of compatible servers: the blocks tell.
+        // For `end_turn`, `tool_use`, `stop_sequence` and the values of compatible servers, the blocks decide.
         Some(_) | None => finished(blocks),
     }
 }
 
-/// The wire counts what was read from and written to the cache beside the input; the runtime counts it as part of it.
+/// Adds cache reads and cache writes to the input: the wire reports them beside it, the runtime counts them as part of
+/// it.
 fn usage(usage: Option<&Value>) -> TokenUsage {
     let count = |member: &str| {
         usage

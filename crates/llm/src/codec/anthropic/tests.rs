@@ -1,4 +1,4 @@
-//! Requests and answers of Anthropic's Messages, held against kept files and rule by rule.
+//! Requests and answers of Anthropic's Messages API, compared with golden files and tested rule by rule.
 
 use super::{decode, encode};
 use crate::codec::sample::{self, *};
@@ -318,7 +318,7 @@ fn managing(keep: u32) -> ContextManagement {
     }
 }
 
-/// What is told while `work` runs.
+/// Returns what is logged while `work` runs.
 fn logged(work: impl FnOnce()) -> String {
     let (read, write) = std::io::pipe().unwrap();
     let subscriber = tracing_subscriber::fmt()

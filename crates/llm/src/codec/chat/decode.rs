@@ -1,4 +1,4 @@
-//! An answer of Chat Completions in any of its dialects, read into blocks.
+//! Reads an answer of Chat Completions, in any of its dialects, into blocks.
 
 use super::seal::Seal;
 use crate::codec::{
@@ -8,7 +8,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
 
-/// What an answer says.
+/// Decodes the body of a successful response.
 pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
     let answer = json_object(body)?;
     if let Some(error) = stated_error(&answer) {
@@ -41,7 +41,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Decoded, Fault> {
     })
 }
 
-/// An error in place of choices: under `error`, or the whole answer as vLLM has it.
+/// Finds an error in place of choices: under `error`, or as the whole answer, which is how vLLM sends it.
 fn stated_error(answer: &Map<String, Value>) -> Option<Value> {
     match answer.get("error") {
         Some(Value::Null) | None => {}
@@ -51,7 +51,7 @@ fn stated_error(answer: &Map<String, Value>) -> Option<Value> {
         .then(|| Value::Object(answer.clone()))
 }
 
-/// What a message says.
+/// Content of a message, collected as blocks.
 #[derive(Debug, Default)]
 struct Said {
     blocks: Vec<ReplyBlock>,
@@ -86,7 +86,7 @@ impl Said {
     }
 }
 
-/// The calls as they stand on the wire; an older server has at most one, elsewhere.
+/// Returns the calls of a message in wire form; an older server sends at most one, in `function_call`.
 fn calls_of(message: &Map<String, Value>) -> Vec<Value> {
     match message.get("tool_calls") {
         Some(Value::Array(calls)) if !calls.is_empty() => calls
@@ -113,7 +113,7 @@ fn call(call: &Value) -> RequestedCall {
     }
 }
 
-/// Arguments as text or as they are.
+/// Reads arguments that are either JSON in a string or plain JSON.
 fn arguments(arguments: Option<&Value>) -> Value {
     match arguments {
         None | Some(Value::Null) => Value::Object(Map::new()),
@@ -122,7 +122,7 @@ fn arguments(arguments: Option<&Value>) -> Value {
     }
 }
 
-/// Reasoning that may be read, under the first of the names it has that holds words.
+/// Returns readable reasoning from the first of its known members that is not empty.
 fn reasoning(message: &Map<String, Value>) -> Option<String> {
     ["reasoning_content", "reasoning", "thinking"]
         .iter()
@@ -131,7 +131,7 @@ fn reasoning(message: &Map<String, Value>) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The words of a message's content, and reasoning that stands among them.
+/// Splits a message's content into its text and the reasoning among it.
 fn content(content: Option<&Value>) -> (Option<String>, Option<String>) {
     match content {
         Some(Value::String(words)) => (None, Some(words.clone())),
@@ -153,7 +153,8 @@ fn joined(parts: &[&Value]) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
-/// The words of one part: bare, under `text`, or under the name of its type, there once more in parts.
+/// Returns the text of one part: a bare string, under `text`, or under the name of the part's type, where it may again
+/// be a list of parts.
 fn part_words(part: &Value) -> String {
     let member = match kind(part) {
         Some("thinking") => "thinking",
@@ -186,12 +187,13 @@ fn stop_reason(reason: Option<&Value>, said: &Said) -> Result<StopReason, Fault>
             })
         }
         _ if said.refused => Ok(StopReason::Refusal),
-        // `stop`, `tool_calls`, `function_call`, `eos`, nothing, and words nobody documents: the blocks tell.
+        // For `stop`, `tool_calls`, `function_call`, `eos`, a missing reason and undocumented values, the blocks
+        // decide.
         _ => Ok(finished(&said.blocks)),
     }
 }
 
-/// Counts under the names servers give them; a server that counts nothing costs nothing.
+/// Reads token counts under the names that servers use; missing counts are zero.
 fn usage(usage: Option<&Value>) -> TokenUsage {
     let usage = usage.unwrap_or(&Value::Null);
     let details = usage.get("prompt_tokens_details").unwrap_or(&Value::Null);

@@ -1,26 +1,26 @@
-//! What single servers document to want otherwise than all the rest, known by their host.
+//! Documented differences of single servers, selected by their host.
 //!
-//! A wish gets here only if the server refuses requests without it. Everyone else gets the plain protocol.
+//! A difference belongs here only if the server refuses requests without it. All other servers get the plain protocol.
 
 use crate::host;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// A server's dialect.
+/// Variant of the protocol that a server requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// The protocol as all compatible servers take it.
+    /// The protocol as all compatible servers accept it.
     Plain,
-    /// OpenAI's own and Azure's: newer models refuse `max_tokens`, and all take its successor.
+    /// OpenAI and Azure: newer models refuse `max_tokens`, and all models accept `max_completion_tokens`.
     Openai,
-    /// In thinking mode, calls are refused without the reasoning that led to them, be it empty.
+    /// In thinking mode, calls are refused without the reasoning that led to them, even if it is empty.
     Deepseek,
-    /// Ids are nine letters or digits, and no user speaks right after a tool.
+    /// Call ids have nine letters or digits, and a user message may not directly follow a tool message.
     Mistral,
 }
 
 impl Dialect {
-    /// The dialect spoken at an address.
+    /// Selects the dialect by the host of a base URL.
     pub(super) fn of(base_url: &str) -> Self {
         let host = host::of(base_url).unwrap_or_default();
         let at = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
@@ -35,7 +35,7 @@ impl Dialect {
         }
     }
 
-    /// The member that limits the answer.
+    /// Name of the request member that limits the answer's length.
     pub(super) const fn limit_field(self) -> &'static str {
         match self {
             Self::Openai => "max_completion_tokens",
@@ -43,7 +43,7 @@ impl Dialect {
         }
     }
 
-    /// What the assistant must say before a user may speak after a tool.
+    /// Assistant text to insert between a tool message and a user message, where the server requires it.
     pub(super) const fn between_tool_and_user(self) -> Option<&'static str> {
         match self {
             Self::Mistral => Some("Noted."),
@@ -51,7 +51,7 @@ impl Dialect {
         }
     }
 
-    /// Adds what a message with calls must not lack here.
+    /// Adds the members that this dialect requires on a message with calls.
     pub(super) fn complete(self, message: &mut Map<String, Value>) {
         match self {
             Self::Deepseek => {
@@ -64,7 +64,7 @@ impl Dialect {
     }
 }
 
-/// The ids of calls, as the dialect spells them.
+/// Maps call ids to the spelling that the dialect accepts.
 #[derive(Debug)]
 pub(super) struct Ids {
     dialect: Dialect,
@@ -72,7 +72,7 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// No ids yet.
+    /// Starts with an empty map.
     pub(super) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -80,13 +80,13 @@ impl Ids {
         }
     }
 
-    /// The spelling of an id, the same each time.
+    /// Returns the spelling of an id; the same id always gets the same spelling.
     pub(super) fn of(&mut self, id: &str) -> String {
         match self.dialect {
             Dialect::Plain | Dialect::Openai | Dialect::Deepseek => id.to_owned(),
             Dialect::Mistral => {
-                // Numbered in the order of the conversation, so that a later request spells them alike. The
-                // server's own ids are renumbered with the rest: they carry no meaning and must not collide.
+                // Ids are numbered in the order of the conversation, so a later request spells them alike. The server's
+                // own ids are renumbered with the rest: they carry no meaning and must not collide.
                 let next = self.spelled.len() + 1;
                 self.spelled
                     .entry(id.to_owned())

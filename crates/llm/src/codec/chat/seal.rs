@@ -1,23 +1,24 @@
-//! What some servers want back unread with the calls they made: reasoning, and signatures beside single calls.
+//! Opaque data that some servers want back unchanged with the calls they made: reasoning, and signatures beside single
+//! calls.
 //!
-//! The contracts: DeepSeek and Moonshot take `reasoning_content` back on every message with calls; OpenRouter takes
+//! DeepSeek and Moonshot take `reasoning_content` back on every message with calls; OpenRouter takes
 //! `reasoning_details`; Gemini's compatible endpoint puts `extra_content` on a call and refuses the call without it.
-//! Only what came is returned, only to the model it came from, and only beside calls.
+//! Data is returned only if it was received, only to the model it came from, and only beside calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a message held that must go back as it came.
+/// Parts of a received message that must be returned unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Seal {
-    /// The member in which the readable reasoning goes back; its words stand in the block and are not kept twice.
+    /// The member in which the readable reasoning is returned; its text is in the block and not stored twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text_in: Option<TextMember>,
-    /// OpenRouter's pieces of reasoning.
+    /// Pieces of reasoning that OpenRouter sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reasoning_details: Option<Vec<Value>>,
-    /// What stood on each call, in their order.
+    /// The `extra_content` of each call, in the order of the calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     extra_content: Vec<Value>,
 }
@@ -26,12 +27,12 @@ pub(super) struct Seal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum TextMember {
-    /// DeepSeek's, and that of those who follow it.
+    /// Used by DeepSeek and servers that follow it.
     ReasoningContent,
 }
 
 impl Seal {
-    /// What of a message must go back, if anything.
+    /// Collects what must be returned of a message; `None` if there is nothing.
     pub(super) fn of(message: &Map<String, Value>, calls: &[Value]) -> Option<Self> {
         let extra: Vec<Value> = calls
             .iter()
@@ -56,18 +57,19 @@ impl Seal {
         (seal != Self::default()).then_some(seal)
     }
 
-    /// The seal as it is stored.
+    /// Encodes the seal for storage.
     pub(super) fn written(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
-    /// A stored seal; nothing if it is none of this codec's, as when the provider spoke another protocol before.
+    /// Parses a stored seal. Returns `None` for data of another codec, which occurs if the provider's transport was
+    /// changed.
     pub(super) fn read(data: &str) -> Option<Self> {
         let seal: Self = serde_json::from_str(data).ok()?;
         (seal != Self::default()).then_some(seal)
     }
 
-    /// Puts everything back where it was.
+    /// Puts the stored data back on a message and its calls.
     pub(super) fn restore(self, text: &str, message: &mut Map<String, Value>, calls: &mut [Value]) {
         match self.text_in {
             Some(TextMember::ReasoningContent) => {

@@ -1,4 +1,4 @@
-//! Requests and answers of Chat Completions, held against kept files and dialect by dialect.
+//! Requests and answers of Chat Completions, compared with golden files and tested dialect by dialect.
 
 use super::{decode, encode};
 use crate::codec::Fault;
@@ -86,7 +86,7 @@ fn effort_and_strict_tools_are_said_only_where_somebody_asked_for_them() {
     request.tools[0].strict = true;
     request.tools[0].parameters["properties"]["bed"]["title"] = json!("Bed");
     let asked = encoded(LOCAL, &request);
-    // A server that holds the model to a schema refuses words that only annotate it.
+    // A server with strict schemas refuses keywords that only annotate.
     let bed = &asked["tools"][0]["function"]["parameters"]["properties"]["bed"];
     assert_eq!(bed, &json!({"type": "integer"}));
     assert_eq!(asked["reasoning_effort"], "high");
@@ -172,7 +172,7 @@ fn decoded(answer: &Value) -> ModelReply {
         .reply
 }
 
-/// The reply to a message with no more around it than it needs.
+/// Decodes an answer that consists of this message and no more than it needs.
 fn message(message: &Value) -> ModelReply {
     decoded(&json!({"choices": [{"message": message}]}))
 }

@@ -1,4 +1,4 @@
-//! The streamed codec against its golden files and streams in every state of disorder.
+//! The streamed codec, tested with golden files and with streams out of order.
 
 use super::{Assembler, Progress, encode};
 use crate::codec::responses::tests::support::{
@@ -13,12 +13,12 @@ use holon_sse::Parser;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// More than any stream here.
+/// Byte limit that no stream of these tests reaches.
 const MOST: usize = 1 << 20;
 
 type Event = (Option<String>, String);
 
-/// The events of a stream file: name and data of each frame.
+/// Reads a stream file into the name and data of each frame.
 fn frames(name: &str) -> Vec<Event> {
     let mut frames = Vec::new();
     let parsed = Parser::new(MOST).push(&sample::golden(name), &mut frames);
@@ -29,7 +29,7 @@ fn frames(name: &str) -> Vec<Event> {
         .collect()
 }
 
-/// What was on offer when these streams came.
+/// The tools that the recorded requests offered.
 fn tools() -> [OfferedTool; 2] {
     [sample::tool(), sample::freeform_tool()]
 }
@@ -277,7 +277,7 @@ fn items_that_all_claim_one_place_are_all_kept() {
     assert_eq!(reply.blocks, [words("a"), words("b")]);
 }
 
-/// The events before the terminal one in any order, some twice, with strangers among them.
+/// The events before the terminal one in any order, some of them twice, with unknown events among them.
 fn disorder() -> impl Strategy<Value = Vec<Event>> {
     let mut events = frames("codex/stream-tools.sse");
     let terminal = events.pop().expect("a terminal event");
@@ -290,7 +290,7 @@ fn disorder() -> impl Strategy<Value = Vec<Event>> {
     let twice: Vec<Event> = events.iter().chain(&events).cloned().collect();
     let least = events.len();
     Just(twice).prop_shuffle().prop_flat_map(move |shuffled| {
-        // Whatever is left out of the doubled list, each event stays at least once.
+        // Each event stays at least once, because only entries of the doubled list are left out.
         let terminal = terminal.clone();
         (least..=shuffled.len()).prop_map(move |extra| {
             let mut seen = Vec::new();

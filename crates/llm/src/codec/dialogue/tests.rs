@@ -1,4 +1,4 @@
-//! What a transcript may hold, and what becomes of it.
+//! Conversion of well-formed and malformed transcripts into steps.
 
 use super::*;
 use crate::codec::sample::{call, failure, own_call, result, said, sealed, text, user};

@@ -1,19 +1,19 @@
-//! Ids, names and arguments in the letters and shapes that every protocol takes.
+//! Respells ids, names and arguments so that every protocol accepts them.
 //!
-//! A model may have written anything, and another provider may have let it pass; a request that repeats it must not
-//! be refused for that.
+//! A model may have written anything, and another provider may have accepted it. A request that repeats it must not be
+//! refused for that.
 
 use holon_domain::block::{OpaqueData, ToolCall};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Longest id and longest name that every protocol takes.
+/// Longest id and longest name, in characters, that every protocol accepts.
 const WIRE_CHARS: usize = 64;
-/// How much of an id is kept where a number must go behind it.
+/// Characters kept of an id that gets a number appended.
 const STEM_CHARS: usize = 48;
 
-/// Which id each call has on the wire.
+/// Assigns each call its id on the wire.
 pub(super) struct WireIds<'m> {
     lineage: &'m str,
     taken: HashSet<String>,
@@ -27,14 +27,15 @@ impl<'m> WireIds<'m> {
         }
     }
 
-    /// Data that may go back to this model.
+    /// Returns opaque data if it belongs to this lineage and so may be returned to the model.
     pub(super) fn own<'a>(&self, opaque: Option<&'a OpaqueData>) -> Option<&'a str> {
         opaque
             .filter(|opaque| opaque.lineage == self.lineage)
             .map(|opaque| opaque.data.as_str())
     }
 
-    /// The provider's own id if it may go back, is one every protocol takes and no other call has it.
+    /// Returns the provider's own id if it may be returned, every protocol accepts it and no other call has it; else a
+    /// minted one.
     pub(super) fn of(&mut self, call: &ToolCall) -> String {
         let own = self
             .own(call.provider_id.as_ref())
@@ -44,7 +45,7 @@ impl<'m> WireIds<'m> {
         id
     }
 
-    /// The runtime's id, with a number behind it while another call has it.
+    /// Returns the runtime's id, with a number appended while another call has it.
     fn minted(&self, call: &ToolCall) -> String {
         let id = plain(call.id.as_str(), WIRE_CHARS);
         if !self.taken.contains(id.as_ref()) {
@@ -58,12 +59,12 @@ impl<'m> WireIds<'m> {
     }
 }
 
-/// The name of a tool as every protocol takes it: what it does not take becomes `_`.
+/// Spells a tool's name for the wire: characters that a protocol refuses become `_`.
 pub(super) fn name(written: &str) -> Cow<'_, str> {
     plain(written, WIRE_CHARS)
 }
 
-/// A call's arguments for a protocol that wants an object: what the model wrote instead stands under `_raw`.
+/// Converts a call's arguments for a protocol that requires an object; any other value is put under `_raw`.
 pub(crate) fn object(input: &Value) -> Value {
     match input {
         Value::Object(_) => input.clone(),

@@ -1,5 +1,5 @@
-//! What one protocol sealed goes back through no other, though provider and model bear the same names: a provider whose
-//! transport was changed in the middle of a turn gets no foreign block.
+//! Sealed data of one protocol is never sent through another, even if provider and model keep their names. This holds
+//! if a provider's transport is changed in the middle of a turn.
 
 use crate::codec::sample::{call, provider, request, result, said, sealed};
 use crate::codec::{anthropic, chat, codex, responses};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const MODEL: &str = "sample/model";
 const SECRET: &str = "sealed-words";
 
-/// What each protocol seals, and things nobody does.
+/// Sealed data of each protocol, and data that no protocol makes.
 const SEALS: [(Option<Transport>, &str); 6] = [
     (
         Some(Transport::OpenaiResponses),

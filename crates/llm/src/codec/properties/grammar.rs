@@ -1,21 +1,22 @@
-//! What a schema cannot say: who speaks after whom, and that every call is answered once, right away.
+//! Checks beyond the schema: the order of speakers, and that every call is answered once and at once.
 
 use serde_json::Value;
 
-/// One thing in a request, in order.
+/// One entry of a request, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Seen {
-    /// Words from outside.
+    /// Text from outside the model.
     User,
-    /// Words or reasoning of the model.
+    /// Text or reasoning of the model.
     Assistant,
-    /// A call.
+    /// Holds the id of the call.
     Call(String),
-    /// A result.
+    /// Holds the id of the call it answers.
     Result(String),
 }
 
-/// Each id calls once; its result follows before anybody else speaks; no other result is there.
+/// Asserts that each id is called once, that its result follows before any other speaker, and that there are no other
+/// results.
 pub(super) fn assert_calls_are_answered(seen: &[Seen]) {
     let mut known: Vec<&str> = Vec::new();
     let mut open: Vec<&str> = Vec::new();
@@ -63,7 +64,7 @@ fn word<'a>(of: &'a Value, member: &str) -> &'a str {
     of.get(member).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The order of things in a Messages request.
+/// Lists the entries of a Messages request.
 pub(super) fn messages(body: &Value) -> Vec<Seen> {
     let mut seen = Vec::new();
     for message in list(body, "messages") {
@@ -79,7 +80,8 @@ pub(super) fn messages(body: &Value) -> Vec<Seen> {
     seen
 }
 
-/// Roles alternate and begin with the user; few breakpoints, in good places; no turn ends in thinking.
+/// Asserts the rules of Messages: roles alternate and begin with the user, breakpoints are few and on cacheable blocks,
+/// no turn ends in thinking.
 pub(super) fn assert_messages_rules(body: &Value) {
     let turns = list(body, "messages");
     for (index, message) in turns.iter().enumerate() {
@@ -102,7 +104,7 @@ pub(super) fn assert_messages_rules(body: &Value) {
     );
 }
 
-/// The order of things in a Chat Completions request.
+/// Lists the entries of a Chat Completions request.
 pub(super) fn chat(body: &Value) -> Vec<Seen> {
     let mut seen = Vec::new();
     for message in list(body, "messages") {
@@ -123,7 +125,8 @@ pub(super) fn chat(body: &Value) -> Vec<Seen> {
     seen
 }
 
-/// After the system's word, the user begins; nobody but tools speaks twice in a row; arguments are an object.
+/// Asserts the rules of Chat Completions: the user speaks first after the system, only tools speak twice in a row,
+/// arguments are an object.
 pub(super) fn assert_chat_rules(body: &Value) {
     let messages = list(body, "messages");
     let mut roles = messages
@@ -147,7 +150,7 @@ pub(super) fn assert_chat_rules(body: &Value) {
     }
 }
 
-/// Nine letters or digits for an id, and no user right after a tool.
+/// Asserts Mistral's rules: call ids have nine letters or digits, and no user message directly follows a tool message.
 pub(super) fn assert_mistral_rules(body: &Value) {
     for one in chat(body) {
         if let Seen::Call(id) | Seen::Result(id) = one {
@@ -163,7 +166,7 @@ pub(super) fn assert_mistral_rules(body: &Value) {
     }
 }
 
-/// The order of things in a Responses request.
+/// Lists the entries of a Responses request.
 pub(super) fn responses(body: &Value) -> Vec<Seen> {
     let seen = |item: &Value| match (word(item, "type"), word(item, "role")) {
         ("function_call" | "custom_tool_call", _) => Seen::Call(word(item, "call_id").to_owned()),
@@ -176,7 +179,8 @@ pub(super) fn responses(body: &Value) -> Vec<Seen> {
     list(body, "input").iter().map(seen).collect()
 }
 
-/// A call has the form in which its tool is on offer, that of a function if it is not, and its answer the same form.
+/// Asserts that a call and its result have the form in which the tool is offered, or the form of a function if it is
+/// not offered.
 pub(super) fn assert_responses_rules(body: &Value) {
     let custom = |name: &str| {
         let mut tools = list(body, "tools").iter();

@@ -1,4 +1,4 @@
-//! What a provider said is read, stored, and said back to it as it came.
+//! An answer that is decoded, stored and encoded again reaches the provider unchanged.
 
 use crate::codec::{anthropic, chat, sample};
 use holon_domain::CallId;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const MODEL: &str = "one/model";
 
-/// The answer as the runtime stores it, under ids of its own.
+/// Stores an answer as the runtime does, with call ids of its own.
 fn stored(reply: ModelReply) -> Vec<Block> {
     let opaque = |data: String| OpaqueData {
         lineage: MODEL.to_owned(),
@@ -32,7 +32,7 @@ fn stored(reply: ModelReply) -> Vec<Block> {
     reply.blocks.into_iter().enumerate().map(block).collect()
 }
 
-/// The next request of a conversation in which only this was said.
+/// Builds the next request of a conversation that consists of this answer.
 fn next(reply: ModelReply) -> ModelRequest {
     sample::request(MODEL, vec![sample::said(MODEL, stored(reply))])
 }
@@ -46,7 +46,7 @@ fn input() -> impl Strategy<Value = Value> {
         .prop_map(|(words, number, flag)| json!({"words": words, "inner": [number, flag, null]}))
 }
 
-/// Thinking first, then words and calls, each call under an id of its own.
+/// Generates thinking first, then text and calls, each call with an id of its own.
 fn content() -> impl Strategy<Value = Vec<Value>> {
     let thinking = prop_oneof![
         (words(), words()).prop_map(
@@ -73,7 +73,7 @@ fn content() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// A message as a thinking chat server sends it.
+/// Generates a message of a chat server that sends reasoning.
 fn message() -> impl Strategy<Value = Value> {
     let calls = prop::collection::vec((input(), any::<bool>()), 1..4);
     (prop::option::of(words()), words(), calls).prop_map(|(content, reasoning, calls)| {

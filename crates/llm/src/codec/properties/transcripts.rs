@@ -1,4 +1,4 @@
-//! Transcripts as no runtime should write them and every codec must take them; answers as no provider should give.
+//! Generators of malformed transcripts and malformed answers.
 
 use crate::codec::sample;
 use holon_domain::CallId;
@@ -10,17 +10,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-/// The models that took part, one for each protocol.
+/// One model per protocol.
 pub(super) const LINEAGES: [&str; 4] = [
     "anthropic/claude-sample",
     "local/chat-sample",
     "openai/gpt-sample",
     "openai-codex/gpt-sample",
 ];
-/// Stands, with the place of its model in `LINEAGES`, in everything that belongs to one model alone.
+/// Text in all data that belongs to one model alone, followed by the model's index in `LINEAGES`.
 pub(super) const MARK: &str = "lineage";
 
-/// A request with any prompt and any transcript.
+/// Generates a request with any prompt and any transcript.
 pub(super) fn any_request() -> impl Strategy<Value = ModelRequest> {
     let blocks = || prop::collection::vec(any_block_of_a_prompt(), 0..7);
     let conversation = prop::collection::vec(any_item(), 0..14);
@@ -40,7 +40,8 @@ pub(super) fn any_request() -> impl Strategy<Value = ModelRequest> {
     )
 }
 
-/// No tool, one, or also one that may be called by free text, for a model that does or does not take that.
+/// Generates an offer of no tool, one tool, or also one that takes free text, for models that do and do not support
+/// that.
 fn any_offer() -> impl Strategy<Value = Vec<OfferedTool>> {
     select(vec![
         Vec::new(),
@@ -104,7 +105,8 @@ fn any_block() -> impl Strategy<Value = Block> {
     ]
 }
 
-/// Few enough that calls and results meet, and some that no call has; the last ones no protocol would take.
+/// Generates few different ids, so that calls and results meet; some have no call, and the last ones no protocol
+/// accepts.
 fn any_call_id() -> impl Strategy<Value = CallId> {
     let long = "x".repeat(90);
     select(vec![
@@ -164,7 +166,7 @@ fn any_input() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// What each protocol's codec leaves behind, and what none of them did.
+/// Generates the sealed data of each codec, and data of none.
 fn any_seal() -> impl Strategy<Value = OpaqueData> {
     (0..LINEAGES.len(), 0..3_usize).prop_map(|(lineage, kind)| {
         let mark = format!("{MARK}{lineage}");
@@ -188,7 +190,7 @@ fn any_seal() -> impl Strategy<Value = OpaqueData> {
     })
 }
 
-/// JSON in which the names that decoders look for turn up with values of any shape.
+/// Generates JSON in which the names that decoders look for appear with values of any shape.
 pub(super) fn any_answer() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -262,7 +264,7 @@ pub(super) fn any_answer() -> impl Strategy<Value = Value> {
                 .prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     });
-    // Half of them stand where an answer's own parts would, so that decoders get past the door.
+    // Half of them are placed where an answer's content is expected, so that decoders do not stop at the outer object.
     (any, select(vec!["", "content", "message", "output"])).prop_map(|(any, place)| match place {
         "content" => json!({"content": [any.clone(), any], "stop_reason": "end_turn"}),
         "message" => json!({"choices": [{"message": any, "finish_reason": "stop"}]}),

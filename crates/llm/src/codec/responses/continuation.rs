@@ -1,8 +1,8 @@
-//! A request in its shorter form: the id of an earlier answer and only what is new since.
+//! Shortens a request to the id of an earlier answer and the items added since.
 //!
-//! Owns the test whether the shorter form means the same. Keeping snapshots, and sending the full form when the
-//! provider has lost the answer, is the caller's. Invariant: whatever is not known to be equal is unequal, and then
-//! there is no shorter form.
+//! Owns the test that the shorter form means the same. The caller stores the snapshots and sends the full form if the
+//! provider has lost the answer. Invariant: if equality with the earlier request is not certain, there is no shorter
+//! form.
 
 use super::input::assistant;
 use crate::codec::Decoded;
@@ -15,28 +15,27 @@ use sha2::{Digest, Sha256};
 
 type Hash = [u8; 32];
 
-/// What a provider knows after an answer that it keeps.
+/// What a provider has stored after an answer, as hashes to compare the next request with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
-    /// Of everything in the request but its input.
+    /// Hash of every member of the request except its input.
     surroundings: Hash,
-    /// How many items it knows: those of the request and those of its answer.
+    /// Number of stored items: those of the request and those of its answer.
     items: usize,
-    /// Of these items.
+    /// Hash of the stored items.
     known: Hash,
-    /// The answer's id.
     response_id: String,
 }
 
 impl Snapshot {
-    /// What the provider knows after it answered `request`, sent as `full`, with `decoded`; none if it does not keep
-    /// the answer, or if the answer may not come back word by word.
+    /// Takes the snapshot after `request`, sent as `full`, was answered with `decoded`. Returns `None` if the provider
+    /// does not store the answer, or if the answer may not be sent back unchanged.
     pub(crate) fn of(request: &ModelRequest, full: &Value, decoded: &Decoded) -> Option<Self> {
         let stored = full.get("store").and_then(Value::as_bool) == Some(true);
         let response_id = decoded.stored_id.clone().filter(|_| stored)?;
         match decoded.reply.stop_reason {
             StopReason::EndTurn | StopReason::ToolUse => {}
-            // Cut off or refused: what the provider kept of it is not known.
+            // For an answer that was cut off or refused, it is unknown how much the provider stored.
             StopReason::MaxOutputTokens | StopReason::Refusal => return None,
         }
         let said = lowered(request, &decoded.reply.blocks);
@@ -50,7 +49,7 @@ impl Snapshot {
     }
 }
 
-/// The shorter form of the full request `full`, if it only adds to what `previous` saw.
+/// Returns the shorter form of the request `full`, if it only adds items to those of `previous`.
 pub(crate) fn continuation(full: &Value, previous: &Snapshot) -> Option<Value> {
     let input = full.get("input")?.as_array()?;
     let (known, new) = input.split_at_checked(previous.items)?;
@@ -68,8 +67,8 @@ pub(crate) fn continuation(full: &Value, previous: &Snapshot) -> Option<Value> {
     Some(Value::Object(body))
 }
 
-/// The items an answer comes back as in the next full request, where its ids can go back at all and the same tools are
-/// offered; with other tools the surroundings differ.
+/// Encodes an answer as it will appear in the next full request, provided its ids can be sent back and the same tools
+/// are offered. With other tools the surroundings differ anyway.
 fn lowered(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
     let lineage = request.model.to_string();
     let sealed = |data: &Option<String>| {
@@ -84,8 +83,8 @@ fn lowered(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
             text: text.clone(),
             opaque: sealed(opaque),
         },
-        // The runtime's own id is not known yet. A call that needs it on the wire will differ from this one, and
-        // the next request is then sent in full.
+        // The runtime's id of the call is not known yet. A call that needs it on the wire will differ from this one,
+        // and the next request is then sent in full.
         ReplyBlock::Call(call) => Block::ToolCall(ToolCall {
             id: CallId::from_stored(""),
             name: call.name.clone(),
@@ -106,7 +105,7 @@ fn lowered(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
         .collect()
 }
 
-/// Everything in a request but its input.
+/// Iterates over all members of a request except its input.
 fn rest(full: &Value) -> Option<impl Iterator<Item = (&String, &Value)>> {
     let members = full.as_object()?.iter();
     Some(members.filter(|(name, _)| *name != "input"))
@@ -129,7 +128,7 @@ fn hash<'a>(items: impl IntoIterator<Item = &'a Value>) -> Hash {
     hasher.finalize().into()
 }
 
-/// Adds a text and where it ends.
+/// Adds a text and a terminator to a hash.
 fn add(hasher: &mut Sha256, text: &str) {
     hasher.update((text.len() as u64).to_le_bytes());
     hasher.update(text.as_bytes());

@@ -1,14 +1,14 @@
-//! The classes of errors that a Responses provider reports inside an answer or a stream.
+//! Classifies errors that a Responses provider reports inside an answer or a stream.
 //!
-//! Owns the codes only these providers use; the common ones are `reported`'s, and errors told by an HTTP status are
-//! classified where the status is known. Invariant: a wait that the provider states stands in the words, because
-//! words are all that leaves a codec.
+//! Owns the codes that only these providers use; `reported` has the common ones, and errors with an HTTP status are
+//! classified in the HTTP layer. Invariant: a wait that the provider states is part of the message, because a codec
+//! passes on nothing else.
 
 use crate::codec::{Fault, reported};
 use holon_domain::model::ModelFailureKind as Kind;
 use serde_json::Value;
 
-/// The fault in the `error` member of a failed response.
+/// Reads the fault in the `error` member of a failed response.
 pub(crate) fn failed(response: &Value) -> Fault {
     match response.get("error") {
         Some(error) if !error.is_null() => told(error),
@@ -19,7 +19,7 @@ pub(crate) fn failed(response: &Value) -> Fault {
     }
 }
 
-/// The fault an error object reports.
+/// Reads the fault in an error object.
 pub(crate) fn told(error: &Value) -> Fault {
     let names: Vec<&str> = ["code", "type"]
         .iter()
@@ -34,9 +34,9 @@ pub(crate) fn told(error: &Value) -> Fault {
     }
 }
 
-/// The class, where these providers' own codes or words say more than the common ones.
+/// Returns a more precise class if a code or message of these providers gives one.
 fn narrowed(kind: Kind, names: &[&str], message: &str) -> Kind {
-    // A prompt that is too long may have any name; its words have decided.
+    // A prompt that is too long is reported under many codes; its message has decided.
     if kind == Kind::ContextLengthExceeded {
         return kind;
     }
@@ -68,7 +68,7 @@ fn own_code(code: &str) -> Option<Kind> {
     Some(kind)
 }
 
-/// The error's name, its words, and when it passes.
+/// Builds one message from the error's code, its text and the time at which it passes.
 fn sentence(error: &Value, name: Option<&str>, words: &str) -> String {
     let wait = error.get("resets_in_seconds").and_then(Value::as_u64);
     let named = name.map(|name| format!("{name}: ")).unwrap_or_default();

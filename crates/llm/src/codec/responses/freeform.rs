@@ -1,17 +1,17 @@
 //! Tools that a request offers as free text, and their calls in that form.
 //!
-//! Owns the way between the text of a call and its arguments. Whether a model takes this form is decided before a
-//! request gets here. Invariants: text that came as a call goes back as the same text; whoever made a call, and in
-//! whatever form, it can be told in the form of this request.
+//! Owns the conversion between the text of a call and its arguments. The caller decides whether a model supports this
+//! form. Invariants: text that was received as a call is sent back as the same text, and a call of any model in any
+//! form can be encoded in the form of this request.
 
 use holon_domain::tool::{FreeformGrammar, OfferedTool};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// Stands before what the text is, where a model would otherwise think of JSON.
+/// Prefix of the description of the input, because models otherwise write JSON.
 const BARE: &str = "The input is the text itself, without JSON around it.";
 
-/// The tool as it is offered.
+/// Encodes the offer of a tool.
 pub(super) fn offered(tool: &OfferedTool, freeform: &FreeformGrammar) -> Value {
     json!({
         "type": "custom",
@@ -25,7 +25,8 @@ pub(super) fn offered(tool: &OfferedTool, freeform: &FreeformGrammar) -> Value {
     })
 }
 
-/// What the tool does and what its text is; the schema, which says the latter, is not sent in this form.
+/// Combines the tool's description with that of its text. The schema, which would describe the text, is not sent in
+/// this form.
 fn description(tool: &OfferedTool, freeform: &FreeformGrammar) -> String {
     let argument = tool.parameters.get("properties").and_then(|properties| {
         let argument = properties.get(&freeform.argument)?;
@@ -35,20 +36,21 @@ fn description(tool: &OfferedTool, freeform: &FreeformGrammar) -> String {
     said.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The argument that the text of a call becomes, if these tools have one of this name that is offered as free text.
+/// Returns the argument that the text of a call becomes, if these tools contain one of this name that is offered as
+/// free text.
 pub(super) fn argument<'a>(tools: &'a [OfferedTool], name: &str) -> Option<&'a str> {
     let tool = tools.iter().find(|tool| tool.name == name)?;
     let freeform = tool.freeform.as_ref()?;
     Some(&freeform.argument)
 }
 
-/// The arguments of a call that came as text.
+/// Converts the text of a call to arguments.
 pub(super) fn arguments(argument: &str, text: &str) -> Value {
     Value::Object(Map::from_iter([(argument.to_owned(), json!(text))]))
 }
 
-/// The text of a call. Arguments that no text stands for, which only another form can have brought, are shown as they
-/// were written.
+/// Converts arguments to the text of a call. Arguments of another shape, which only a call in another form can have,
+/// are shown as JSON.
 pub(super) fn text<'a>(argument: &str, input: &'a Value) -> Cow<'a, str> {
     match input {
         Value::String(raw) => Cow::Borrowed(raw),

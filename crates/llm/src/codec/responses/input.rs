@@ -1,6 +1,6 @@
-//! What both Responses codecs send: instructions, input items, tools.
+//! Encodes what both Responses codecs send: instructions, input items, tools.
 //!
-//! Owns the shape of each item. The grammar of a conversation is `dialogue`'s. Invariant: an item names nothing the
+//! Owns the shape of each item; `dialogue` owns the order of a conversation. Invariant: an item refers to nothing the
 //! provider would have to look up (no ids of messages or calls), so a request is complete by itself.
 
 use super::{freeform, strict};
@@ -10,10 +10,10 @@ use holon_domain::tool::OfferedTool;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Marks the result of a failed call; the protocol has no field for it.
+/// Prefix of the result of a failed call; the protocol has no member for that.
 const FAILED: &str = "[the call failed]\n";
 
-/// The system blocks as one text; none if they say nothing.
+/// Joins the system blocks to one text; `None` if all are blank.
 pub(crate) fn instructions(frame: &PromptFrame) -> Option<String> {
     let blocks: Vec<&str> = spoken(&frame.system_blocks)
         .map(|block| block.text.as_str())
@@ -26,7 +26,7 @@ pub(crate) fn instructions(frame: &PromptFrame) -> Option<String> {
     Some(text).filter(|text| !is_blank(text))
 }
 
-/// The context as one message, then the conversation; never empty.
+/// Builds the input: the context as one message, then the conversation; never empty.
 pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
     let mut items = Vec::new();
     let context: Vec<Value> = spoken(&request.frame.context_blocks)
@@ -50,9 +50,9 @@ pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
     items
 }
 
-/// What the model said, as it goes back in a request that offers these tools.
+/// Encodes the model's output for a request that offers these tools.
 pub(super) fn assistant(said: &[Said<'_>], tools: &[OfferedTool]) -> Vec<Value> {
-    // The API refuses reasoning that leads to nothing, as an answer that was cut off may end with.
+    // The API refuses reasoning without a following item; an answer that was cut off may end with some.
     let led = said
         .iter()
         .rposition(|piece| !matches!(piece, Said::Sealed { .. }))
@@ -73,7 +73,7 @@ fn piece(said: &Said<'_>, tools: &[OfferedTool]) -> Option<Value> {
     }
 }
 
-/// A call in the form in which this request offers its tool, whatever form it came in.
+/// Encodes a call in the form in which this request offers its tool.
 fn call(id: &str, name: &str, input: &Value, tools: &[OfferedTool]) -> Value {
     match freeform::argument(tools, name) {
         Some(argument) => json!({
@@ -91,8 +91,8 @@ fn call(id: &str, name: &str, input: &Value, tools: &[OfferedTool]) -> Value {
     }
 }
 
-/// The reasoning item that `output` sealed. Anything else under this lineage was sealed while the provider spoke another
-/// protocol, and is not ours to guess at.
+/// Parses the reasoning item that `output` sealed. Other data of this lineage was sealed by another protocol and is not
+/// sent.
 fn unseal(data: &str) -> Option<Value> {
     let item: Value = serde_json::from_str(data).ok()?;
     let has = |member: &str| item.get(member).is_some_and(Value::is_string);
@@ -121,7 +121,7 @@ fn user(text: &str) -> Value {
     })
 }
 
-/// Arguments as the protocol has them: JSON in a string; text that was no JSON goes back as it came.
+/// Encodes arguments as JSON in a string; text that was not JSON is returned unchanged.
 fn arguments(input: &Value) -> Cow<'_, str> {
     match input {
         Value::String(raw) => Cow::Borrowed(raw),
@@ -131,7 +131,7 @@ fn arguments(input: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The tools on offer.
+/// Encodes the offered tools.
 pub(crate) fn tools(offered: &[OfferedTool]) -> Vec<Value> {
     let tool = |tool: &OfferedTool| match &tool.freeform {
         Some(form) => freeform::offered(tool, form),

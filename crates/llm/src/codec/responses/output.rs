@@ -1,8 +1,7 @@
-//! What a Responses provider answers, as blocks.
+//! Reads the response object of a Responses provider into blocks, whether it came as a body or from a stream.
 //!
-//! Owns the reading of a response object, whether it came as a body or was put together from a stream.
-//! Invariants: items of unknown kinds are skipped, never fatal; an answer that is kept at the provider is called so
-//! only if every part of it was understood, for only then can a later request stand for the same conversation.
+//! Invariants: items of unknown types are skipped and never fail the answer; an answer has a stored id only if every
+//! part of it was understood, because only then can a later request refer to it.
 
 use super::failure::failed;
 use super::freeform;
@@ -12,7 +11,7 @@ use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCal
 use holon_domain::tool::OfferedTool;
 use serde_json::{Value, json};
 
-/// The answer a response object holds, to a request that offered these tools.
+/// Decodes a response object. `tools` are those the request offered.
 pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<Decoded, Fault> {
     let limit = match response.get("status").and_then(Value::as_str) {
         Some("completed") => None,
@@ -32,7 +31,7 @@ pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<Decoded,
         None if response.get("error").is_some_and(|error| !error.is_null()) => {
             return Err(failed(response));
         }
-        // Some compatible servers leave it out of an answer that is complete.
+        // Some compatible servers leave the status out of a complete answer.
         None => None,
     };
     let Some(output) = response.get("output").and_then(Value::as_array) else {
@@ -43,7 +42,7 @@ pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<Decoded,
         reading.item(item)?;
     }
     if limit == Some(StopReason::Refusal) {
-        // A filter stopped the model in the middle; what it was about to do was not to be done.
+        // A filter stopped the model, so its calls must not be run.
         reading
             .blocks
             .retain(|block| !matches!(block, ReplyBlock::Call(_)));
@@ -60,7 +59,7 @@ pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<Decoded,
     })
 }
 
-/// Why an incomplete answer ends where it does.
+/// Reads the reason why an answer is incomplete.
 fn incomplete(response: &Value) -> Result<StopReason, Fault> {
     let reason = response
         .pointer("/incomplete_details/reason")
@@ -79,7 +78,7 @@ fn incomplete(response: &Value) -> Result<StopReason, Fault> {
     }
 }
 
-/// The blocks read so far.
+/// Collects blocks from the items of a response.
 #[derive(Debug)]
 struct Reading<'a> {
     tools: &'a [OfferedTool],
@@ -121,8 +120,8 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// The arguments of a call that came as text. Of a tool that was not offered so they are what they would be in a
-    /// function call: the tool answers for them, and the model can correct itself.
+    /// Returns the arguments of a call that came as text. If its tool was not offered as free text, the text is parsed
+    /// like that of a function call, so that the tool refuses it and the model can correct itself.
     fn written(&self, item: &Value) -> Value {
         let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
         let argument = freeform::argument(self.tools, name);
@@ -137,7 +136,7 @@ impl<'a> Reading<'a> {
 
     fn message(&mut self, item: &Value) {
         let content = item.get("content");
-        // Some compatible servers send the words bare.
+        // Some compatible servers send the content as a bare string.
         if let Some(Value::String(words)) = content {
             self.text(words);
         }
@@ -181,7 +180,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The parts of one kind in a list of parts, as paragraphs.
+/// Joins the parts of one type in a list of parts as paragraphs.
 fn words(item: &Value, member: &str, kind: &str) -> String {
     let parts = item.get(member).and_then(Value::as_array);
     let words: Vec<&str> = parts
@@ -193,8 +192,8 @@ fn words(item: &Value, member: &str, kind: &str) -> String {
     words.join("\n\n")
 }
 
-/// What must go back of a reasoning item. Without its sealed content the provider would have to look it up, and may
-/// not have kept it, so then nothing goes back.
+/// Returns what must be sent back of a reasoning item. Without encrypted content the provider would have to look the
+/// item up, and it may not have stored it; then nothing is sent back.
 fn seal(item: &Value) -> Option<String> {
     let text = |key: &str| {
         let text = item.get(key).and_then(Value::as_str);
@@ -240,8 +239,8 @@ fn usage(response: &Value) -> TokenUsage {
     }
 }
 
-/// The id under which the provider keeps the answer, unless it says that it keeps none. Many echo `store`, some leave
-/// it out; that the request asked for it is looked at where a request is shortened.
+/// Returns the id under which the provider stores the answer, unless the answer says `store: false`. Some servers leave
+/// `store` out; `continuation` checks that the request asked for it.
 fn stored_id(response: &Value) -> Option<String> {
     let kept = response.get("store").and_then(Value::as_bool) != Some(false);
     let id = response.get("id").and_then(Value::as_str)?;

@@ -1,16 +1,16 @@
-//! A tool's schema within the part of JSON Schema that OpenAI takes where it holds a model to a schema.
+//! Reduces a tool's schema to the subset of JSON Schema that OpenAI accepts in strict mode.
 //!
-//! Owns what is dropped and renamed on the way; that every object is closed and every property required is done where
-//! tools are emitted. What is dropped here is still checked when a call is interpreted, so nothing is lost but a hint.
+//! Owns which keywords are dropped and renamed. The emission of tools closes every object and requires every property.
+//! The limits dropped here are still checked when a call is interpreted, so only a hint is lost.
 
 use serde_json::{Map, Value};
 
-/// Keywords the API refuses, each of which only narrows or annotates.
+/// Keywords the API refuses; each of them only narrows or annotates.
 const DROPPED: [&str; 4] = ["default", "maxLength", "minLength", "title"];
 /// Keywords whose value maps names to schemas.
 const NAMED: [&str; 2] = ["properties", "$defs"];
 
-/// The schema without what the API refuses.
+/// Returns the schema without the keywords the API refuses.
 pub(in crate::codec) fn lowered(schema: &Value) -> Value {
     match schema {
         Value::Object(node) => Value::Object(node.iter().filter_map(member).collect()),
@@ -30,7 +30,7 @@ fn member((key, value): (&String, &Value)) -> Option<(String, Value)> {
         ("items", inner) => lowered(inner),
         (_, value) => value.clone(),
     };
-    // The alternatives of our tools exclude each other, so either word means the same; the API knows only one.
+    // The alternatives of our tools exclude each other, so both keywords mean the same; the API knows only `anyOf`.
     let key = if key == "oneOf" { "anyOf" } else { key };
     Some((key.to_owned(), value))
 }

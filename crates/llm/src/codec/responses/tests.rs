@@ -1,4 +1,4 @@
-//! The codec against its golden files, the published schema, and conversations of every kind.
+//! The codec, tested with golden files, the published schema and conversations of every kind.
 
 mod answers;
 mod continuing;

@@ -1,4 +1,4 @@
-//! Every status and every vendor's phrasing, with what it means.
+//! Classification of every status and of every vendor's phrases.
 
 use super::*;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -37,7 +37,7 @@ fn each_status_without_words_has_its_class() {
     }
 }
 
-/// A status, a body, and what they mean together.
+/// Status, body and the expected class.
 const REFUSALS: &[(u16, &str, Kind)] = &[
     (
         400,

@@ -1,4 +1,4 @@
-//! What is told of a failure, and what is not.
+//! Content of failure messages, and the removal of secrets from them.
 
 use super::*;
 use reqwest::header::{HeaderName, HeaderValue};

@@ -1,10 +1,10 @@
-//! Every way to ask for patience, with the wait it means.
+//! Every way in which providers request a wait, with the expected result.
 
 use super::*;
 use reqwest::header::{HeaderName, HeaderValue};
 
 const TODAY: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
-/// 2026-01-01T00:00:00Z, when small numbers of seconds can be told from moments.
+/// 2026-01-01T00:00:00Z, a date far from small numbers of seconds.
 const LATER: (&str, &str) = ("date", "Thu, 01 Jan 2026 00:00:00 GMT");
 
 fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {

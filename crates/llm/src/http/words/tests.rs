@@ -1,4 +1,4 @@
-//! Each vendor's sentences, with what they say about size.
+//! Each vendor's messages about sizes, with the expected result.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What comes back.
+//! Decoding of answers.
 
 use super::super::{decode, told};
 use super::support::{golden, goldens};
@@ -7,7 +7,7 @@ use holon_domain::model::{ModelFailureKind as Kind, ReplyBlock};
 use holon_domain::tool::OfferedTool;
 use serde_json::{Value, json};
 
-/// What was on offer when these answers came.
+/// The tools that the recorded requests offered.
 fn tools() -> [OfferedTool; 2] {
     [sample::tool(), sample::freeform_tool()]
 }
@@ -16,7 +16,7 @@ fn decoded(body: &Value) -> Result<crate::codec::Decoded, Fault> {
     decode(&tools(), body.to_string().as_bytes())
 }
 
-/// A fault as a golden file writes it.
+/// Writes a fault in the form of the golden files.
 fn shown(fault: &Fault) -> Value {
     match fault {
         Fault::Malformed { what } => json!({"malformed": what}),
@@ -110,7 +110,7 @@ fn a_call_that_came_as_text_has_the_arguments_of_one_that_came_as_json() {
         json!({"note": "x"}),
         "an object in place of text"
     );
-    // Of a tool that was not offered as text, it is what it would be in a function call.
+    // A call by text of a tool that was not offered as free text is parsed like a function call.
     assert_eq!(
         input("ReadSensor", json!("{\"bed\": 1}")),
         json!({"bed": 1})

@@ -1,4 +1,4 @@
-//! When a request may be shortened, and when not.
+//! Conditions under which a request may be shortened.
 
 use super::super::{Snapshot, continuation, decode, encode};
 use super::support::{kept, model, offered, provider, request, result, said, user, violations};
@@ -15,7 +15,7 @@ fn full(request: &ModelRequest) -> Value {
     encode(&provider(Transport::OpenaiResponses), request)
 }
 
-/// A kept answer with sealed reasoning, words and a call.
+/// A stored answer with sealed reasoning, text and a call.
 fn answered() -> Decoded {
     let body = json!({
         "id": "resp_1",

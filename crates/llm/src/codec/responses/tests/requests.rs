@@ -1,4 +1,4 @@
-//! What is sent.
+//! Encoding of requests.
 
 use super::super::encode;
 use super::support::{call, cases, offered, own, provider, request, said, text, user, violations};

@@ -1,4 +1,4 @@
-//! What a model said goes back to it as it came, and to no other model what only it can read.
+//! An answer is sent back to its model unchanged, and its sealed data to no other model.
 
 use super::super::{Snapshot, continuation, decode, encode};
 use super::support::{kept, model, provider, request, violations};
@@ -8,7 +8,7 @@ use holon_domain::provider::Transport;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Arguments in the one spelling that JSON text of ours has.
+/// Generates arguments in the spelling that our own JSON has.
 fn arguments() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         any::<i64>().prop_map(|n| json!(n)),
@@ -17,7 +17,7 @@ fn arguments() -> impl Strategy<Value = String> {
     ];
     let object = proptest::collection::btree_map("[a-z_]{1,8}", leaf, 0..4)
         .prop_map(|map| json!(map).to_string());
-    // Text that is no JSON comes back as it is.
+    // Text that is not JSON is returned unchanged.
     prop_oneof![4 => object, 1 => "[{]\"[a-z ]{1,10}"]
 }
 
@@ -40,7 +40,7 @@ fn item() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A whole answer whose calls have ids of their own and which ends in words or a call.
+/// Generates a complete answer whose calls have ids of their own and which ends in text or a call.
 fn response() -> impl Strategy<Value = Value> {
     (proptest::collection::vec(item(), 0..6), "[a-z]{1,8}").prop_map(|(mut output, last)| {
         output.push(json!({"type": "message", "content": [{"type": "output_text", "text": last}]}));
@@ -65,7 +65,7 @@ fn is_output(item: &Value) -> bool {
     kind.is_some_and(|kind| kind.ends_with("_call_output"))
 }
 
-/// What of an item must survive.
+/// Reduces an item to the members that must survive.
 fn essence(item: &Value) -> Value {
     let pick = |keys: &[&str]| keys.iter().map(|key| item[*key].clone()).collect();
     match item["type"].as_str() {
@@ -76,7 +76,7 @@ fn essence(item: &Value) -> Value {
     }
 }
 
-/// A request that offers one tool as free text.
+/// Builds a request that offers one tool as free text.
 fn offering(conversation: Vec<ConversationItem>) -> ModelRequest {
     ModelRequest {
         tools: vec![sample::freeform_tool()],
@@ -97,7 +97,7 @@ fn asked(model: ModelRef, response: &Value, by: &ModelRef) -> ModelRequest {
     }
 }
 
-/// The items between the context and what follows the answer.
+/// Returns the items between the context and what follows the answer.
 fn returned(body: &Value) -> Vec<&Value> {
     let items = body["input"].as_array().expect("items");
     let own = |item: &&Value| item["role"] != json!("user") && !is_output(item);
@@ -143,7 +143,7 @@ proptest! {
         prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);
         let functions = returned(&body).into_iter().cloned().collect::<Vec<_>>();
         prop_assert!(functions.iter().all(|item| item["type"] != json!("custom_tool_call")));
-        // What came as functions, in words that are JSON, is told as the text it was.
+        // Calls that were encoded as functions are encoded as the original text again.
         let again = json!({"status": "completed", "output": functions});
         let body = encode(&provider(Transport::OpenaiResponses), &asked(model(), &again, &model()));
         prop_assert_eq!(violations(Transport::OpenaiResponses, &body), [""; 0]);

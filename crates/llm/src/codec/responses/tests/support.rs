@@ -1,4 +1,4 @@
-//! What the tests of both Responses codecs share: requests, golden files, the schema.
+//! Requests, golden files and the schema that the tests of both Responses codecs share.
 
 use crate::codec::sample;
 use holon_domain::CallId;
@@ -14,7 +14,6 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-/// A provider of either Responses transport.
 pub(in crate::codec) fn provider(transport: Transport) -> ProviderSpec {
     ProviderSpec {
         id: "openai".into(),
@@ -26,12 +25,11 @@ pub(in crate::codec) fn provider(transport: Transport) -> ProviderSpec {
     }
 }
 
-/// The model every test asks.
 pub(in crate::codec) fn model() -> ModelRef {
     ModelRef::parse("openai/gpt-test").expect("a reference")
 }
 
-/// A request with a full frame and nothing said yet.
+/// A request with a full frame and this conversation.
 pub(in crate::codec) fn request(conversation: Vec<ConversationItem>) -> ModelRequest {
     let block = |text: &str, stability| PromptBlock {
         text: text.into(),
@@ -67,13 +65,12 @@ pub(in crate::codec) fn request(conversation: Vec<ConversationItem>) -> ModelReq
     }
 }
 
-/// Every tool there is, for a model that takes none as free text.
+/// Every tool, for a model that takes none as free text.
 pub(in crate::codec) fn offered(mode: SchemaMode) -> Vec<OfferedTool> {
     let emitted = all().iter().map(|spec| emit(spec, mode));
     emitted.map(sample::plain).collect()
 }
 
-/// What the model said.
 pub(in crate::codec) fn said(blocks: Vec<Block>) -> ConversationItem {
     ConversationItem::Assistant {
         model_ref: model().to_string(),
@@ -81,12 +78,11 @@ pub(in crate::codec) fn said(blocks: Vec<Block>) -> ConversationItem {
     }
 }
 
-/// Words.
 pub(in crate::codec) fn text(text: &str) -> Block {
     Block::Text { text: text.into() }
 }
 
-/// A call that the asked model made.
+/// A call made by the requested model.
 pub(in crate::codec) fn call(n: usize, name: &str, input: Value) -> Block {
     Block::ToolCall(ToolCall {
         id: CallId::from_stored(format!("call_runtime_{n}")),
@@ -96,7 +92,7 @@ pub(in crate::codec) fn call(n: usize, name: &str, input: Value) -> Block {
     })
 }
 
-/// A result of such a call.
+/// The result of call `n`.
 pub(in crate::codec) fn result(n: usize, content: &str, is_error: bool) -> ConversationItem {
     ConversationItem::ToolResult {
         call_id: CallId::from_stored(format!("call_runtime_{n}")),
@@ -105,12 +101,11 @@ pub(in crate::codec) fn result(n: usize, content: &str, is_error: bool) -> Conve
     }
 }
 
-/// Words from outside.
 pub(in crate::codec) fn user(text: &str) -> ConversationItem {
     ConversationItem::User { text: text.into() }
 }
 
-/// Data of the asked model.
+/// Opaque data of the requested model.
 pub(in crate::codec) fn own(data: &str) -> OpaqueData {
     OpaqueData {
         lineage: model().to_string(),
@@ -118,7 +113,7 @@ pub(in crate::codec) fn own(data: &str) -> OpaqueData {
     }
 }
 
-/// An answer as the runtime keeps it, with call ids of its own.
+/// Stores an answer as the runtime does, with call ids of its own.
 pub(in crate::codec) fn kept(model: &ModelRef, reply: &ModelReply) -> Vec<Block> {
     let sealed = |data: &String| OpaqueData {
         lineage: model.to_string(),
@@ -225,12 +220,11 @@ pub(in crate::codec) fn cases() -> Vec<(&'static str, ModelRequest)> {
     ]
 }
 
-/// A golden file of JSON.
 pub(in crate::codec) fn golden(name: &str) -> Value {
     serde_json::from_slice(&sample::golden(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The names of a folder's golden files that begin and end like this.
+/// Lists the golden files of a folder whose names begin and end like this.
 pub(in crate::codec) fn goldens(protocol: &str, prefix: &str, suffix: &str) -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
     let entries = std::fs::read_dir(format!("{folder}/{protocol}")).expect("the golden folder");
@@ -248,7 +242,7 @@ pub(in crate::codec) fn goldens(protocol: &str, prefix: &str, suffix: &str) -> V
     names
 }
 
-/// What the schema of requests to a transport has against a request.
+/// Lists the violations of the transport's request schema.
 pub(in crate::codec) fn violations(transport: Transport, request: &Value) -> Vec<String> {
     static RESPONSES: LazyLock<Validator> =
         LazyLock::new(|| sample::schema("responses/schema.json", "responses_request"));
