@@ -1,8 +1,8 @@
-//! The kernel: one input about one agent, handled inside the writer's transaction.
+//! The kernel handles one input about one agent inside the writer's transaction.
 //!
-//! Synchronous and deterministic: it loads what `core` asks for, lets `core` decide, applies the facts, hands what the
-//! decision sends to its receivers, and goes on until every agent it touched rests or needs something outside. It has
-//! no side effect beside the transaction and may be run again; the simulation drives this very code.
+//! It is synchronous and deterministic. It loads the rows `core` asks for, lets `core` decide, applies the facts, and
+//! delivers the decision's sends, until every agent it touched rests or needs an effect. It has no side effect outside
+//! the transaction, so it can be run again. The simulation uses the same code.
 
 mod work;
 
@@ -24,48 +24,47 @@ use holon_store::{AgentNo, Error, Ledger};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How often a decision may ask for more rows before it counts as a defect of `core`.
+/// Loads per decision before it counts as a defect of `core`.
 const LOADS_PER_DECISION: usize = 8;
 
-/// Handles inputs. Holds only what the host knows that no row does.
+/// Handles inputs. Holds only facts of the host that no row contains.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     facts: SharedFacts,
     sends_per_commit: usize,
 }
 
-/// What came of an input.
+/// The result of an input that was handled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Handled {
-    /// The answer to its sender.
+    /// Answer for the sender of the input.
     pub reply: Reply,
-    /// What follows outside.
+    /// Work for the shell after the commit.
     pub work: Work,
 }
 
-/// Why an input came to nothing. Nothing was written.
+/// The reason why an input was refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no such agent.
     NotFound,
     /// A rule of the agent forbids it.
     Rejected(Rejection),
 }
 
-/// The result of handling an input: storage may fail, and the kernel may refuse.
+/// The result of handling an input. The outer error is a storage failure, the inner one a refusal.
 pub type HandleResult = Result<Result<Handled, Refusal>, Error>;
 
-/// A send on its way: from whom, to whom, what.
+/// A send that is not delivered yet: sender, receiver, content.
 type Delivery = (AgentId, AgentId, Sent);
 
 impl Kernel {
-    /// A kernel for a host.
+    /// Creates the kernel of a host.
     #[must_use]
     pub const fn new(facts: SharedFacts) -> Self {
         Self::with_room_for(facts, limits::SENDS_PER_COMMIT)
     }
 
-    /// A kernel whose commits hand over at most this many sends, for those who look at what happens beyond.
+    /// Creates a kernel with another limit of sends per commit, for tests of deferred sends.
     #[must_use]
     pub const fn with_room_for(facts: SharedFacts, sends_per_commit: usize) -> Self {
         Self {
@@ -74,13 +73,13 @@ impl Kernel {
         }
     }
 
-    /// What the host knows.
+    /// The shared facts of the host.
     #[must_use]
     pub const fn facts(&self) -> &SharedFacts {
         &self.facts
     }
 
-    /// Makes an agent.
+    /// Creates an agent.
     ///
     /// # Errors
     /// When the name is taken or storage fails.
@@ -100,7 +99,7 @@ impl Kernel {
         Ok(work)
     }
 
-    /// Handles one input about one agent: its decision, and those of every agent it sends something to.
+    /// Handles one input about one agent, including the decisions of every agent it sends something to.
     ///
     /// # Errors
     /// When storage fails; a refusal is not an error.
@@ -121,7 +120,7 @@ impl Kernel {
         run.finish(ledger, reply, self.sends_per_commit)
     }
 
-    /// Handles an input of a client. For a client, an agent that is not public does not exist.
+    /// Handles an input of a client. Agents that are not public do not exist for clients.
     ///
     /// # Errors
     /// When storage fails; a refusal is not an error.
@@ -141,8 +140,8 @@ impl Kernel {
         }
     }
 
-    /// Takes an agent back that was put aside: settles what it left open by `recovery`, as a boot does, and starts it.
-    /// One that is not aside any more is only started.
+    /// Brings back an agent that was put aside: handles `recovery` as a boot does, and starts the agent. An agent that
+    /// is no longer aside is only started.
     ///
     /// # Errors
     /// When storage fails or a row still cannot be read; a refusal is not an error.
@@ -162,7 +161,7 @@ impl Kernel {
         }
         let reply = match run.decide(ledger, agent_id, &Input::Start)? {
             Ok(reply) => reply,
-            // It is back, and goes on with what it was at: an agent that is being removed is not started.
+            // The agent is back. A refused start is fine: an agent that is being removed is not started.
             Err(_) if was_aside => Reply::Done,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -170,9 +169,9 @@ impl Kernel {
     }
 }
 
-/// One transaction: what is known while it runs, and what has come of it so far.
+/// One transaction of the kernel: its inputs and the work it has produced so far.
 struct Run<'a> {
-    /// The agent whose input is handled: a fault of its own decisions fails the whole transaction.
+    /// Agent whose input is handled. A fault in its own decisions fails the whole transaction.
     subject: &'a AgentId,
     facts: &'a HostFacts,
     now: Timestamp,
@@ -198,14 +197,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Hands over what was sent, and answers.
+    /// Delivers the collected sends and builds the result.
     fn finish(mut self, ledger: &mut dyn Ledger, reply: Reply, room: usize) -> HandleResult {
         self.deliver(ledger, room)?;
         let work = self.work;
         Ok(Ok(Handled { reply, work }))
     }
 
-    /// Decides about one agent and runs it to rest. What it sends is put on the worklist.
+    /// Makes the decisions about one agent until it rests. Its sends are put on the worklist.
     fn decide(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -221,7 +220,7 @@ impl<'a> Run<'a> {
             Err(rejection) => return Ok(Err(Refusal::Rejected(rejection))),
         };
         let reply = first.reply;
-        // What changes nothing is not written either.
+        // A decision that changes nothing is not written.
         if reply != Reply::Unchanged || !first.decision.facts.is_empty() {
             ledger.apply(no, &first.decision)?;
             self.work.add(&first.decision);
@@ -231,7 +230,7 @@ impl<'a> Run<'a> {
         Ok(Ok(reply))
     }
 
-    /// Decides on while a decision leaves the queue's head unknown, a bounded number of times.
+    /// Repeats the decision while the queue may hold more, a bounded number of times.
     fn run_to_rest(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -259,7 +258,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Makes one decision, loading what it asks for. Rows it turns out to need are loaded and it is made again.
+    /// Makes one decision. If it needs more rows, loads them and makes it again.
     fn step(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -289,7 +288,7 @@ impl<'a> Run<'a> {
         self.worklist.extend(sends.into_iter().map(on_its_way));
     }
 
-    /// Works the sends off, each by its receiver's own decision, a bounded number; the rest is kept by its senders.
+    /// Delivers the sends, each by a decision of its receiver, up to the bound. The senders keep the rest.
     fn deliver(&mut self, ledger: &mut dyn Ledger, room: usize) -> Result<(), Error> {
         for _ in 0..room {
             let Some((from, to, sent)) = self.worklist.pop_front() else {
@@ -312,7 +311,7 @@ impl<'a> Run<'a> {
         self.defer(ledger, room)
     }
 
-    /// Hands a sender what became of its sends. A refusal means that it no longer waits, which is fine.
+    /// Tells a sender the fate of its sends. A refusal means that the sender no longer waits, which is fine.
     fn tell_sender(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -327,8 +326,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Decides about one agent in a savepoint of its own. A fault of that agent is undone and answered, and the agent
-    /// is put aside once the commit holds; the others go on.
+    /// Makes a decision about one agent in a savepoint of its own. A fault of that agent is rolled back and reported to
+    /// the sender, and the agent is put aside after the commit. Other agents are not affected.
     fn decide_nested(
         &mut self,
         ledger: &mut dyn Ledger,
@@ -356,7 +355,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Has the senders keep what the commit has no room for.
+    /// Hands the sends that exceed the bound back to their senders, which keep them.
     fn defer(&mut self, ledger: &mut dyn Ledger, room: usize) -> Result<(), Error> {
         while let Some((from, to, sent)) = self.worklist.pop_front() {
             let mut sends = vec![(to, sent)];
@@ -401,7 +400,7 @@ fn refused(refusal: &Refusal) -> Verdict {
     }
 }
 
-/// Loads what a decision asks for.
+/// Loads the rows a decision needs.
 fn load(
     ledger: &mut dyn Ledger,
     no: AgentNo,
@@ -415,7 +414,7 @@ fn load(
     Ok(loaded)
 }
 
-/// Interprets the calls of a round whose entry was written by a build that did not store what they ask for.
+/// Interprets the calls of a round that an older build stored without their intents.
 pub(crate) fn fill_intents(entry: &mut LogEntry, agent: &AgentRecord) {
     let LogEntry::AssistantRound {
         blocks, intents, ..
@@ -428,7 +427,7 @@ pub(crate) fn fill_intents(entry: &mut LogEntry, agent: &AgentRecord) {
     }
 }
 
-/// What the calls of a round ask for, in their order.
+/// Interprets the calls of a round, in order.
 pub(crate) fn intents_of(blocks: &[Block], preset: ProfilePreset) -> Arc<Intents> {
     let interpret = |call: &ToolCall| holon_tools::interpret(&call.name, &call.input, preset);
     Arc::new(calls_of(blocks).map(interpret).collect())

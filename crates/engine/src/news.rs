@@ -1,4 +1,4 @@
-//! Waiting until something of an agent was committed.
+//! Waits for a commit about one agent.
 
 use crate::error::Error;
 use holon_domain::AgentId;
@@ -6,7 +6,7 @@ use holon_domain::feed::FeedNotice;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Waits for news of one agent, or for a lag in which there may have been some.
+/// Waits for a commit about one agent, or for a lag of the feed that may have hidden one.
 pub(crate) async fn hear_of(
     news: &mut Receiver<FeedNotice>,
     agent_id: &AgentId,

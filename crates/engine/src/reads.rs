@@ -1,4 +1,4 @@
-//! The door for looking. Reading never activates: nothing here can reach the writer.
+//! The interface for reading. Nothing here can write or start work.
 
 mod work;
 
@@ -24,7 +24,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
-/// Looks at agents. Cheap to clone.
+/// Reads agents, their logs and their work. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Reads {
     readers: Readers,
@@ -32,7 +32,7 @@ pub struct Reads {
     model: Arc<dyn ModelClient>,
     epoch: String,
     stalled: Stalled,
-    /// Never read itself; receivers are made from it.
+    /// Kept only to make new receivers from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
 }
 
@@ -53,13 +53,13 @@ impl Reads {
         }
     }
 
-    /// Identity of this store, new at creation.
+    /// Identity of this store, created with it. A changed epoch makes old cursors invalid.
     #[must_use]
     pub fn epoch(&self) -> &str {
         &self.epoch
     }
 
-    /// Every public agent.
+    /// Lists the public agents.
     ///
     /// # Errors
     /// When storage fails.
@@ -91,7 +91,7 @@ impl Reads {
         Ok(rows.into_iter().map(entry).collect())
     }
 
-    /// One agent.
+    /// Returns the status of one agent.
     ///
     /// # Errors
     /// When there is none, or storage fails.
@@ -128,7 +128,7 @@ impl Reads {
         Ok(summary)
     }
 
-    /// Its newest briefs, oldest of them first.
+    /// Returns the newest briefs of an agent in ascending order.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -139,7 +139,7 @@ impl Reads {
         .await
     }
 
-    /// Its newest transcript entries, oldest of them first.
+    /// Returns the newest transcript entries of an agent in ascending order.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -154,7 +154,7 @@ impl Reads {
         .await
     }
 
-    /// The brief that settled a message of the operator's, once there is one.
+    /// Returns the brief that settled an operator's message, once it exists.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -169,7 +169,7 @@ impl Reads {
         .await
     }
 
-    /// A page of its events.
+    /// Returns a page of an agent's events.
     ///
     /// # Errors
     /// When there is no such agent, the cursor is too old, or storage fails.
@@ -194,13 +194,13 @@ impl Reads {
         }
     }
 
-    /// News of commits. A receiver that lags reads on by cursor.
+    /// Subscribes to notices of commits. A receiver that lags continues by cursor.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.feed.resubscribe()
     }
 
-    /// Reads something of one public agent in one transaction.
+    /// Reads rows of one public agent in one transaction.
     async fn of<T: Send + 'static>(
         &self,
         agent_id: &AgentId,
@@ -221,8 +221,7 @@ impl Reads {
     }
 }
 
-/// Adds the labels of the messages that events are about. The events of a page are about few messages, so each is read
-/// once.
+/// Adds the labels of the messages that events refer to. A page refers to few messages, so each is read once.
 fn add_labels(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -242,7 +241,8 @@ fn add_labels(
     Ok(())
 }
 
-/// A row that cannot be read hides nothing else; the decision that needs it puts the agent aside.
+/// Replaces an unreadable row by its default, so that it hides no other row. The decision that needs the row puts the
+/// agent aside.
 fn readable<T: Default>(read: Result<T, holon_store::Error>) -> Result<T, holon_store::Error> {
     match read {
         Err(error) if error.is_one_agents() => Ok(T::default()),

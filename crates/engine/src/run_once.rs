@@ -1,4 +1,4 @@
-//! One-shot runs: admit one operator message, wait for the commit that settles it, gather what came of it.
+//! One-shot runs: admits one operator message, waits for the commit that settles it, and builds the response.
 
 mod ended_before;
 mod leaving;
@@ -23,11 +23,11 @@ use settled::{Answer, Course, Over, Settled, Standing, Waiting, Waits, completed
 use std::collections::BTreeSet;
 
 impl Acts {
-    /// Runs one request to its outcome and returns as soon as that is committed. A named agent goes on when the caller
-    /// stops waiting; a temporary one exists for this caller alone and is removed with what it was doing.
+    /// Runs one request and returns as soon as its outcome is committed. If the caller stops waiting, a named agent
+    /// continues; a temporary agent is removed together with its work.
     ///
     /// # Errors
-    /// When it could not be admitted. A run that failed is an answer, not an error.
+    /// When the request was not admitted. A failed run is a response, not an error.
     pub async fn run_once(&self, request: RunRequest) -> Result<RunOnceResponse, Error> {
         let (mut answer, waiting) = tokio::sync::oneshot::channel();
         let acts = self.clone();
@@ -48,15 +48,15 @@ impl Acts {
     }
 }
 
-/// Runs a request to its outcome and returns as soon as that is committed; a temporary agent is removed afterwards,
-/// or as soon as its caller has stopped waiting.
+/// Runs a request until its outcome is committed. A temporary agent is removed afterwards, or as soon as its caller has
+/// stopped waiting.
 async fn run(
     acts: &Acts,
     request: RunRequest,
     abandoned: impl Future<Output = ()>,
 ) -> Result<RunOnceResponse, Error> {
     let ingress = ingress_of(&request);
-    // Judged before anything is made or changed for it: a run that is refused leaves nothing.
+    // Judged before anything is created or changed, so that a refused run leaves nothing behind.
     admission::judge(&ingress)?;
     let agent_id = prepare_agent(acts, &request).await?;
     let waits = Waits {
@@ -99,7 +99,7 @@ fn ingress_of(request: &RunRequest) -> Ingress {
     }
 }
 
-/// The agent that will answer: a temporary one, or a named one as the request wants it.
+/// Returns the agent that will answer: a new temporary one, or the named one configured as requested.
 async fn prepare_agent(acts: &Acts, request: &RunRequest) -> Result<AgentId, Error> {
     let Some(agent_id) = request.agent_id.clone() else {
         return make_temporary(acts, request).await;
@@ -145,7 +145,7 @@ async fn make_temporary(acts: &Acts, request: &RunRequest) -> Result<AgentId, Er
     Ok(agent_id)
 }
 
-/// A run whose model cannot be asked is refused before anything is written.
+/// Refuses a run whose models cannot be called before anything is written.
 async fn check_model(
     acts: &Acts,
     request: &RunRequest,
@@ -166,7 +166,8 @@ async fn configure(acts: &Acts, request: &RunRequest, found: &AgentRecord) -> Re
         let chosen = acts
             .workspace(&request.workspace, &found.agent_home)
             .await?;
-        // An agent of an earlier build that works there already goes on; its status warns of it.
+        // An agent of an older build may already work in a reserved directory. It may continue; its status shows a
+        // warning.
         if chosen.execution_root != found.workspace.execution_root {
             acts.check_reserved(&chosen)?;
         }
@@ -222,13 +223,14 @@ async fn answer(
                 caller_left(acts, &admitted).await;
                 return Err(Error::ShuttingDown);
             }
-            // A drain waits for its tasks; one that waits for an answer must not hold it up.
+            // A drain waits for all tasks, so a task that waits for an answer must end.
             () = acts.shell().going_down() => return Err(acts.shell().why_down()),
         }
     }
 }
 
-/// From now on the message is nobody's to wait for: it outlives its provider's trouble as any prompt does.
+/// Tells the agent that the caller of a message no longer waits. The message then survives a provider outage like any
+/// prompt.
 async fn caller_left(acts: &Acts, admitted: &Admitted) {
     let input = Input::CallerLeft {
         message_seq: admitted.message_seq,
@@ -236,8 +238,8 @@ async fn caller_left(acts: &Acts, admitted: &Admitted) {
     drop(acts.shell().settle(&admitted.agent_id, input).await);
 }
 
-/// What came of the run, if its message is settled and nothing that is waited for runs on, or if it waits behind a turn
-/// that is suspended.
+/// Reads the state of the run. Returns an answer if its message is settled and nothing is left to wait for, or if the
+/// message waits behind a suspended turn.
 async fn gather(
     acts: &Acts,
     admitted: &Admitted,
@@ -261,7 +263,7 @@ async fn gather(
                     tasks: reader.tasks_to_tell(no)?,
                     reported: BTreeSet::new(),
                 };
-                // The log may be long, so it is read once, when there is nothing more to wait for.
+                // The log may be long, so it is read only once, at the end.
                 match settled.course(&agent, waits) {
                     Course::GoesOn => Standing::GoesOn,
                     course @ (Course::CutOff | Course::Done) => {
@@ -299,7 +301,7 @@ async fn gather(
             stopped: BTreeSet::new(),
         })))),
         Standing::GoesOn => Ok(None),
-        // Only a start by somebody else would bring the answer; the message stays in the queue for it.
+        // The message stays in the queue. Only a start of the agent would bring the answer.
         Standing::Open(queue) => match admission::judge_lifecycle(&agent) {
             Ok(()) => Ok(Waiting::of(admitted, agent, &queue).map(Answer::Waiting)),
             Err(rejection) => Err(rejection.into()),

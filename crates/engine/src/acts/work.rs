@@ -1,4 +1,4 @@
-//! What operators do with an agent's work: items, waits, timers and wakes.
+//! Operator requests about an agent's work: items, waits, timers and wakes.
 
 use super::Acts;
 use crate::error::Error;
@@ -12,11 +12,11 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemView;
 use holon_domain::{AgentId, TimerId, Timestamp, WaitId, WorkItemId};
 
-/// The key under which the hints of operators who name no source coalesce.
+/// Coalescing key for hints of operators who name no source.
 const OPERATOR: &str = "operator";
 
 impl Acts {
-    /// Makes a work item. An agent that rests takes it up by itself.
+    /// Creates a work item. An idle agent begins to work on it by itself.
     ///
     /// # Errors
     /// When there is no such agent, it is stopped, the item is refused, or storage fails.
@@ -58,7 +58,7 @@ impl Acts {
         self.change_item(agent_id, command).await
     }
 
-    /// Gives a stalled work item another chance.
+    /// Resumes a stalled work item.
     ///
     /// # Errors
     /// When there is no such agent or item, the item is completed, or storage fails.
@@ -87,7 +87,7 @@ impl Acts {
         }
     }
 
-    /// Makes a timer.
+    /// Creates a timer.
     ///
     /// # Errors
     /// When there is no such agent, it is stopped, the timer could never fire, or storage fails.
@@ -133,7 +133,7 @@ impl Acts {
             .await
     }
 
-    /// Asks an agent to look. Answers whether the wake joined one that the agent was not told of yet.
+    /// Wakes an agent. Returns true if the wake was merged into one that the agent has not read yet.
     ///
     /// # Errors
     /// When there is no such agent, it is stopped, the wake is refused, or storage fails.
@@ -148,7 +148,7 @@ impl Acts {
             body: None,
             correlation_id: wake.correlation_id,
             causation_id: wake.causation_id,
-            // The decision that keeps the hint fills in the rest.
+            // The decision that stores the hint fills in the other fields.
             wait_ids: Vec::new(),
             count: 1,
             last_at: Timestamp::default(),
@@ -173,7 +173,7 @@ impl Acts {
             Reply::WorkItem(item) => item,
             other => return Err(unexpected(&other)),
         };
-        // The view needs the focus of the agent, which its row holds.
+        // The view depends on the agent's focus, which its row holds.
         let agent = self.find(agent_id).await?;
         let agent = agent.ok_or_else(|| Error::AgentNotFound {
             agent_id: agent_id.clone(),

@@ -1,7 +1,7 @@
-//! The reminder in a long turn to keep the current work item up to date.
+//! Places reminders in a long turn to keep the current work item up to date.
 //!
-//! Where reminders stand follows from the log of the turn alone: every later request of the turn has them in the same
-//! places, and nothing is stored for them.
+//! The places follow from the turn's log alone. Every later request of the turn has the reminders in the same places,
+//! and nothing is stored for them.
 
 use holon_domain::WorkItemId;
 use holon_domain::log::LogEntry;
@@ -11,33 +11,33 @@ use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::turn::OpenTurn;
 use serde_json::Value;
 
-/// When an agent is reminded.
+/// Conditions under which an agent is reminded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReminderTerms {
-    /// Model rounds without a call that changes a work item, after which the reminder comes. 0: never.
+    /// Model rounds without a change to a work item before the reminder is due; 0 disables it.
     pub rounds: u32,
-    /// Rounds from one reminder to the next.
+    /// Rounds between two reminders.
     pub cooldown_rounds: u32,
-    /// The longest reminder, in estimated tokens. A longer one is left out.
+    /// Upper bound on a reminder, in estimated tokens. A longer one is left out.
     pub max_tokens: u32,
 }
 
-/// Walks the log of a turn and says after which rounds a reminder stands.
+/// Walks the log of a turn and decides after which rounds a reminder stands.
 #[derive(Debug)]
 pub(super) struct Reminder {
     terms: ReminderTerms,
-    /// The item that has the focus at this place of the log.
+    /// Item that has the focus at this point of the log.
     item: Option<WorkItemId>,
     rounds_since_change: u32,
     rounds_since_reminder: Option<u32>,
-    /// Whether the results of a round are being read.
+    /// True while the results of a round are read.
     in_round: bool,
-    /// Estimated tokens that are left for the conversation.
+    /// Estimated tokens left for the conversation.
     room: usize,
 }
 
 impl Reminder {
-    /// `room` is what the prompt leaves for the conversation, in estimated tokens.
+    /// Creates the walker; `room` is the token budget of the conversation.
     pub(super) fn new(
         terms: ReminderTerms,
         turn: &OpenTurn,
@@ -54,12 +54,12 @@ impl Reminder {
         }
     }
 
-    /// Notes what the conversation holds by now.
+    /// Subtracts an item of the conversation from the room.
     pub(super) fn said(&mut self, item: &ConversationItem) {
         self.room = self.room.saturating_sub(item.estimated_tokens());
     }
 
-    /// Looks at the next entry; answers a reminder that stands before it.
+    /// Processes the next entry and returns the reminder that stands before it, if any.
     pub(super) fn before(&mut self, entry: &LogEntry) -> Option<ConversationItem> {
         match entry {
             LogEntry::ToolResult { envelope, .. } => {
@@ -82,7 +82,7 @@ impl Reminder {
         }
     }
 
-    /// A reminder that stands after the results of the last round.
+    /// Returns the reminder that stands after the results of the last round, if any.
     pub(super) fn at_end(&mut self) -> Option<ConversationItem> {
         if !std::mem::take(&mut self.in_round) || !self.is_due() {
             return None;
@@ -114,7 +114,7 @@ impl Reminder {
         rounds > 0 && self.rounds_since_change >= rounds && cooled
     }
 
-    /// A call that changed a work item begins the count anew.
+    /// Resets the count after a call that changed a work item.
     fn note(&mut self, envelope: &ToolEnvelope) {
         let ToolOutcome::Success { result } = &envelope.outcome else {
             return;
@@ -130,7 +130,7 @@ impl Reminder {
     }
 }
 
-/// The item that had the focus when the turn began: what the first switch left, or else what the turn is about.
+/// Finds the item that had the focus when the turn began: the one the first pick replaced, else the item of the turn.
 fn first_item(turn: &OpenTurn, entries: &[LogEntry]) -> Option<WorkItemId> {
     let mut picks = entries.iter().filter_map(|entry| match entry {
         LogEntry::ToolResult { envelope, .. } if envelope.tool_name == "PickWorkItem" => {

@@ -1,4 +1,4 @@
-//! What a message costs must not depend on how many came before it.
+//! The cost of a message must not depend on the number of messages before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use super::{ReminderTerms, RoundRequest};
@@ -46,7 +46,7 @@ impl Entropy for Numbers {
     }
 }
 
-/// The value of a future of a store without a thread, which is done at once.
+/// Returns the value of a future that is ready at once, because the store has no thread.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -54,15 +54,15 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// One agent on a database in memory, and the kernel that drives it.
+/// One agent on an in-memory database, and the kernel that drives it.
 struct Desk {
     store: Inline,
     kernel: Kernel,
     id: AgentId,
     numbers: Numbers,
-    /// Steps of SQLite's machine so far.
+    /// Virtual machine steps of SQLite so far.
     steps: Arc<AtomicU64>,
-    /// The answer to the last request that was really built.
+    /// Answer to the last request that was built.
     answer: Option<RoundAnswer>,
 }
 
@@ -132,7 +132,7 @@ impl Desk {
         handled.work.effects.into_values().next().unwrap()
     }
 
-    /// Builds the request as a round does, from the store.
+    /// Builds the request from the store as a round does.
     fn build(&mut self, effect: &EffectRecord) {
         let Effect::CallModel { turn_index, .. } = effect.effect else {
             panic!("a turn begins with a request");
@@ -164,14 +164,14 @@ impl Desk {
         });
     }
 
-    /// The whole way of one message: admitted, asked, answered, settled.
+    /// Takes one message the whole way: admitted, asked, answered, settled.
     fn whole_message(&mut self) {
         let effect = self.admit();
         self.build(&effect);
         self.finish(&effect);
     }
 
-    /// The least steps of ten whole messages; some of them also move a bound of the event log, which is not their own.
+    /// The fewest steps over ten whole messages. Some of them also move a bound of the event log, which is not counted.
     fn steps_of_a_message(&mut self) -> u64 {
         let mut least = u64::MAX;
         for _ in 0..10 {

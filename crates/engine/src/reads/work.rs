@@ -1,4 +1,4 @@
-//! Reading work items, waits and timers, and the explanation of an agent.
+//! Reads of work items, waits and timers, and the explanation of an agent.
 
 use super::{Reads, page, readable};
 use crate::error::Error;
@@ -26,25 +26,24 @@ const PLANNED: usize = 10;
 /// A page of work items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkItemPage {
-    /// The item that has the focus.
+    /// Item that has the focus.
     pub current: Option<WorkItemId>,
-    /// Newest change first.
     pub items: Vec<WorkItemView>,
-    /// All items that match the filter, on this page or not.
+    /// Number of all items that match the filter, on any page.
     pub total: u64,
 }
 
-/// Whether a list holds what is over.
+/// Selects active entries or all entries of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// What is active, oldest first.
+    /// Active entries, oldest first.
     Active,
-    /// Everything that is kept, newest first.
+    /// All stored entries, newest first.
     All,
 }
 
 impl Reads {
-    /// A page of an agent's work items.
+    /// Returns a page of an agent's work items.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -66,7 +65,7 @@ impl Reads {
         .await
     }
 
-    /// One work item of an agent, open or completed.
+    /// Returns one work item of an agent, open or completed.
     ///
     /// # Errors
     /// When there is no such agent or the agent has no such item, or storage fails.
@@ -83,7 +82,7 @@ impl Reads {
         found.await?.ok_or_else(|| Rejection::NoSuchWorkItem.into())
     }
 
-    /// The waits of an agent and of its work items.
+    /// Returns the waits of an agent and of its work items.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -104,7 +103,7 @@ impl Reads {
         .await
     }
 
-    /// The timers of an agent.
+    /// Returns the timers of an agent.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -124,7 +123,7 @@ impl Reads {
         .await
     }
 
-    /// Where an agent stands, why, and what changes it next.
+    /// Explains the state of an agent: its reason and the next event that changes it.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
@@ -146,7 +145,7 @@ impl Reads {
     }
 }
 
-/// What a status shows of an agent's work. A row that cannot be read hides nothing else.
+/// Reads the work shown in a status. An unreadable row hides no other row.
 pub(super) fn status_rows(
     reader: &Reader<'_>,
     no: AgentNo,

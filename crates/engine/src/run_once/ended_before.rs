@@ -1,6 +1,7 @@
-//! What ended while no host ran: taken up before a run of a named agent begins, so that its turn knows of it.
+//! Before a run of a named agent begins, waits for the recorded ends of tasks that ended while no host ran, so that the
+//! turn knows of them.
 //!
-//! Puts nothing on record itself: whoever watches a task does. Invariant: a run is held up for a bounded time only.
+//! The watchers of the tasks record the ends. Invariant: the run is delayed for a bounded time only.
 
 use crate::acts::Acts;
 use crate::error::Error;
@@ -12,11 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long a run waits to learn which tasks run, and for the ends of those that nobody can prove to.
+/// Bound on the wait for the probes and the recorded ends.
 const WAIT_MS: u64 = 5_000;
 
-/// Waits until the ends of those tasks are on record that are not proven to run. Only a host that was started for the
-/// run has to: any other has heard of them.
+/// Waits until the end of every task that is not proven to run is committed. Only needed in a host started for one run;
+/// any other host has watched the tasks all along.
 pub(super) async fn take_up(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
     let shell = acts.shell();
     let clock = &shell.ports.clock;
@@ -43,8 +44,8 @@ async fn ends_on_record(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
     }
 }
 
-/// Those of which a command is proven to run. All are asked at once: of one that does not answer, this takes long to
-/// find out.
+/// Returns the tasks with a command that is proven to run. Probes all commands concurrently, because one that does not
+/// answer takes long.
 async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
     let mut asked = JoinSet::new();
     for (id, keys) in tasks {
@@ -53,7 +54,7 @@ async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
             asked.spawn(async move { host.is_alive(&key).await.then_some(id) });
         }
     }
-    // One whose question came to nothing is not proven.
+    // A failed probe proves nothing.
     let mut alive = BTreeSet::new();
     while let Some(answer) = asked.join_next().await {
         alive.extend(answer.ok().flatten());
@@ -61,7 +62,7 @@ async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
     alive
 }
 
-/// A task that is not over on record, and by what its commands are found.
+/// An unfinished task and the keys of its commands.
 type Open = (TaskId, Vec<CommandKey>);
 
 async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<Open>, Error> {

@@ -1,7 +1,7 @@
-//! What a temporary run leaves running when it is over: its tasks are stopped, and how they ended is told.
+//! Stops the tasks of a temporary run that has finished, and waits for their ends so that the response can show them.
 //!
-//! Removes nothing: whoever removes the agent stops by force what has not ended by then. Invariant: an answer is held up
-//! for a bounded time only, and never lost.
+//! The removal of the agent later kills the tasks that have not ended. Invariant: the response is delayed for a bounded time
+//! only, and never lost.
 
 use super::settled::Over;
 use crate::acts::Acts;
@@ -13,10 +13,11 @@ use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::task::{TaskRecord, TaskStatus};
 use std::time::Duration;
 
-/// What the end of a command that was killed may take to be on record.
+/// Time for the end of a killed command to be committed.
 const AFTER_A_KILL_MS: u64 = 2_000;
 
-/// Stops the tasks of a run that is over and waits for their ends. What the agent stopped itself is not waited for.
+/// Stops the running tasks of a finished run and waits for their ends. Tasks that the agent itself stopped are not
+/// waited for.
 pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
     let runs = |task: &&TaskRecord| match task.status {
         TaskStatus::Queued | TaskStatus::Running => true,
@@ -34,7 +35,7 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
     let agent_id = over.admitted.agent_id.clone();
     let shell = acts.shell();
     let mut news = shell.store.subscribe();
-    // The answer is worth more than the news of how its tasks ended.
+    // If the stop fails, the response goes out without the ends of the tasks.
     let stopped = shell.submit(&agent_id, Sender::Runtime, Input::Stop);
     if stopped.await.is_err() {
         return;
@@ -52,7 +53,7 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
     }
 }
 
-/// Reads the tasks again, and says whether all that were stopped are over.
+/// Reads the tasks again. Returns true if all that were stopped are over.
 async fn look(acts: &Acts, over: &mut Over) -> Result<bool, Error> {
     let id = over.admitted.agent_id.clone();
     let read = acts.readers().read(move |reader| match reader.agent(&id)? {

@@ -1,4 +1,4 @@
-//! What came of a run once its message is settled: who goes on, what it cost, and the response.
+//! The state of a run whose message is settled, and the response built from it.
 
 use crate::request::Admitted;
 use holon_core::assess::{Assessment, assess};
@@ -20,41 +20,38 @@ use holon_tools::{apply_patch, exec_command, exec_command_batch};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What a run is waited for beyond its answer.
+/// Conditions on which a run waits beyond its answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
-    /// Whether the ends of its tasks, as far as the agent is told of them.
+    /// True if the run waits for the results of its tasks that the agent will read.
     pub(super) for_tasks: bool,
-    /// The most model rounds of all of it.
+    /// Upper bound on the model rounds of the whole run.
     pub(super) max_rounds: Option<u32>,
 }
 
-/// Where a run stands.
+/// The state of a run at one read.
 pub(super) enum Standing {
-    /// Its message is not settled yet; with the lengths of the queue.
+    /// The message is not settled yet. Holds the lengths of the queue.
     Open(QueueView),
-    /// It is, and something that is waited for runs on.
+    /// The message is settled, but the run waits for tasks.
     GoesOn,
-    /// It is over, in this way; with the log since it began.
+    /// The run has finished. Holds the log since its begin.
     Over(Box<Settled>, Course, Vec<(LogSeq, LogEntry)>),
 }
 
-/// What becomes of a run whose message is settled.
+/// The next step of a run whose message is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Course {
-    /// It goes on.
     GoesOn,
-    /// Its rounds are used up, and the agent would have been told of more.
+    /// The rounds are used up although task results are still to come.
     CutOff,
-    /// There is nothing more to wait for.
     Done,
 }
 
-/// What a caller is answered.
+/// The answer to the caller of a run.
 pub(super) enum Answer {
-    /// The run is over.
     Over(Box<Over>),
-    /// Its message stays in the queue behind a turn that waits for a provider.
+    /// The message stays in the queue behind a turn that waits for a provider.
     Waiting(Box<Waiting>),
 }
 
@@ -75,7 +72,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// The run, if that is where it stands.
+    /// Builds the value if the message waits behind such a turn.
     pub(super) fn of(
         admitted: &Admitted,
         agent: AgentRecord,
@@ -121,33 +118,33 @@ impl Waiting {
     }
 }
 
-/// A run that is over, and all that its response is made of.
+/// A finished run with everything its response needs.
 pub(super) struct Over {
     pub(super) admitted: Admitted,
     pub(super) agent: AgentRecord,
     pub(super) settled: Settled,
     pub(super) course: Course,
     pub(super) entries: Vec<(LogSeq, LogEntry)>,
-    /// Its tasks that were stopped because it was over.
+    /// Tasks that were stopped because the run had finished.
     pub(super) stopped: BTreeSet<TaskId>,
 }
 
-/// A settled message and what stands around it, as one read saw it.
+/// A settled message and the rows around it, from one read.
 pub(super) struct Settled {
     pub(super) queue: QueueView,
-    /// The brief that settled it.
+    /// Brief that settled the message.
     pub(super) brief: BriefRecord,
-    /// The agent's newest brief.
+    /// Newest brief of the agent.
     pub(super) newest: Option<BriefRecord>,
-    /// Its tasks, newest first; every one that is not over is among them.
+    /// Tasks of the agent, newest first; every unfinished one is included.
     pub(super) tasks: Vec<TaskRecord>,
-    /// Of the items that were completed meanwhile, the ones with a report.
+    /// Work items completed during the run that have a completion report.
     pub(super) reported: BTreeSet<WorkItemId>,
 }
 
 impl Settled {
-    /// Whether tasks run whose end the agent will be told, or such an end is still to be taken up. A run that failed,
-    /// was stopped or has used up its rounds waits for nothing.
+    /// Decides if the run waits for tasks whose results the agent will read. A run that failed, was stopped or has used
+    /// up its rounds does not wait.
     pub(super) fn course(&self, agent: &AgentRecord, waits: Waits) -> Course {
         let may_run = match agent.lifecycle {
             Lifecycle::Booting | Lifecycle::Runnable => true,
@@ -175,7 +172,7 @@ impl Settled {
 
 impl Over {
     pub(super) fn respond(self) -> RunOnceResponse {
-        // An agent that was made for this run does nothing else, so everything it said and did belongs to it.
+        // A temporary agent does nothing else, so everything in its log belongs to the run.
         let whole = self.agent.is_one_run();
         let scope = if whole {
             Scope::All
@@ -200,7 +197,7 @@ impl Over {
         respond(&self.admitted, &self.agent, &queue, (brief, tasks), tally)
     }
 
-    /// The tasks of the run, oldest first.
+    /// Lists the tasks of the run, oldest first.
     fn tasks(&self) -> Vec<Value> {
         let whole = self.agent.is_one_run();
         let of_run = |task: &&TaskRecord| {
@@ -211,7 +208,7 @@ impl Over {
             .map(|task| {
                 let mut snapshot = task.output_snapshot();
                 if self.agent.is_temporary() {
-                    // Its files go with its agent, before anybody could read them.
+                    // The files are removed together with the temporary agent.
                     snapshot.artifacts.clear();
                     (snapshot.output_artifact, snapshot.stderr_artifact) = (None, None);
                 }
@@ -225,7 +222,7 @@ impl Over {
     }
 }
 
-/// Why a run ended whose agent had said what it had to say, and would have been told of more.
+/// Builds the failure of a run that used up its rounds before it read the results of its tasks.
 fn cut_off(rounds: u64) -> FailureArtifact {
     let rounds = text::counted(rounds, "model round");
     let summary = format!(
@@ -235,8 +232,8 @@ fn cut_off(rounds: u64) -> FailureArtifact {
     FailureArtifact::new(FailureCategory::Runtime, "max_turns_exceeded", &summary)
 }
 
-/// The failure that a brief speaks of: the last one in the log, because both are written in one commit. Turns that
-/// began later say nothing about it, and a brief that is no failure comes after all failures.
+/// Selects the failure that a brief reports: the last one in the log, because both are written in one commit. Turns
+/// that began later do not change it, and a brief that is no failure comes after all failures.
 fn failure_of(brief: &BriefRecord, last: Option<Failure>) -> Option<Failure> {
     match brief.kind {
         BriefKind::Failure => last,
@@ -244,34 +241,33 @@ fn failure_of(brief: &BriefRecord, last: Option<Failure>) -> Option<Failure> {
     }
 }
 
-/// How a turn failed, for people and as a decision reads it.
+/// The failure of a turn, for people and as a reason for decisions.
 type Failure = (FailureArtifact, Option<TerminalReason>);
 
-/// Which turns count.
+/// Selects the turns that are counted.
 #[derive(Debug, Clone, Copy)]
 enum Scope {
-    /// The one that took this message up.
+    /// Only the turn that took this message.
     Message(u64),
-    /// Every one.
     All,
 }
 
-/// What the log says about the turns of a run.
+/// Figures about the turns of a run, counted from the log.
 #[derive(Default)]
 struct Tally {
     usage: TokenUsage,
     rounds: u64,
     calls: u64,
-    /// Commands that calls of their own ran.
+    /// Commands run by `ExecCommand`.
     commands: u64,
-    /// Commands that batches ran.
+    /// Commands run by `ExecCommandBatch`.
     batched: u64,
     changed: Vec<String>,
-    /// What the model said last.
+    /// Text of the last model round.
     words: Option<String>,
-    /// The newest completion report.
+    /// Text of the newest completion report.
     report: Option<String>,
-    /// The last failure of one of its turns.
+    /// Last failure of a counted turn.
     failure: Option<Failure>,
     timeline: AttemptTimeline,
 }
@@ -332,7 +328,7 @@ impl Tally {
         tally
     }
 
-    /// Adds what a call came to: the commands it ran, and the files a patch changed, each once.
+    /// Adds the commands that a call ran and the files that a patch changed, each file once.
     fn add_result(&mut self, envelope: &ToolEnvelope) {
         self.commands += exec_command::commands_run(envelope);
         self.batched += exec_command_batch::commands_run(envelope);
@@ -384,7 +380,7 @@ fn respond(
     let end = RunEnd {
         status: final_status,
         waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
-        // A failure is told as such; otherwise the newest report is the answer, and the last words go with it.
+        // A failure is shown as such. Otherwise the newest report is the answer; the last text is returned beside it.
         text: report
             .filter(|_| tally.failure.is_none())
             .unwrap_or(brief.text),
@@ -393,7 +389,7 @@ fn respond(
     response(admitted, agent, end, tally)
 }
 
-/// How a run stands when it is reported.
+/// The reported state of a run.
 struct RunEnd {
     status: RunStatus,
     waiting_reason: Option<WaitingReason>,
@@ -432,7 +428,7 @@ fn response(
     }
 }
 
-/// The items that successful calls of these rounds completed.
+/// Lists the items completed by successful calls in these entries.
 pub(super) fn completed_items(entries: &[(LogSeq, LogEntry)]) -> BTreeSet<WorkItemId> {
     let completed = entries.iter().filter_map(|(_, entry)| match entry {
         LogEntry::ToolResult { envelope, .. } => completed_item(envelope),
@@ -446,7 +442,7 @@ pub(super) fn completed_items(entries: &[(LogSeq, LogEntry)]) -> BTreeSet<WorkIt
     completed.collect()
 }
 
-/// The item that a call has completed.
+/// The item that a call completed.
 fn completed_item(envelope: &ToolEnvelope) -> Option<WorkItemId> {
     let ToolOutcome::Success { result } = &envelope.outcome else {
         return None;

@@ -1,6 +1,6 @@
-//! The due loop: one for the whole host. It sleeps until the earliest entry of the due-queue, hands what has come to
-//! the kernel, a bounded number each second, and sleeps again. It sleeps by the clock that never jumps, so a step of the
-//! wall clock is noticed when the next entry should come, at the latest after one clamp.
+//! The due loop, one for the whole host. It sleeps until the earliest entry of the due queue, hands due entries to the
+//! kernel at a bounded rate, and sleeps again. It sleeps by the monotonic clock, so a step of the wall clock is
+//! detected at the next entry or after the longest sleep.
 
 use super::{ClockWatch, Shell};
 use crate::error::Error;
@@ -9,16 +9,16 @@ use holon_domain::{Timestamp, limits};
 use holon_store::{DueCursor, DueRow};
 use std::time::Duration;
 
-/// Longest sleep, so that a clock that jumped forward is noticed.
+/// Longest sleep, so that a clock that jumped forward is detected.
 const CLAMP_MS: u64 = 60_000;
-/// Entries read at once.
+/// Number of entries read at once.
 pub(super) const HANDFUL: usize = 256;
-/// Pause after a failed read.
+/// Pause after a failed read, in milliseconds.
 pub(super) const RETRY_MS: u64 = 1_000;
-/// Time in which at most [`limits::DUE_PER_SECOND`] entries are handed over.
+/// Period in which at most [`limits::DUE_PER_SECOND`] entries are handed over.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Counts entries that were handed over since the last second without any.
+/// Limits the rate of entries: counts those handed over since the last second without any.
 #[derive(Debug, Default)]
 struct Rate {
     fired: usize,
@@ -26,7 +26,7 @@ struct Rate {
 }
 
 impl Rate {
-    /// How many entries may come now; none while the last second had its full number.
+    /// Number of entries that may be handed over now; zero while the limit of the last second is reached.
     fn room(&mut self, elapsed: Duration) -> usize {
         if elapsed.saturating_sub(self.last) >= SECOND {
             self.fired = 0;
@@ -42,13 +42,13 @@ impl Rate {
     }
 }
 
-/// A page of the due-queue, as the loop sees it.
+/// A page of the due queue, split at the current time.
 struct Handful {
-    /// Entries whose time has come.
+    /// Entries that are due.
     come: Vec<DueRow>,
-    /// When the first of the others comes, if it is on this page.
+    /// Time of the first entry that is not due, if it is on this page.
     next: Option<Timestamp>,
-    /// Where the page behind this one begins, if more may have come.
+    /// Cursor of the next page, if it may hold due entries.
     behind: Option<DueCursor>,
 }
 
@@ -66,7 +66,7 @@ impl Shell {
         }
     }
 
-    /// Hands everything that has come to the kernel; returns when the next entry will.
+    /// Hands all due entries to the kernel. Returns the time of the next entry.
     async fn hand_over_due(
         &self,
         watch: &mut ClockWatch,
@@ -84,7 +84,7 @@ impl Shell {
             if come.is_empty() && after.is_none() {
                 return Ok(next);
             }
-            // What was handed over is gone, unless it could not be written; then there is no hurry.
+            // Handed over entries are gone unless they could not be written. Then the loop pauses instead of spinning.
             if after.is_none() && come == before {
                 self.pause(RETRY_MS).await;
             }
@@ -94,14 +94,14 @@ impl Shell {
             rate.note(come.len(), self.ports.clock.elapsed());
             let pending = come.into_iter().map(|row| self.hand_over(row));
             futures_join(pending).await;
-            // Entries that stay must not hide the ones behind them, so the whole queue is gone through before its
-            // beginning is looked at again.
+            // Entries that stay must not hide those behind them, so the loop goes through the whole queue before it
+            // starts over.
             after = behind;
         }
         Ok(None)
     }
 
-    /// At most `room` entries behind `after` that have come, and when the next one will.
+    /// Reads at most `room` due entries behind `after`, and the time of the next one.
     async fn look_ahead(
         &self,
         now: Timestamp,
@@ -145,12 +145,12 @@ impl Shell {
         .await;
     }
 
-    /// Has the due loop look again at once.
+    /// Wakes the due loop, so that it reads the queue again at once.
     pub(crate) fn look_at_due(&self) {
         self.due_set.notify_one();
     }
 
-    /// Sleeps until an entry comes, is set, or the clocks are to be looked at again.
+    /// Sleeps until an entry is due, an earlier one is set, or the clocks must be checked again.
     async fn sleep_towards(&self, next: Option<Timestamp>, watch: &ClockWatch) {
         let until = watch.elapsed_at(next, CLAMP_MS);
         tokio::select! {

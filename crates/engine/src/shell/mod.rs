@@ -1,7 +1,7 @@
-//! The shell: the only async code of the engine. It performs effects and brings their outcomes back; it decides nothing.
+//! The shell: the only async code of the engine. It performs effects and commits their outcomes; it decides nothing.
 //!
-//! Work leaves a commit through a hook that runs after COMMIT, so it does not depend on any caller still waiting.
-//! An effect whose outcome cannot be written yet is kept and tried again; a stale outcome is dropped by the kernel.
+//! Work leaves a commit through a hook that runs after COMMIT, so it does not depend on a waiting caller. An outcome
+//! that cannot be written yet is kept and retried; the kernel drops a stale outcome.
 
 mod aside;
 mod clock;
@@ -45,12 +45,12 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Pause before an agent is looked after whose decision broke a rule of the runtime.
+/// Pause after a decision broke a rule of the runtime, before the agent is checked.
 const AFTER_A_FAULT_MS: u64 = 1_000;
-/// What an outcome weighs in a batch when its real weight is not worth finding out.
+/// Assumed size of an input in a batch when its real size is not worth computing.
 const OUTCOME_BYTES: usize = 16 << 10;
 
-/// Everything a running host shares. Cheap to clone.
+/// The shared state of a running host. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Shell(Arc<Inner>);
 
@@ -62,29 +62,29 @@ pub(crate) struct Inner {
     pub(crate) conduct: Conduct,
     runtime: tokio::runtime::Handle,
     running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
-    /// The calls whose patches are being applied or finished.
+    /// Calls whose patches are being applied or finished.
     patch_locks: PatchLocks,
-    /// Bounds how many commands are probed at once while the host boots.
+    /// Bounds the commands that are probed at the same time during boot.
     probes: Semaphore,
-    /// Agents with an outcome there is no space for.
+    /// Agents with an outcome that the full disk cannot take.
     pub(crate) stalled: Stalled,
     take_backs: TakeBacks,
-    /// The temporary agents this process serves or found; with `Scope::Run` their work is taken up too.
+    /// Temporary agents that this process created or found. With `Scope::Run` their work is performed too.
     temporary: Mutex<BTreeSet<AgentId>>,
-    /// The agents whose workspace the log has warned of since this process began.
+    /// Agents whose workspace was already warned about in the log.
     warned: Mutex<BTreeSet<AgentId>>,
     tasks: TaskTracker,
-    /// Runs with an agent of their own, and the removal of those agents.
+    /// Runs with a temporary agent, and the removals of such agents.
     removals: TaskTracker,
     /// Wakes the due loop when an earlier time was set.
     due_set: Notify,
-    /// Counts removed agents, for those who wait for one.
+    /// Counts removed agents, for tasks that wait for a removal.
     removed: watch::Sender<u64>,
     /// Set when recovery is done.
     up: AtomicBool,
-    /// Cancelled when the host goes down: nothing new is begun.
+    /// Cancelled when a shutdown begins; no new work is started.
     draining: CancellationToken,
-    /// Cancelled when the drain has taken long enough.
+    /// Cancelled when the drain has used up its time.
     halted: CancellationToken,
 }
 
@@ -125,7 +125,7 @@ impl Shell {
         }))
     }
 
-    /// Recovery is done: inputs of clients are taken from now on.
+    /// Marks recovery as done; inputs of clients are accepted from now on.
     pub(crate) fn note_up(&self) {
         self.up.store(true, Ordering::Release);
     }
@@ -134,11 +134,11 @@ impl Shell {
         self.up.load(Ordering::Acquire)
     }
 
-    /// Hands one input to the writer and answers after its commit. What a commit nobody can be sure of may have begun
-    /// is looked after, whatever its sender does next.
+    /// Hands one input to the writer and returns after its commit. If the commit cannot be confirmed, the agents it
+    /// touched are checked in the background.
     ///
-    /// A decision that fails twice in the same way (contradicting rows, a panic) puts its agent aside: the next caller
-    /// would meet the same fault.
+    /// A decision that fails twice in the same way (contradictory rows, a panic) puts its agent aside, because the next
+    /// caller would meet the same fault.
     pub(crate) async fn submit(
         &self,
         agent_id: &AgentId,
@@ -169,7 +169,7 @@ impl Shell {
         }
     }
 
-    /// Hands one input to the writer. The input is shared, so that running the decision again copies no answer.
+    /// Hands one input to the writer once. The input is shared, so that running the decision again copies no answer.
     pub(super) async fn try_submit(
         &self,
         agent_id: &AgentId,
@@ -189,7 +189,7 @@ impl Shell {
         .await
     }
 
-    /// Runs the kernel about one agent inside the next commit, and begins what the commit asked for.
+    /// Runs the kernel on one agent inside the next commit, and starts the work that the commit asks for.
     pub(super) async fn decide(
         &self,
         agent_id: &AgentId,
@@ -218,7 +218,7 @@ impl Shell {
         }
     }
 
-    /// Makes an agent and answers after its commit.
+    /// Creates an agent and returns after the commit.
     pub(crate) async fn create(&self, new: NewAgent) -> Result<(), Error> {
         let shell = self.clone();
         let agent_id = new.identity.agent_id.clone();
@@ -252,7 +252,7 @@ impl Shell {
         ledger.after_commit(Box::new(move || shell.dispatch(work)));
     }
 
-    /// Begins what a commit asked for. Runs on the writer's thread, so it only starts things.
+    /// Starts the work that a commit asks for. Runs on the writer's thread, so it only spawns tasks.
     fn dispatch(&self, work: Work) {
         for key in work.closed {
             if let Some(token) = self.lock_running().remove(&key) {
@@ -266,7 +266,7 @@ impl Shell {
             let (shell, seen) = (self.clone(), self.take_backs.of(&agent_id));
             self.spawn(async move { shell.put_aside(&agent_id, reason, seen).await });
         }
-        // What is not begun now stays open in the store, and the next boot begins it.
+        // Effects that are not started now stay open in the store; the next boot starts them.
         if self.draining.is_cancelled() {
             return self.decline(work.effects.into_values());
         }
@@ -279,8 +279,8 @@ impl Shell {
         }
     }
 
-    /// While the host goes down, a tool call is not begun, and that is put on record where the next boot could not tell
-    /// it from one that was cut off. What the boot takes up anyway is left to it.
+    /// Declines tool calls during shutdown. The refusal is recorded, because the next boot could not tell such a call
+    /// from one that was interrupted. Calls that the next boot resumes anyway are left to it.
     fn decline(&self, effects: impl Iterator<Item = EffectRecord>) {
         for record in effects {
             if let Effect::RunTool { .. } = record.effect {
@@ -320,7 +320,7 @@ impl Shell {
         self.spawn(async move { shell.perform(effect, token).await });
     }
 
-    /// Removes an agent whose one request is answered. The drain gives it its time before it begins.
+    /// Removes a temporary agent whose request is answered. A drain waits for it before it begins.
     pub(crate) fn remove_afterwards(&self, agent_id: AgentId) {
         let shell = self.clone();
         let removal = async move {
@@ -331,7 +331,7 @@ impl Shell {
         self.removals.spawn_on(removal, &self.runtime);
     }
 
-    /// A run whose agent goes with it: a drain waits for both before nothing new begins.
+    /// Spawns a run with a temporary agent. A drain waits for it before it begins.
     pub(crate) fn spawn_temporary(&self, run: impl Future<Output = ()> + Send + 'static) {
         self.removals.spawn_on(run, &self.runtime);
     }
@@ -355,16 +355,16 @@ impl Shell {
     }
 }
 
-/// On whose behalf an input is sent.
+/// The origin of an input, which limits the agents it can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// A client of the control plane, who can act on public agents only.
+    /// A client of the control plane. It can act on public agents only.
     Client,
     /// The runtime itself, about any agent.
     Runtime,
 }
 
-/// The agents a commit made decisions about, also when nobody learns whether it holds. Clones share it.
+/// The agents that a commit made decisions about, readable also if the commit is unconfirmed. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Touched(Arc<Mutex<BTreeSet<AgentId>>>);
 
@@ -374,7 +374,7 @@ impl Touched {
         all.extend(work.touched.iter().cloned());
     }
 
-    /// All of them, and the agent the input was about in any case.
+    /// Returns the agents of the commit, always including the agent of the input.
     pub(crate) fn all(&self, of: &AgentId) -> BTreeSet<AgentId> {
         let mut all = self
             .0
@@ -386,7 +386,7 @@ impl Touched {
     }
 }
 
-/// What an input weighs in a batch.
+/// Estimates the size of an input in a batch.
 fn input_bytes(input: &Input) -> usize {
     match input {
         Input::Admit(ingress) => match &ingress.body {

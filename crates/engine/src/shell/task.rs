@@ -1,4 +1,4 @@
-//! Tasks: watched and stopped as effects, written to and read for calls.
+//! Tasks: watches and stops them as effects, and reads from or writes to them for calls.
 
 use super::command::task_key;
 use super::tool::unreadable;
@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
-    /// Watches a task's command to its end, unless somebody else follows it from now on or the host goes down.
+    /// Watches a task's command until it ends, unless another effect follows it from now on or the host goes down.
     pub(super) async fn watch_task(
         &self,
         agent_id: &AgentId,
@@ -37,7 +37,7 @@ impl Shell {
         self.end_task(&task, &key, stamp, report).await;
     }
 
-    /// Stops a task's command with everything it started.
+    /// Stops a task's command and all processes it started.
     pub(super) async fn stop_task(
         &self,
         agent_id: &AgentId,
@@ -57,7 +57,7 @@ impl Shell {
         self.end_task(&task, &key, stamp, report).await;
     }
 
-    /// Puts a task's end on record, and then forgets by what its command was found.
+    /// Commits a task's end, then forgets its command.
     async fn end_task(
         &self,
         task: &TaskRecord,
@@ -82,7 +82,7 @@ impl Shell {
             .await;
     }
 
-    /// Stops what a call began: one command, or whichever of several it had come to.
+    /// Stops the commands of a call: one, or the one of a batch that was running.
     async fn stop_commands(
         &self,
         task: &TaskRecord,
@@ -106,7 +106,8 @@ impl Shell {
             stderr: Default::default(),
         });
         match report {
-            // Where a command was still to come, the stop ended the call, however its last one ended.
+            // Some commands of the batch had not begun, so the stop ended the call, no matter how its last command
+            // ended.
             TaskReport::Ended(output) if cut_short => TaskReport::Ended(CommandOutput {
                 stopped: true,
                 ..output
@@ -115,7 +116,7 @@ impl Shell {
         }
     }
 
-    /// A task that is not over and by what its command is found. A row that cannot be read is tried again.
+    /// Finds an unfinished task and the key of its command. Retries a read that fails.
     async fn followed(
         &self,
         agent_id: &AgentId,
@@ -149,7 +150,7 @@ impl Shell {
         Ok(self.noted(agent_id, read).await?.task)
     }
 
-    /// An agent's tasks that are not over; none when they cannot be read.
+    /// Lists an agent's unfinished tasks; empty if they cannot be read.
     pub(super) async fn active_tasks(&self, agent_id: &AgentId) -> Vec<TaskRecord> {
         let read = self.store.active_tasks(agent_id);
         self.noted(agent_id, read).await.unwrap_or_else(|error| {
@@ -158,7 +159,7 @@ impl Shell {
         })
     }
 
-    /// Ends what runs in an agent's home and is in no row: nobody would ever follow it.
+    /// Stops commands in an agent's home that no row knows. No effect would ever follow them.
     pub(super) async fn sweep(&self, home: &str, call: Option<&ToolRun>, tasks: &[TaskRecord]) {
         let call = call.map(|run| CommandKey::of_call(home, &run.call.id));
         let tasks = tasks.iter().filter_map(|task| task_key(home, task));
@@ -237,8 +238,8 @@ impl Shell {
         Some(ToolRunOutcome::result(envelope))
     }
 
-    /// Waits until a task is over, its time is up, or something else wants the turn's attention, and returns its row
-    /// and whether it was that.
+    /// Waits until a task is over, its time is up, or a message for the turn arrives. Returns the task's row, and true
+    /// if a message arrived.
     async fn wait_for_end(
         &self,
         agent_id: &AgentId,
@@ -252,7 +253,8 @@ impl Shell {
         tokio::pin!(late);
         loop {
             let mut interrupted = false;
-            // One read: the end of the task itself is such a message, and seen without its row it would pass for another.
+            // One read for both: the task's own end is such a message, and without the new row it would pass for
+            // another one.
             if let Ok(look) = self.store.task(agent_id, &task.id).await {
                 row = look.task.unwrap_or(row);
                 interrupted = look.interrupted;
@@ -260,7 +262,7 @@ impl Shell {
             if row.status.is_terminal() || interrupted || !waits {
                 return (row, interrupted);
             }
-            // Whatever ended the wait, the row is looked at once more: an end on record is never told as running.
+            // The row is read once more after the wait, so that a committed end is never reported as running.
             waits = tokio::select! {
                 () = &mut late => false,
                 heard = hear_of(&mut news, agent_id) => heard.is_ok(),

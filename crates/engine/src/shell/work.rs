@@ -1,8 +1,7 @@
-//! Calls about work that need the world: plan files are written, and stored work is read.
+//! Calls about work items: writes plan files and reads stored work.
 //!
-//! The plan of a new item is written before the item has a row, under an id that follows from its call. A call whose
-//! turn is over by then leaves a folder that belongs to no item: it is removed at once, or in the background after the
-//! next boot that follows a crash.
+//! The plan of a new item is written before the item has a row, under an id derived from the call. If the turn is over
+//! by then, the folder belongs to no item. It is removed at once, or in the background after the next unclean boot.
 
 use super::Shell;
 use super::tool::unreadable;
@@ -16,11 +15,11 @@ use holon_prompt::PlanLook;
 use holon_store::{LastExit, Readers, TurnRows};
 use holon_tools::create_work_item;
 
-/// Folders that are looked up in one read.
+/// Folders looked up in one read.
 const FOLDERS_AT_ONCE: usize = 256;
 
 impl Shell {
-    /// Writes the plan file of the item that a call makes. Performed again after a restart, it writes the same file.
+    /// Writes the plan file of the item that a call creates. Idempotent: after a restart it writes the same file again.
     pub(super) async fn write_plan(&self, run: &ToolRun) -> ToolRunOutcome {
         let item = WorkItemId::of_call(&run.call.id);
         let text = create_work_item::plan_of(&run.call);
@@ -44,7 +43,7 @@ impl Shell {
         }
     }
 
-    /// What is found of the plan file of the item a turn is about.
+    /// Compares the plan file of the turn's work item with its row.
     pub(super) async fn look_at_plan(&self, rows: &TurnRows) -> PlanLook {
         let Some(item) = &rows.item else {
             return PlanLook::Known;
@@ -53,14 +52,14 @@ impl Shell {
         work_answer::plan_look(item, self.ports.plan.read(home, &item.id).await)
     }
 
-    /// The result of a call that wrote a plan was not taken: without an item, the plan goes.
+    /// Removes the plan of a call whose result was not accepted, unless the item exists.
     pub(super) async fn discard_plan(&self, run: &ToolRun) {
         let item = WorkItemId::of_call(&run.call.id);
         self.remove_orphans(&run.agent_id, &run.agent_home, vec![item])
             .await;
     }
 
-    /// Removes plan folders that belong to no item, of every agent whose last process died. Runs beside the agents' turns.
+    /// Removes plan folders without an item, of every agent whose last process died. Runs beside the agents' turns.
     pub(crate) async fn sweep_all_plans(self, last_exit: LastExit, readers: Readers) {
         let listed = match readers.read(|reader| reader.agents()).await {
             Ok(listed) => listed,
@@ -94,7 +93,7 @@ impl Shell {
 
     async fn remove_orphans(&self, agent_id: &AgentId, home: &str, items: Vec<WorkItemId>) {
         let read = self.store.items_without_row(agent_id, items);
-        // What cannot be read stays until the next boot after a crash.
+        // If the read fails, the folders stay until the next unclean boot.
         let Ok(orphans) = self.noted(agent_id, read).await else {
             return;
         };

@@ -1,4 +1,4 @@
-//! The kernel alone, on a store in memory: what one commit loads, writes and sends.
+//! The kernel alone on an in-memory store: the rows one commit loads and writes, and its sends.
 
 mod desk;
 mod queue_cost;

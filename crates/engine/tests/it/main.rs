@@ -1,4 +1,4 @@
-//! The shell with scripted ports and a clock the tests move: nothing here waits by time.
+//! The shell with scripted ports and a manual clock: no test waits for real time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

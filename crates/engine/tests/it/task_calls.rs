@@ -1,4 +1,4 @@
-//! Calls about tasks that the shell performs: what a task printed, and what is written to it.
+//! Tool calls about tasks: reading the output of a task and writing to it.
 
 use crate::house::{House, briefs, interject, prompt};
 use crate::talk::{interjected, results, with_task, with_task_of};
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 type AskedModel = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
 
-/// Has the agent make one call in a turn of its own.
+/// Makes the agent run one call in a turn of its own.
 async fn call(house: &House, host: &Host, name: &str, input: Value) {
     prompt(host, "main", "look after it").await;
     house.model.next().await.answer(calls(&[(name, input)]));
 }
 
-/// The next request, and what it tells of the one call of the turn.
+/// The next request, and the result of the turn's one call in it.
 async fn result(house: &House) -> (AskedModel, String) {
     let asked = house.model.next().await;
     let [told] = results(&asked.request).try_into().expect("one result");

@@ -1,4 +1,4 @@
-//! After a commit nobody could be sure of: what it asked for is done, once.
+//! After an unconfirmed commit, its work is performed exactly once.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use crate::facts::SharedFacts;
@@ -42,15 +42,15 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// A request the test may answer.
+/// A model request and the sender for its reply.
 type Asked = (ModelRequest, oneshot::Sender<ModelReply>);
 
-/// Everything outside, as quiet as it can be: requests to the model are shown, and commands go on for ever.
+/// Ports that do almost nothing: model requests are handed to the test, and commands run forever.
 #[derive(Debug)]
 struct Quiet {
     asked: mpsc::UnboundedSender<Asked>,
     numbers: AtomicU64,
-    /// How many follow each command, by its name.
+    /// Number of watchers of each command, by the command's name.
     followed: watch::Sender<BTreeMap<String, usize>>,
 }
 
@@ -72,7 +72,7 @@ impl Quiet {
         Following { quiet: self, name }
     }
 
-    /// Returns once exactly these commands are followed, each by one.
+    /// Returns once exactly these commands are watched, each by one watcher.
     async fn follows(&self, names: &[&str]) {
         let wanted: BTreeMap<String, usize> =
             names.iter().map(|name| ((*name).to_owned(), 1)).collect();
@@ -81,7 +81,7 @@ impl Quiet {
     }
 }
 
-/// Somebody follows a command, as long as this lives.
+/// A watcher of a command, counted until it is dropped.
 struct Following<'a> {
     quiet: &'a Quiet,
     name: String,
@@ -319,7 +319,7 @@ fn new_agent(id: &AgentId) -> NewAgent {
     }
 }
 
-/// Commits an input as one whose work nobody hears of.
+/// Commits an input without starting its work, as if the commit were unconfirmed.
 async fn commit_unheard(shell: &Shell, id: &AgentId, input: Input) {
     let (inner, id) = (shell.clone(), id.clone());
     let handled = commit(shell.store.as_ref(), 0, move |ledger| {
@@ -394,7 +394,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
         ]))
         .unwrap();
     let (stamp, run) = loop {
-        // The first has become a task, the second is waited for.
+        // The first command has become a task; the call waits for the second.
         let open = open_effects(&shell).await;
         if let [_, second] = &open[..]
             && let Some(run) = shell.tool_run(second).await
@@ -411,7 +411,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
     };
     let two = holon_domain::TaskId::of_call(&call.id).to_string();
     quiet.follows(&[&one, &two]).await;
-    // The second goes on too, and nobody hears that this is on record.
+    // The second command continues as a task too, without a confirmed commit.
     let workspace = WorkspaceEntry::agent_home("/agents/main");
     let goes_on = CommandTaskSpec::of(&call.id, &command, &workspace);
     let finished = Input::ToolFinished {
@@ -451,7 +451,7 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
     let action = ApplyPatch {
         digest: "f00d".to_owned(),
     };
-    // Read when it was in hand; the stop and the effect that finishes the patch came and went since then.
+    // Read while the call was running; the stop and the effect that finishes the patch have come and gone since.
     let run = ToolRun {
         agent_id: id.clone(),
         agent_home: "/agents/main".to_owned(),
@@ -495,7 +495,7 @@ async fn a_fault_that_was_found_before_a_start_does_not_put_the_agent_aside_afte
     assert!(is_aside().await);
     shell.take_back(&id).await.unwrap();
     assert!(!is_aside().await);
-    // Somebody else had met the same row and comes to tell only now.
+    // Another operation had met the same row and reports it only now.
     shell
         .put_aside(&id, "log 7: cut off".to_owned(), found_before)
         .await;

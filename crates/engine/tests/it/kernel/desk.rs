@@ -1,4 +1,4 @@
-//! A kernel, a store in memory and agents whose model and tools are played by the test.
+//! A kernel on an in-memory store, with agents whose model and tools the test plays.
 
 use holon_core::input::{ContextSize, NewAgent, RoundTiming, blocks};
 use holon_core::{HostFacts, Ingress, Input, RoundAnswer, Stamp};
@@ -39,18 +39,18 @@ impl Entropy for Numbers {
     }
 }
 
-/// A call as the simulated model makes it: name, arguments, and what they mean.
+/// A call of the simulated model: name, arguments, and their interpretation.
 pub(super) type Call = (&'static str, Value, Result<Intent, ToolError>);
 
 pub(super) struct Desk {
     pub(super) db: Db,
     kernel: Kernel,
     numbers: Numbers,
-    /// Effects nobody has performed yet.
+    /// Effects that were not performed yet.
     pub(super) open: BTreeMap<(AgentId, EffectId), EffectRecord>,
-    /// What each decision since the last look asked the store for.
+    /// Rows that each decision since the last look loaded.
     pub(super) loads: Vec<Needs>,
-    /// An agent whose decisions panic when they are written.
+    /// Agent whose decisions panic when they are written.
     pub(super) panics: Option<AgentId>,
 }
 
@@ -147,7 +147,7 @@ impl Desk {
         self.handle(name, &Input::Admit(Box::new(ingress)))
     }
 
-    /// The model of an agent makes these calls.
+    /// Answers an agent's model request with these calls.
     pub(super) fn calls(&mut self, name: &str, calls: &[Call]) -> Handled {
         let answer = self.answer(name, calls);
         self.handle(name, &answer)
@@ -197,13 +197,13 @@ impl Desk {
         self.db.reader().agent(&id(name)).unwrap().unwrap()
     }
 
-    /// How many messages wait for an agent.
+    /// Number of messages in an agent's queue.
     pub(super) fn queued(&self, name: &str) -> u64 {
         let (no, _) = self.agent(name);
         self.db.reader().queue(no).unwrap().pending
     }
 
-    /// The results of an agent's calls: the summary or the error.
+    /// The results of an agent's calls: summary or error.
     pub(super) fn results(&self, name: &str) -> Vec<String> {
         let (no, _) = self.agent(name);
         let entries = self.db.reader().turn_entries(no, 1).unwrap();
@@ -217,13 +217,13 @@ impl Desk {
         results.collect()
     }
 
-    /// The kinds of effects an agent waits for.
+    /// Kinds of the effects an agent waits for.
     pub(super) fn waits_for(&self, name: &str) -> Vec<&'static str> {
         let mine = self.open.values().filter(|open| open.agent_id == id(name));
         mine.map(|open| open.effect.name()).collect()
     }
 
-    /// Hands over what earlier commits had no room for, until nothing is left.
+    /// Delivers the sends that earlier commits deferred, until none is left.
     pub(super) fn deliver_all(&mut self) -> usize {
         let mut commits = 0;
         loop {
@@ -241,7 +241,7 @@ impl Desk {
     }
 }
 
-/// A ledger that notes what is loaded, and panics where the test wants a defect.
+/// A ledger that records loads, and panics where the test wants a defect.
 struct Watched<'a> {
     inner: &'a mut dyn Ledger,
     loads: &'a mut Vec<Needs>,

@@ -1,4 +1,4 @@
-//! What an admission costs does not depend on what is queued already. Counted in steps of SQLite's machine.
+//! The cost of an admission does not depend on the length of the queue. Counted in virtual machine steps of SQLite.
 
 use super::desk::{Desk, id};
 use holon_core::{Ingress, Input};
@@ -39,7 +39,7 @@ fn event(priority: Priority) -> Ingress {
     }
 }
 
-/// An agent in a turn whose queue holds messages of every kind, and a counter of what its database does.
+/// An agent in a turn with a queue that holds messages of every kind, and a step counter of its database.
 struct Queue {
     desk: Desk,
     steps: Arc<AtomicU64>,
@@ -78,7 +78,7 @@ impl Queue {
         written.unwrap();
     }
 
-    /// The least steps of five runs: some also move a bound of the event log, which is not their own cost.
+    /// The fewest steps of five runs. Some runs also move a bound of the event log, which is not counted.
     fn steps_of(&mut self, mut act: impl FnMut(&mut Desk)) -> u64 {
         let mut least = u64::MAX;
         for _ in 0..5 {
@@ -97,7 +97,7 @@ impl Queue {
     }
 }
 
-/// A queued message of every band and of every cause.
+/// One queued message of every band and of every cause.
 fn kinds(sample: &QueueEntry) -> Vec<QueueEntry> {
     let task = Origin::Task {
         task_id: TaskId::from_stored("task_1"),
@@ -155,7 +155,7 @@ fn an_admission_is_as_much_work_with_a_hundred_thousand_queued_as_with_none() {
 
 #[test]
 fn what_a_round_reads_of_the_queue_is_as_much_work_however_long_it_is() {
-    // Both queues hold more interjections than a round takes.
+    // Both queues hold more interjections than one round takes.
     let (mut short, mut long) = (Queue::of(2_000), Queue::of(20_000));
     let joining = |desk: &mut Desk| {
         let reader = desk.db.reader();

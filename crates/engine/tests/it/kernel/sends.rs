@@ -1,4 +1,4 @@
-//! What one agent sends another: one commit, one verdict, and nothing lost where the commit has no room.
+//! Sends between agents: one commit and one verdict each, and nothing is lost when a commit is full.
 
 use super::desk::{Call, Desk, NOW, id};
 use holon_core::{Input, Reply};
@@ -132,7 +132,7 @@ fn what_is_left_at_the_bound_survives_a_restart() {
         },
     );
     assert_eq!(desk.waits_for("ada"), ["deliver"]);
-    // A new process knows nothing but the rows; what the old one was told too late is stale.
+    // A new process knows the rows only; late outcomes of the old one are stale.
     desk.open.clear();
     desk.handle(
         "ada",
@@ -152,7 +152,7 @@ fn what_is_left_at_the_bound_survives_a_restart() {
     assert_eq!(desk.waits_for("ada"), [""; 0]);
 }
 
-/// Writes an effect that delivers this many sends, as a decision with more room would have.
+/// Writes an effect that delivers this many sends, as a decision with a larger bound would have done.
 fn open_delivery(desk: &mut Desk, count: usize) {
     let (no, mut agent) = desk.agent("ada");
     agent.counters.effects += 1;

@@ -1,4 +1,4 @@
-//! What decisions load, and how often a large text is written.
+//! The rows that decisions load, and the number of times a large text is written.
 
 use super::desk::{Call, Desk};
 use holon_domain::needs::Needs;
