@@ -3,7 +3,7 @@
 mod work;
 
 use crate::error::Error;
-use crate::request::{Admitted, CreateAgent, Ingress, WorkspaceChoice};
+use crate::request::{AdmittedMessage, CreateAgent, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
 use holon_core::input::NewAgent;
 use holon_core::{Input, Reply, admission};
@@ -57,12 +57,12 @@ impl Acts {
 
     /// The error for requests cut off by the end of the host: it is shutting down, or its store is lost.
     #[must_use]
-    pub fn why_down(&self) -> Error {
-        self.shell.why_down()
+    pub fn shutdown_error(&self) -> Error {
+        self.shell.shutdown_error()
     }
 
     /// Makes every suspended turn retry, because the host's models or credentials have changed.
-    pub(crate) async fn ask_again(&self) {
+    pub(crate) async fn resume_suspended(&self) {
         let listed = match self.readers.read(|reader| reader.agents()).await {
             Ok(listed) => listed,
             Err(error) => {
@@ -77,7 +77,11 @@ impl Acts {
         for agent in listed.into_iter().filter_map(|listed| listed.record.ok()) {
             if is_suspended(&agent) {
                 let agent_id = &agent.identity.agent_id;
-                drop(self.shell.settle(agent_id, Input::ModelsChanged).await);
+                drop(
+                    self.shell
+                        .commit_outcome(agent_id, Input::ModelsChanged)
+                        .await,
+                );
             }
         }
     }
@@ -107,14 +111,14 @@ impl Acts {
         };
         let new = self.new_agent(identity.clone(), &workspace, model).await?;
         if let Some(found) = self.find(&identity.agent_id).await? {
-            return existing(&found, &new, &workspace);
+            return accept_existing(&found, &new, &workspace);
         }
         self.check_reserved(&new.workspace)?;
         match self.shell.create(new.clone()).await {
             Ok(()) => Ok(IdentityView::active(identity)),
             // Another caller created the agent between the read and the commit.
             Err(Error::AgentConflict { .. }) => match self.find(&identity.agent_id).await? {
-                Some(found) => existing(&found, &new, &workspace),
+                Some(found) => accept_existing(&found, &new, &workspace),
                 None => Err(Error::Overloaded),
             },
             Err(error) => Err(error),
@@ -171,7 +175,7 @@ impl Acts {
     pub(crate) async fn find(&self, agent_id: &AgentId) -> Result<Option<AgentRecord>, Error> {
         let id = agent_id.clone();
         let read = self.readers.read(move |reader| reader.agent(&id));
-        let found = self.shell.noted(agent_id, read).await?;
+        let found = self.shell.read_or_put_aside(agent_id, read).await?;
         Ok(found.map(|(_, agent)| agent))
     }
 
@@ -179,7 +183,11 @@ impl Acts {
     ///
     /// # Errors
     /// When there is no such agent, admission refuses it or storage fails; then nothing was written.
-    pub async fn admit(&self, agent_id: &AgentId, ingress: Ingress) -> Result<Admitted, Error> {
+    pub async fn admit(
+        &self,
+        agent_id: &AgentId,
+        ingress: Ingress,
+    ) -> Result<AdmittedMessage, Error> {
         self.admit_from(Sender::Client, agent_id, ingress).await
     }
 
@@ -188,13 +196,13 @@ impl Acts {
         sender: Sender,
         agent_id: &AgentId,
         ingress: Ingress,
-    ) -> Result<Admitted, Error> {
+    ) -> Result<AdmittedMessage, Error> {
         let input = Input::Admit(Box::new(ingress));
         match self.shell.submit(agent_id, sender, input).await? {
             Reply::Admitted {
                 message_id,
                 message_seq,
-            } => Ok(Admitted {
+            } => Ok(AdmittedMessage {
                 agent_id: agent_id.clone(),
                 message_id,
                 message_seq,
@@ -221,7 +229,7 @@ impl Acts {
             other => other?,
         };
         // The due loop skipped the entries of an agent that was put aside.
-        self.shell.look_at_due();
+        self.shell.wake_due_loop();
         Ok(())
     }
 
@@ -291,7 +299,7 @@ impl Acts {
     }
 }
 
-fn existing(
+fn accept_existing(
     found: &AgentRecord,
     wanted: &NewAgent,
     choice: &WorkspaceChoice,

@@ -28,10 +28,10 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
 
 /// Judges the probes of a call's commands. A single running command can continue as a task.
 #[must_use]
-pub fn found_of_call(run: &ToolRun, probes: &[CommandProbe]) -> Found {
+pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> Found {
     match (&run.action, probes) {
         (HostAction::ExecCommand(command), [CommandProbe::Running(alive)]) => Found::Alive {
-            as_task: Some(Box::new(as_task(run, command, alive).consequence)),
+            as_task: Some(Box::new(task_outcome(run, command, alive).consequence)),
         },
         (
             HostAction::ExecCommand(_)
@@ -42,13 +42,13 @@ pub fn found_of_call(run: &ToolRun, probes: &[CommandProbe]) -> Found {
             | HostAction::WritePlan
             | HostAction::WorkQuery(_),
             probes,
-        ) => found_of(probes),
+        ) => judge_probes(probes),
     }
 }
 
 /// Judges the probes of several commands: alive while one of them is, over when the last one is.
 #[must_use]
-pub fn found_of(probes: &[CommandProbe]) -> Found {
+pub fn judge_probes(probes: &[CommandProbe]) -> Found {
     let mut found = Found::Nothing;
     for probe in probes {
         match probe {
@@ -62,7 +62,7 @@ pub fn found_of(probes: &[CommandProbe]) -> Found {
 
 /// Builds the call's outcome if its command continues as a task. It shows no output, because reading the output may be
 /// what killed the last host.
-fn as_task(run: &ToolRun, command: &ExecCommand, alive: &AliveCommand) -> ToolRunOutcome {
+fn task_outcome(run: &ToolRun, command: &ExecCommand, alive: &AliveCommand) -> ToolRunOutcome {
     let kept = |path: Option<&String>| CapturedStream {
         path: path.cloned(),
         ..CapturedStream::default()
@@ -74,5 +74,5 @@ fn as_task(run: &ToolRun, command: &ExecCommand, alive: &AliveCommand) -> ToolRu
         stdout: kept(alive.output_path.as_ref()),
         stderr: kept(alive.stderr_path.as_ref().filter(|_| !command.tty)),
     };
-    ToolRunOutcome::goes_on(run, command, &running)
+    ToolRunOutcome::of_running_command(run, command, &running)
 }

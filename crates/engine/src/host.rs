@@ -47,11 +47,11 @@ impl Host {
     /// When the store cannot be read or written.
     pub async fn start(config: HostConfig, ports: Ports, db: Db) -> Result<Self, Error> {
         let host = Self::open(config, ports, db)?;
-        host.come_up().await?;
+        host.recover().await?;
         Ok(host)
     }
 
-    /// Binds the ports. Reads work from now on; inputs must wait until [`Host::come_up`] has returned.
+    /// Binds the ports. Reads work from now on; inputs must wait until [`Host::recover`] has returned.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -71,8 +71,10 @@ impl Host {
         let shell = Shell::new(store, kernel, ports, config.conduct);
         let reads = Reads::new(
             readers.clone(),
-            (facts, Arc::clone(&shell.ports.model)),
-            (epoch, shell.stalled.clone()),
+            facts,
+            Arc::clone(&shell.ports.model),
+            epoch,
+            shell.stalled.clone(),
             shell.store.subscribe(),
         );
         let acts = Acts::new(shell, readers, config.agents_dir, config.default_agent);
@@ -89,7 +91,7 @@ impl Host {
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub async fn come_up(&self) -> Result<(), Error> {
+    pub async fn recover(&self) -> Result<(), Error> {
         let shell = self.acts.shell();
         let watch = ClockWatch::begin(shell.ports.clock.as_ref());
         shell.check_clock_at_boot().await?;
@@ -105,7 +107,7 @@ impl Host {
             let last_exit = self.last_exit.clone();
             shell.spawn(shell.clone().sweep_all_plans(last_exit, readers));
         }
-        shell.note_up();
+        shell.mark_up();
         Ok(())
     }
 
@@ -152,7 +154,7 @@ impl Host {
         let shell = self.acts.shell();
         shell.kernel.facts().set_models(models);
         let acts = self.acts.clone();
-        shell.spawn(async move { acts.ask_again().await });
+        shell.spawn(async move { acts.resume_suspended().await });
     }
 
     /// Number of commits since the start that changed something.
@@ -168,7 +170,7 @@ impl Host {
     }
 
     /// Returns once the store is lost.
-    pub async fn until_lost(&self) -> StoreLost {
+    pub async fn wait_until_lost(&self) -> StoreLost {
         let mut lost = self.lost.clone();
         match lost
             .wait_for(Option::is_some)

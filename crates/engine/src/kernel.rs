@@ -6,7 +6,7 @@
 
 mod work;
 
-pub use work::Work;
+pub use work::PostCommitWork;
 
 use crate::facts::SharedFacts;
 use holon_core::input::NewAgent;
@@ -36,11 +36,11 @@ pub struct Kernel {
 
 /// The result of an input that was handled.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Handled {
+pub struct HandledInput {
     /// Answer for the sender of the input.
     pub reply: Reply,
     /// Work for the shell after the commit.
-    pub work: Work,
+    pub work: PostCommitWork,
 }
 
 /// The reason why an input was refused. Nothing was written.
@@ -52,7 +52,7 @@ pub enum Refusal {
 }
 
 /// The result of handling an input. The outer error is a storage failure, the inner one a refusal.
-pub type HandleResult = Result<Result<Handled, Refusal>, Error>;
+pub type HandleResult = Result<Result<HandledInput, Refusal>, Error>;
 
 /// A send that is not delivered yet: sender, receiver, content.
 type Delivery = (AgentId, AgentId, Sent);
@@ -61,12 +61,12 @@ impl Kernel {
     /// Creates the kernel of a host.
     #[must_use]
     pub const fn new(facts: SharedFacts) -> Self {
-        Self::with_room_for(facts, limits::SENDS_PER_COMMIT)
+        Self::with_send_limit(facts, limits::SENDS_PER_COMMIT)
     }
 
     /// Creates a kernel with another limit of sends per commit, for tests of deferred sends.
     #[must_use]
-    pub const fn with_room_for(facts: SharedFacts, sends_per_commit: usize) -> Self {
+    pub const fn with_send_limit(facts: SharedFacts, sends_per_commit: usize) -> Self {
         Self {
             facts,
             sends_per_commit,
@@ -89,12 +89,12 @@ impl Kernel {
         new: NewAgent,
         now: Timestamp,
         entropy: &mut dyn Entropy,
-    ) -> Result<Work, Error> {
+    ) -> Result<PostCommitWork, Error> {
         let newest = ledger.newest_generation()?;
         let decision = lifecycle::create(new, &self.facts.now(), newest, now, entropy);
         let no = ledger.create(&decision.agent)?;
         ledger.apply(no, &decision)?;
-        let mut work = Work::default();
+        let mut work = PostCommitWork::default();
         work.add(&decision);
         Ok(work)
     }
@@ -112,12 +112,12 @@ impl Kernel {
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
         let facts = self.facts.now();
-        let mut run = Run::new(agent_id, &facts, now, entropy);
-        let reply = match run.decide(ledger, agent_id, input)? {
+        let mut transaction = Transaction::new(agent_id, &facts, now, entropy);
+        let reply = match transaction.decide(ledger, agent_id, input)? {
             Ok(reply) => reply,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        run.finish(ledger, reply, self.sends_per_commit)
+        transaction.finish(ledger, reply, self.sends_per_commit)
     }
 
     /// Handles an input of a client. Agents that are not public do not exist for clients.
@@ -154,33 +154,33 @@ impl Kernel {
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
         let facts = self.facts.now();
-        let mut run = Run::new(agent_id, &facts, now, entropy);
+        let mut transaction = Transaction::new(agent_id, &facts, now, entropy);
         let was_aside = ledger.take_back(agent_id)?;
-        if was_aside && let Err(refusal) = run.decide(ledger, agent_id, recovery)? {
+        if was_aside && let Err(refusal) = transaction.decide(ledger, agent_id, recovery)? {
             return Ok(Err(refusal));
         }
-        let reply = match run.decide(ledger, agent_id, &Input::Start)? {
+        let reply = match transaction.decide(ledger, agent_id, &Input::Start)? {
             Ok(reply) => reply,
             // The agent is back. A refused start is fine: an agent that is being removed is not started.
             Err(_) if was_aside => Reply::Done,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        run.finish(ledger, reply, self.sends_per_commit)
+        transaction.finish(ledger, reply, self.sends_per_commit)
     }
 }
 
 /// One transaction of the kernel: its inputs and the work it has produced so far.
-struct Run<'a> {
+struct Transaction<'a> {
     /// Agent whose input is handled. A fault in its own decisions fails the whole transaction.
     subject: &'a AgentId,
     facts: &'a HostFacts,
     now: Timestamp,
     entropy: &'a mut dyn Entropy,
-    work: Work,
+    work: PostCommitWork,
     worklist: VecDeque<Delivery>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Transaction<'a> {
     fn new(
         subject: &'a AgentId,
         facts: &'a HostFacts,
@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
             facts,
             now,
             entropy,
-            work: Work::default(),
+            work: PostCommitWork::default(),
             worklist: VecDeque::new(),
         }
     }
@@ -201,7 +201,7 @@ impl<'a> Run<'a> {
     fn finish(mut self, ledger: &mut dyn Ledger, reply: Reply, room: usize) -> HandleResult {
         self.deliver(ledger, room)?;
         let work = self.work;
-        Ok(Ok(Handled { reply, work }))
+        Ok(Ok(HandledInput { reply, work }))
     }
 
     /// Makes the decisions about one agent until it rests. Its sends are put on the worklist.
@@ -296,8 +296,8 @@ impl<'a> Run<'a> {
             };
             let awaited = sent.awaits_verdict();
             let verdict = match self.decide_nested(ledger, &to, &Input::Received(sent))? {
-                Ok(Ok(reply)) => accepted(reply),
-                Ok(Err(refusal)) => refused(&refusal),
+                Ok(Ok(reply)) => acceptance_of(reply),
+                Ok(Err(refusal)) => refusal_of(&refusal),
                 Err(fault) => Verdict::Refused {
                     code: "receiver_failed".to_owned(),
                     reason: format!("{to} could not take it: {fault}"),
@@ -305,14 +305,14 @@ impl<'a> Run<'a> {
             };
             if let Some(send) = awaited {
                 let back = Input::Received(Sent::Verdict { send, verdict });
-                self.tell_sender(ledger, &from, &back)?;
+                self.notify_sender(ledger, &from, &back)?;
             }
         }
         self.defer(ledger, room)
     }
 
     /// Tells a sender the fate of its sends. A refusal means that the sender no longer waits, which is fine.
-    fn tell_sender(
+    fn notify_sender(
         &mut self,
         ledger: &mut dyn Ledger,
         sender: &AgentId,
@@ -368,14 +368,14 @@ impl<'a> Run<'a> {
             }
             for part in sends.chunks(room.max(1)) {
                 let sends = part.to_vec();
-                self.tell_sender(ledger, &from, &Input::Defer { sends })?;
+                self.notify_sender(ledger, &from, &Input::Defer { sends })?;
             }
         }
         Ok(())
     }
 }
 
-fn accepted(reply: Reply) -> Verdict {
+fn acceptance_of(reply: Reply) -> Verdict {
     let message_id = match reply {
         Reply::Admitted { message_id, .. } => Some(message_id),
         Reply::Done
@@ -389,7 +389,7 @@ fn accepted(reply: Reply) -> Verdict {
     Verdict::Accepted { message_id }
 }
 
-fn refused(refusal: &Refusal) -> Verdict {
+fn refusal_of(refusal: &Refusal) -> Verdict {
     let (code, reason) = match refusal {
         Refusal::NotFound => ("agent_not_found", "there is no such agent".to_owned()),
         Refusal::Rejected(rejection) => (rejection.text().code, rejection.to_string()),

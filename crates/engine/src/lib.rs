@@ -33,4 +33,4 @@ pub use holon_core::Rejection;
 /// The retry rules for failed attempts, for callers that explain them to users.
 pub use holon_core::attempt;
 pub use host::{Host, HostConfig};
-pub use reads::{Reads, Which, WorkItemPage};
+pub use reads::{EntryFilter, Reads, WorkItemPage};

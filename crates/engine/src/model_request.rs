@@ -171,8 +171,8 @@ fn build_frame(
     policy: ModelPolicy,
     plan: &PlanLook,
 ) -> Option<Built> {
-    let history: Vec<HistoryItem> = rows.history.iter().map(told).collect();
-    let tasks = running_at(&rows.tasks, rows.turn.started_at);
+    let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
+    let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
     let nothing = ShownWork::default();
     let work = match &rows.frame {
         Some(kept) => Work::Kept(kept.work.as_deref()),
@@ -218,7 +218,7 @@ fn changed_plan(
     }
 }
 
-fn told(item: &holon_store::HistoryItem) -> HistoryItem {
+fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
     HistoryItem {
         message: item.message.clone(),
         answer: item.answer.clone(),
@@ -227,7 +227,7 @@ fn told(item: &holon_store::HistoryItem) -> HistoryItem {
 
 /// Lists the tasks that ran at a time, oldest first. Every round of a turn lists the same ones, even after some have
 /// ended.
-fn running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
+fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
     let ran = |task: &TaskRecord| {
         task.created_at < at && task.end.as_ref().is_none_or(|end| end.ended_at > at)
     };
@@ -289,20 +289,23 @@ fn conversation_reminder(
 fn conversation(rows: &TurnRows, mut reminder: Reminder) -> Vec<ConversationItem> {
     let mut said = Vec::new();
     for entry in &rows.entries {
-        said.extend(reminder.before(entry));
-        if let Some(item) = said_by(rows, entry) {
-            reminder.said(&item);
+        said.extend(reminder.take_before(entry));
+        if let Some(item) = to_conversation_item(rows, entry) {
+            reminder.subtract(&item);
             said.push(item);
         }
     }
-    said.extend(reminder.at_end());
-    let waiting = rows.queued.iter().map(|entry| interjected(&entry.envelope));
+    said.extend(reminder.take_at_end());
+    let waiting = rows
+        .queued
+        .iter()
+        .map(|entry| interjection_item(&entry.envelope));
     said.extend(waiting);
     said
 }
 
 /// Converts a log entry to its part of the conversation, if it has one.
-fn said_by(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
+fn to_conversation_item(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
     match entry {
         // Providers refuse an assistant message without content.
         LogEntry::AssistantRound { blocks, .. } if blocks.is_empty() => None,
@@ -318,7 +321,7 @@ fn said_by(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
             is_error: envelope.error().is_some(),
         }),
         LogEntry::Interjection { message_seq, .. } => {
-            rows.messages.get(message_seq).map(interjected)
+            rows.messages.get(message_seq).map(interjection_item)
         }
         LogEntry::ContinuationPrompt { text, .. } => {
             Some(ConversationItem::User { text: text.clone() })
@@ -329,7 +332,7 @@ fn said_by(rows: &TurnRows, entry: &LogEntry) -> Option<ConversationItem> {
     }
 }
 
-fn interjected(message: &MessageEnvelope) -> ConversationItem {
+fn interjection_item(message: &MessageEnvelope) -> ConversationItem {
     ConversationItem::User {
         text: holon_prompt::interjection_text(message),
     }

@@ -7,7 +7,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 /// Waits for a commit about one agent, or for a lag of the feed that may have hidden one.
-pub(crate) async fn hear_of(
+pub(crate) async fn wait_for_news(
     news: &mut Receiver<FeedNotice>,
     agent_id: &AgentId,
 ) -> Result<(), Error> {

@@ -2,12 +2,12 @@
 
 mod work;
 
-pub use work::{Which, WorkItemPage};
+pub use work::{EntryFilter, WorkItemPage};
 
 use crate::error::Error;
 use crate::facts::SharedFacts;
 use crate::ports::ModelClient;
-use crate::stalled::Stalled;
+use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
@@ -31,7 +31,7 @@ pub struct Reads {
     facts: SharedFacts,
     model: Arc<dyn ModelClient>,
     epoch: String,
-    stalled: Stalled,
+    stalled: StalledAgents,
     /// Kept only to make new receivers from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
 }
@@ -39,8 +39,10 @@ pub struct Reads {
 impl Reads {
     pub(crate) fn new(
         readers: Readers,
-        (facts, model): (SharedFacts, Arc<dyn ModelClient>),
-        (epoch, stalled): (String, Stalled),
+        facts: SharedFacts,
+        model: Arc<dyn ModelClient>,
+        epoch: String,
+        stalled: StalledAgents,
         feed: broadcast::Receiver<FeedNotice>,
     ) -> Self {
         Self {
@@ -99,7 +101,7 @@ impl Reads {
         let facts = self.facts.now();
         let (chain, ask) = (Arc::clone(&facts), Arc::clone(&self.model));
         let (agent, queue, policy, rows, aside) = self
-            .of(agent_id, move |reader, no, agent| {
+            .read_agent(agent_id, move |reader, no, agent| {
                 let model = chain.models.first(agent.model_override.as_ref());
                 let policy = match model {
                     Some(model) => {
@@ -109,7 +111,7 @@ impl Reads {
                     None => None,
                 };
                 let aside = reader.aside(&agent.identity.agent_id)?;
-                let tasks = readable(reader.active_tasks(no))?;
+                let tasks = or_default_if_unreadable(reader.active_tasks(no))?;
                 let work = work::status_rows(reader, no, &agent)?;
                 let queue = reader.queue_lengths(no)?;
                 Ok((agent, queue, policy, (tasks, work), aside))
@@ -133,8 +135,8 @@ impl Reads {
     /// # Errors
     /// When there is no such agent, or storage fails.
     pub async fn briefs(&self, agent_id: &AgentId, limit: u64) -> Result<Vec<BriefRecord>, Error> {
-        self.of(agent_id, move |reader, no, _| {
-            reader.briefs(no, page(limit))
+        self.read_agent(agent_id, move |reader, no, _| {
+            reader.briefs(no, page_size(limit))
         })
         .await
     }
@@ -148,8 +150,8 @@ impl Reads {
         agent_id: &AgentId,
         limit: u64,
     ) -> Result<Vec<TranscriptEntry>, Error> {
-        self.of(agent_id, move |reader, no, _| {
-            reader.transcript(no, page(limit))
+        self.read_agent(agent_id, move |reader, no, _| {
+            reader.transcript(no, page_size(limit))
         })
         .await
     }
@@ -163,7 +165,7 @@ impl Reads {
         agent_id: &AgentId,
         message_seq: MessageSeq,
     ) -> Result<Option<BriefRecord>, Error> {
-        self.of(agent_id, move |reader, no, _| {
+        self.read_agent(agent_id, move |reader, no, _| {
             reader.outcome(no, message_seq)
         })
         .await
@@ -175,7 +177,7 @@ impl Reads {
     /// When there is no such agent, the cursor is too old, or storage fails.
     pub async fn events(&self, agent_id: &AgentId, query: EventQuery) -> Result<EventPage, Error> {
         let page = self
-            .of(agent_id, move |reader, no, _| {
+            .read_agent(agent_id, move |reader, no, _| {
                 let mut page = reader.events(no, query)?;
                 add_labels(reader, no, &mut page.events)?;
                 Ok(page)
@@ -201,7 +203,7 @@ impl Reads {
     }
 
     /// Reads rows of one public agent in one transaction.
-    async fn of<T: Send + 'static>(
+    async fn read_agent<T: Send + 'static>(
         &self,
         agent_id: &AgentId,
         read: impl FnOnce(&Reader<'_>, AgentNo, AgentRecord) -> Result<T, holon_store::Error>
@@ -243,13 +245,15 @@ fn add_labels(
 
 /// Replaces an unreadable row by its default, so that it hides no other row. The decision that needs the row puts the
 /// agent aside.
-fn readable<T: Default>(read: Result<T, holon_store::Error>) -> Result<T, holon_store::Error> {
+fn or_default_if_unreadable<T: Default>(
+    read: Result<T, holon_store::Error>,
+) -> Result<T, holon_store::Error> {
     match read {
         Err(error) if error.is_one_agents() => Ok(T::default()),
         read => read,
     }
 }
 
-fn page(limit: u64) -> usize {
+fn page_size(limit: u64) -> usize {
     usize::try_from(limit.clamp(1, limits::EVENT_PAGE_MAX)).unwrap_or(1)
 }

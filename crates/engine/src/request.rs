@@ -10,7 +10,7 @@ pub use holon_core::Ingress;
 
 /// A message that was committed to an agent's queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admitted {
+pub struct AdmittedMessage {
     pub agent_id: AgentId,
     pub message_id: MessageId,
     /// Position in the agent's queue, counted from 1.

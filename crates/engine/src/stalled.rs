@@ -13,13 +13,13 @@ const REASON: &str =
 
 /// The number of waiting outcomes per agent. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stalled(Arc<Mutex<HashMap<AgentId, usize>>>);
+pub(crate) struct StalledAgents(Arc<Mutex<HashMap<AgentId, usize>>>);
 
-impl Stalled {
+impl StalledAgents {
     /// Counts one outcome of this agent as waiting until the returned guard is dropped.
-    pub(crate) fn enter(&self, agent_id: &AgentId) -> Waits {
+    pub(crate) fn enter(&self, agent_id: &AgentId) -> StallGuard {
         *self.lock().entry(agent_id.clone()).or_default() += 1;
-        Waits {
+        StallGuard {
             all: self.clone(),
             agent_id: agent_id.clone(),
         }
@@ -39,12 +39,12 @@ impl Stalled {
 
 /// Counts one waiting outcome of an agent until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Waits {
-    all: Stalled,
+pub(crate) struct StallGuard {
+    all: StalledAgents,
     agent_id: AgentId,
 }
 
-impl Drop for Waits {
+impl Drop for StallGuard {
     fn drop(&mut self) {
         let mut all = self.all.lock();
         if let Some(left) = all.get_mut(&self.agent_id) {
@@ -63,8 +63,11 @@ mod tests {
 
     #[test]
     fn an_agent_is_shown_as_waiting_until_the_last_of_its_outcomes_is_written() {
-        let (all, id) = (Stalled::default(), AgentId::parse("a").expect("a name"));
-        let shown = |all: &Stalled, id: &AgentId| {
+        let (all, id) = (
+            StalledAgents::default(),
+            AgentId::parse("a").expect("a name"),
+        );
+        let shown = |all: &StalledAgents, id: &AgentId| {
             let mut posture = SchedulingPosture {
                 posture: Posture::ActiveTurn,
                 reason: "runs".to_owned(),

@@ -22,12 +22,12 @@ pub struct ToolRunOutcome {
     /// Consequence to commit.
     pub consequence: Consequence,
     /// Cleanup after the consequence is committed.
-    pub forget: Forget,
+    pub forget: CallCleanup,
 }
 
 /// Records that were kept to find or prove a call and are removed once its result is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Forget {
+pub enum CallCleanup {
     /// Nothing was kept, or a running task still needs it.
     Nothing,
     Patch,
@@ -49,7 +49,7 @@ impl ToolRunOutcome {
     pub const fn result(envelope: ToolEnvelope) -> Self {
         Self {
             consequence: Consequence::Result(envelope),
-            forget: Forget::Nothing,
+            forget: CallCleanup::Nothing,
         }
     }
 
@@ -62,7 +62,9 @@ impl ToolRunOutcome {
         answer: Result<CommandRun, CommandFailure>,
     ) -> Self {
         let (envelope, output) = match answer {
-            Ok(CommandRun::Running(running)) => return Self::goes_on(run, command, &running),
+            Ok(CommandRun::Running(running)) => {
+                return Self::of_running_command(run, command, &running);
+            }
             Ok(CommandRun::Ended(output)) => {
                 let envelope = exec_command::completed(command, &output);
                 let output = kept_if(holon_tools::refers_to_files(&envelope));
@@ -75,14 +77,18 @@ impl ToolRunOutcome {
         };
         let key = run.key();
         Self {
-            forget: Forget::Commands(vec![EndedCommand { key, output }]),
+            forget: CallCleanup::Commands(vec![EndedCommand { key, output }]),
             ..Self::result(envelope)
         }
     }
 
     /// Builds the outcome of a call whose command continues as a task.
     #[must_use]
-    pub fn goes_on(run: &ToolRun, command: &ExecCommand, running: &CommandRunning) -> Self {
+    pub fn of_running_command(
+        run: &ToolRun,
+        command: &ExecCommand,
+        running: &CommandRunning,
+    ) -> Self {
         let spec = CommandTaskSpec {
             workdir: running.workdir.clone(),
             output_path: running.stdout.path.clone(),
@@ -102,7 +108,7 @@ impl ToolRunOutcome {
                 result: exec_command::promoted(command, &handle, running),
                 spec: Box::new(spec),
             },
-            forget: Forget::Nothing,
+            forget: CallCleanup::Nothing,
         }
     }
 
@@ -117,7 +123,7 @@ impl ToolRunOutcome {
         };
         let ended = (1..=batch.items.len()).map(ended).collect();
         Self {
-            forget: Forget::Commands(ended),
+            forget: CallCleanup::Commands(ended),
             ..Self::result(envelope)
         }
     }
@@ -126,7 +132,7 @@ impl ToolRunOutcome {
     #[must_use]
     pub fn of_patch(applied: Result<PatchApplied, ToolError>) -> Self {
         Self {
-            forget: Forget::Patch,
+            forget: CallCleanup::Patch,
             ..Self::result(apply_patch::envelope(applied))
         }
     }
@@ -145,7 +151,7 @@ pub fn commands_of_ended_task(key: &CommandKey, spec: &CommandTaskSpec) -> Vec<E
 ///
 /// # Errors
 /// The reason, worded for the model.
-pub fn may_take_input(task: &TaskRecord) -> Result<(), &'static str> {
+pub fn check_takes_input(task: &TaskRecord) -> Result<(), &'static str> {
     if task.status.is_terminal() {
         return Err("the task is over; start the command again if it is still needed");
     }

@@ -81,9 +81,9 @@ impl Acts {
         wait_id: WaitId,
     ) -> Result<WaitRecord, Error> {
         let command = WorkCommand::CancelWait { wait_id };
-        match self.command(agent_id, command).await? {
+        match self.send_command(agent_id, command).await? {
             Reply::Wait(wait) => Ok(*wait),
-            other => Err(unexpected(&other)),
+            other => Err(unexpected_reply(&other)),
         }
     }
 
@@ -156,11 +156,11 @@ impl Acts {
         let input = Input::WakeHint(Box::new(hint));
         match self.submit(agent_id, input).await? {
             Reply::Woken { coalesced } => Ok(coalesced),
-            other => Err(unexpected(&other)),
+            other => Err(unexpected_reply(&other)),
         }
     }
 
-    async fn command(&self, agent_id: &AgentId, command: WorkCommand) -> Result<Reply, Error> {
+    async fn send_command(&self, agent_id: &AgentId, command: WorkCommand) -> Result<Reply, Error> {
         self.submit(agent_id, Input::Work(Box::new(command))).await
     }
 
@@ -169,9 +169,9 @@ impl Acts {
         agent_id: &AgentId,
         command: WorkCommand,
     ) -> Result<WorkItemView, Error> {
-        let item = match self.command(agent_id, command).await? {
+        let item = match self.send_command(agent_id, command).await? {
             Reply::WorkItem(item) => item,
-            other => return Err(unexpected(&other)),
+            other => return Err(unexpected_reply(&other)),
         };
         // The view depends on the agent's focus, which its row holds.
         let agent = self.find(agent_id).await?;
@@ -186,14 +186,14 @@ impl Acts {
         agent_id: &AgentId,
         command: WorkCommand,
     ) -> Result<TimerView, Error> {
-        match self.command(agent_id, command).await? {
+        match self.send_command(agent_id, command).await? {
             Reply::Timer(timer) => Ok(timer.view()),
-            other => Err(unexpected(&other)),
+            other => Err(unexpected_reply(&other)),
         }
     }
 }
 
-fn unexpected(reply: &Reply) -> Error {
+fn unexpected_reply(reply: &Reply) -> Error {
     Error::Internal {
         message: format!("a command about work was answered by {reply:?}"),
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Work outside of the database that follows from a commit. One commit may touch several agents.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Work {
+pub struct PostCommitWork {
     /// Effects to perform. Effect ids are unique per agent only.
     pub effects: BTreeMap<(AgentId, EffectId), EffectRecord>,
     /// Effects that are closed: their outcome is committed, or it is no longer needed. Running ones are cancelled.
@@ -22,7 +22,7 @@ pub struct Work {
     pub touched: BTreeSet<AgentId>,
 }
 
-impl Work {
+impl PostCommitWork {
     /// Adds the effects, due times and closed effects of a decision.
     pub(super) fn add(&mut self, decision: &Decision) {
         let agent_id = &decision.agent.identity.agent_id;

@@ -55,19 +55,19 @@ impl Reminder {
     }
 
     /// Subtracts an item of the conversation from the room.
-    pub(super) fn said(&mut self, item: &ConversationItem) {
+    pub(super) fn subtract(&mut self, item: &ConversationItem) {
         self.room = self.room.saturating_sub(item.estimated_tokens());
     }
 
     /// Processes the next entry and returns the reminder that stands before it, if any.
-    pub(super) fn before(&mut self, entry: &LogEntry) -> Option<ConversationItem> {
+    pub(super) fn take_before(&mut self, entry: &LogEntry) -> Option<ConversationItem> {
         match entry {
             LogEntry::ToolResult { envelope, .. } => {
-                self.note(envelope);
+                self.note_result(envelope);
                 None
             }
             LogEntry::AssistantRound { .. } => {
-                let due = self.at_end();
+                let due = self.take_at_end();
                 self.in_round = true;
                 self.rounds_since_change += 1;
                 if let Some(rounds) = &mut self.rounds_since_reminder {
@@ -75,7 +75,9 @@ impl Reminder {
                 }
                 due
             }
-            LogEntry::Interjection { .. } | LogEntry::ContinuationPrompt { .. } => self.at_end(),
+            LogEntry::Interjection { .. } | LogEntry::ContinuationPrompt { .. } => {
+                self.take_at_end()
+            }
             LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
             | LogEntry::RuntimeFailure { .. } => None,
@@ -83,13 +85,13 @@ impl Reminder {
     }
 
     /// Returns the reminder that stands after the results of the last round, if any.
-    pub(super) fn at_end(&mut self) -> Option<ConversationItem> {
+    pub(super) fn take_at_end(&mut self) -> Option<ConversationItem> {
         if !std::mem::take(&mut self.in_round) || !self.is_due() {
             return None;
         }
         let id = self.item.as_ref()?;
         let reminder = ConversationItem::User {
-            text: words(id, self.rounds_since_change),
+            text: reminder_text(id, self.rounds_since_change),
         };
         let tokens = reminder.estimated_tokens();
         if tokens > usize::try_from(self.terms.max_tokens).unwrap_or(usize::MAX)
@@ -98,7 +100,7 @@ impl Reminder {
             return None;
         }
         self.rounds_since_reminder = Some(0);
-        self.said(&reminder);
+        self.subtract(&reminder);
         Some(reminder)
     }
 
@@ -115,7 +117,7 @@ impl Reminder {
     }
 
     /// Resets the count after a call that changed a work item.
-    fn note(&mut self, envelope: &ToolEnvelope) {
+    fn note_result(&mut self, envelope: &ToolEnvelope) {
         let ToolOutcome::Success { result } = &envelope.outcome else {
             return;
         };
@@ -158,7 +160,7 @@ fn id_at(result: &Value, place: &str) -> Option<WorkItemId> {
     Some(WorkItemId::from_stored(id))
 }
 
-fn words(id: &WorkItemId, rounds: u32) -> String {
+fn reminder_text(id: &WorkItemId, rounds: u32) -> String {
     format!(
         "Reminder of the runtime: {} passed since a work item was last updated; the current one is {id}. If something \
          material happened, record it with UpdateWorkItem, and edit the plan file if your understanding changed. If \

@@ -3,7 +3,7 @@
 
 use super::{ReminderTerms, RoundRequest};
 use crate::facts::SharedFacts;
-use crate::kernel::{Handled, Kernel};
+use crate::kernel::{HandledInput, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
 use holon_core::{HostFacts, Input, RoundAnswer, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
@@ -37,9 +37,9 @@ const TERMS: ReminderTerms = ReminderTerms {
 };
 
 #[derive(Debug, Default)]
-struct Numbers(u128);
+struct Counter(u128);
 
-impl Entropy for Numbers {
+impl Entropy for Counter {
     fn next(&mut self) -> u128 {
         self.0 += 1;
         self.0
@@ -55,11 +55,11 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// One agent on an in-memory database, and the kernel that drives it.
-struct Desk {
+struct MessageBench {
     store: Inline,
     kernel: Kernel,
     id: AgentId,
-    numbers: Numbers,
+    numbers: Counter,
     /// Virtual machine steps of SQLite so far.
     steps: Arc<AtomicU64>,
     /// Answer to the last request that was built.
@@ -68,20 +68,20 @@ struct Desk {
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-impl Desk {
+impl MessageBench {
     fn new() -> Self {
         let default_model = ModelRef::parse("test/model").unwrap();
         let id = AgentId::parse("main").unwrap();
         let mut db = Db::in_memory().unwrap();
         let steps = db.count_steps().unwrap();
-        let mut desk = Self {
+        let mut bench = Self {
             store: Inline::new(db),
             steps,
             kernel: Kernel::new(SharedFacts::new(HostFacts::new(ModelChain::only(
                 default_model,
             )))),
             id: id.clone(),
-            numbers: Numbers::default(),
+            numbers: Counter::default(),
             answer: None,
         };
         let new = NewAgent {
@@ -98,21 +98,21 @@ impl Desk {
             model: None,
             run: None,
         };
-        let (kernel, numbers) = (&desk.kernel, &mut desk.numbers);
-        let made = desk
+        let (kernel, numbers) = (&bench.kernel, &mut bench.numbers);
+        let made = bench
             .store
             .db()
             .write(|tx| kernel.create(tx, new.clone(), NOW, numbers));
         let made = made.unwrap().effects;
         let stamp = Stamp::of(made.values().next().unwrap());
-        desk.handle(&Input::HomePrepared {
+        bench.handle(&Input::HomePrepared {
             stamp,
             result: Ok(()),
         });
-        desk
+        bench
     }
 
-    fn handle(&mut self, input: &Input) -> Handled {
+    fn handle(&mut self, input: &Input) -> HandledInput {
         let (kernel, id, numbers) = (&self.kernel, &self.id, &mut self.numbers);
         let handled = self
             .store
@@ -185,17 +185,17 @@ impl Desk {
 
 #[test]
 fn the_ten_thousandth_message_is_as_much_work_as_the_hundredth() {
-    let mut desk = Desk::new();
+    let mut bench = MessageBench::new();
     for _ in 0..100 {
-        desk.whole_message();
+        bench.whole_message();
     }
-    let early = desk.steps_of_a_message();
+    let early = bench.steps_of_a_message();
     for _ in 110..10_000 {
-        let effect = desk.admit();
-        desk.finish(&effect);
+        let effect = bench.admit();
+        bench.finish(&effect);
     }
-    desk.whole_message();
-    let late = desk.steps_of_a_message();
+    bench.whole_message();
+    let late = bench.steps_of_a_message();
     assert!(early > 100, "steps are counted: {early}");
     assert_eq!(early, late, "steps of SQLite's machine per message");
 }

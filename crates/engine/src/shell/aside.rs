@@ -3,7 +3,7 @@
 //! A fault in one agent's rows stops that agent only. The store keeps the mark, one event reports it, and the due loop
 //! and recovery skip the agent until a start succeeds.
 
-use super::{Shell, Touched, write_failed};
+use super::{Shell, TouchedAgents, engine_error};
 use crate::error::Error;
 use holon_core::Reply;
 use holon_domain::AgentId;
@@ -16,9 +16,9 @@ use std::sync::{Mutex, PoisonError};
 /// A fault found before an agent was repaired and started must not put it aside again. The code that finds a fault
 /// reads the count before its look at the agent, and the mark is written only if the count is still the same.
 #[derive(Debug, Default)]
-pub(crate) struct TakeBacks(Mutex<HashMap<AgentId, u64>>);
+pub(crate) struct TakeBackCounts(Mutex<HashMap<AgentId, u64>>);
 
-impl TakeBacks {
+impl TakeBackCounts {
     pub(super) fn of(&self, agent_id: &AgentId) -> u64 {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.get(agent_id).copied().unwrap_or(0)
@@ -38,7 +38,7 @@ impl TakeBacks {
 
 impl Shell {
     /// Awaits a read about one agent. An unreadable row puts the agent aside.
-    pub(crate) async fn noted<T: Send>(
+    pub(crate) async fn read_or_put_aside<T: Send>(
         &self,
         agent_id: &AgentId,
         read: impl Future<Output = Result<T, holon_store::Error>> + Send,
@@ -56,7 +56,7 @@ impl Shell {
 
     /// Converts the error of a write about one agent. An unreadable row puts the agent aside; `seen` is the agent's
     /// take-back count before the write.
-    pub(super) async fn write_about_failed(
+    pub(super) async fn note_write_failure(
         &self,
         agent_id: &AgentId,
         error: WriteError,
@@ -66,7 +66,7 @@ impl Shell {
             WriteError::Store(
                 error @ (holon_store::Error::Row { .. } | holon_store::Error::Aside { .. }),
             ) => Error::of_agent(agent_id, error),
-            other => return write_failed(other),
+            other => return engine_error(other),
         };
         self.note_unreadable(&error, seen).await;
         error
@@ -107,7 +107,7 @@ impl Shell {
         // The effects may have been requested by this very process, so the interruption counts as clean.
         let recovery = self.recovery_of(agent_id, true).await?;
         let (shell, id) = (self.clone(), agent_id.clone());
-        let touched = Touched::default();
+        let touched = TouchedAgents::default();
         let taken = self.decide(agent_id, 0, &touched, move |ledger, now, entropy| {
             let kernel = &shell.kernel;
             let handled = kernel.take_back(ledger, &id, &recovery, now, entropy)?;

@@ -4,7 +4,7 @@
 //! decisions. A pause that is set between a step and its detection may end early, never late.
 
 use super::Shell;
-use super::due::{HANDFUL, RETRY_MS, futures_join};
+use super::due::{DUE_PAGE_SIZE, RETRY_MS, join_all};
 use crate::error::Error;
 use crate::ports::Clock;
 use holon_core::Input;
@@ -75,21 +75,21 @@ impl Shell {
             let behind_ms = newest.millis_since(now);
             tracing::warn!(%now, %newest, behind_ms, "the clock was set back: it is before the newest event");
         }
-        self.plan_pauses_anew(0).await;
+        self.replan_pauses(0).await;
         Ok(())
     }
 
     /// Checks if the wall clock was set back, and tells the agents whose pauses are running.
-    pub(super) async fn mind_clock(&self, watch: &mut ClockWatch) {
+    pub(super) async fn check_clock_step(&self, watch: &mut ClockWatch) {
         if let Some(by_ms) = watch.step_back(self.ports.clock.as_ref()) {
             let now = self.ports.clock.now();
             tracing::warn!(%now, by_ms, "the clock was set back; running pauses are planned anew");
-            self.plan_pauses_anew(by_ms).await;
+            self.replan_pauses(by_ms).await;
         }
     }
 
     /// Replans all pauses that are not over, a page at a time.
-    async fn plan_pauses_anew(&self, by_ms: u64) {
+    async fn replan_pauses(&self, by_ms: u64) {
         // A pause that is over by the current clock fires by itself.
         let mut after = Some(DueCursor::later_than(self.ports.clock.now()));
         while let Some(cursor) = after
@@ -97,8 +97,12 @@ impl Shell {
         {
             let end = Timestamp::from_millis(i64::MAX);
             let scope = self.due_scope();
-            match self.store.due(&scope, end, Some(cursor), HANDFUL).await {
-                Ok(page) => after = self.plan_page_anew(page, by_ms).await,
+            match self
+                .store
+                .due(&scope, end, Some(cursor), DUE_PAGE_SIZE)
+                .await
+            {
+                Ok(page) => after = self.replan_page(page, by_ms).await,
                 // Continues at the cursor: a page that was replanned already must not be moved twice.
                 Err(error) => {
                     tracing::warn!(%error, "the pauses could not be read");
@@ -108,7 +112,7 @@ impl Shell {
         }
     }
 
-    async fn plan_page_anew(&self, page: DuePage, by_ms: u64) -> Option<DueCursor> {
+    async fn replan_page(&self, page: DuePage, by_ms: u64) -> Option<DueCursor> {
         let now = self.ports.clock.now();
         let mut running: BTreeMap<AgentId, Vec<RunningPause>> = BTreeMap::new();
         for row in page.rows {
@@ -123,9 +127,9 @@ impl Shell {
         }
         let told = running.into_iter().map(|(agent_id, pauses)| async move {
             let input = Input::ClockSetBack { by_ms, pauses };
-            self.settle(&agent_id, input).await;
+            self.commit_outcome(&agent_id, input).await;
         });
-        futures_join(told).await;
+        join_all(told).await;
         page.next
     }
 }

@@ -25,7 +25,7 @@ impl Shell {
         command.max_output_tokens = Some(self.conduct.tool_output.allow(command.max_output_tokens));
         let key = CommandKey::of_call(&context.agent_home, &run.call.id);
         if let Some(task) = self
-            .running_already(&run.agent_id, &key, &command, &context)
+            .find_running_task(&run.agent_id, &key, &command, &context)
             .await
         {
             let now = self.ports.clock.now();
@@ -105,7 +105,7 @@ impl Shell {
 
     /// Finds a task that runs the same command and is proven alive, unless the call asks for a second one or has begun
     /// its own.
-    async fn running_already(
+    async fn find_running_task(
         &self,
         agent_id: &AgentId,
         key: &CommandKey,

@@ -27,7 +27,7 @@ impl Shell {
                 None
             }
             Effect::StopTask { task_id, force } => {
-                self.stop_task(&agent_id, task_id, *force, (stamp, cancel))
+                self.stop_task(&agent_id, task_id, *force, stamp, cancel)
                     .await;
                 None
             }
@@ -41,7 +41,7 @@ impl Shell {
         };
         holon_fault::hit("effect.done");
         if let Some(input) = outcome {
-            self.settle(&agent_id, input).await;
+            self.commit_outcome(&agent_id, input).await;
         }
         // The effect counts as running until its outcome is committed; that commit removes it first.
         self.lock_running().remove(&(agent_id, id));
@@ -67,7 +67,7 @@ impl Shell {
     pub(super) async fn home_of(&self, agent_id: &AgentId) -> Option<String> {
         while !self.halted.is_cancelled() {
             let read = self.store.agent(agent_id);
-            match self.noted(agent_id, read).await {
+            match self.read_or_put_aside(agent_id, read).await {
                 Ok(found) => return found.map(|agent| agent.settings.agent_home),
                 Err(Error::AgentAside { .. }) => return None,
                 Err(error) => {
@@ -81,7 +81,7 @@ impl Shell {
 }
 
 /// The effect whose outcome an input is, if it is one.
-pub(super) const fn of(input: &Input) -> Option<EffectId> {
+pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
     match input {
         Input::HomePrepared { stamp, .. }
         | Input::HomeRemoved { stamp, .. }

@@ -5,8 +5,8 @@
 
 use super::Shell;
 use super::command::task_key;
-use super::due::futures_join;
-use crate::finding::{commands_of_call, found_of, found_of_call};
+use super::due::join_all;
+use crate::finding::{commands_of_call, judge_call_probes, judge_probes};
 use crate::ports::{CommandKey, CommandProbe};
 use crate::tool_run::ToolRun;
 use holon_core::input::{Finding, Found};
@@ -36,7 +36,7 @@ impl Shell {
         let mut after = 0;
         loop {
             let page = self.store.open_effects(agent_id, after, PAGE);
-            let Ok(page) = self.noted(agent_id, page).await else {
+            let Ok(page) = self.read_or_put_aside(agent_id, page).await else {
                 return Vec::new();
             };
             let probes = page.iter().map(|record| async {
@@ -47,7 +47,7 @@ impl Shell {
                     found,
                 }));
             });
-            futures_join(probes.collect::<Vec<_>>()).await;
+            join_all(probes.collect::<Vec<_>>()).await;
             match page.last() {
                 Some(last) if page.len() == PAGE => after = last.id,
                 Some(_) | None => {
@@ -71,12 +71,12 @@ impl Shell {
             Effect::RunTool { .. } => {
                 let run = run.filter(|run| run.effect == record.id)?;
                 let probes = self.probe_all(commands_of_call(run)).await;
-                Some(found_of_call(run, &probes))
+                Some(judge_call_probes(run, &probes))
             }
             Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
                 let task = tasks.iter().find(|task| task.id == *task_id)?;
                 let keys = task_key(home, task)?.all_of(task.command()?);
-                Some(found_of(&self.probe_all(keys).await))
+                Some(judge_probes(&self.probe_all(keys).await))
             }
             Effect::PrepareHome
             | Effect::RemoveHome

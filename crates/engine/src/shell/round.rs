@@ -23,7 +23,7 @@ impl Shell {
         let began = self.ports.clock.elapsed();
         let rows = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
         let Some(model) = &rows.turn.model else {
-            return Some(self.not_asked(stamp, ModelFailure::no_model()));
+            return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
         let policy = self.ports.model.policy(model);
         let plan = self.look_at_plan(&rows).await;
@@ -56,7 +56,7 @@ impl Shell {
     ) -> Option<TurnRows> {
         loop {
             let read = self.store.turn(agent_id, turn_index);
-            let error = match self.noted(agent_id, read).await {
+            let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(rows) => return rows,
                 Err(Error::AgentAside { .. }) => return None,
                 Err(error) => error,
@@ -71,7 +71,7 @@ impl Shell {
     }
 
     /// Builds the outcome of a round that failed before a model was called.
-    fn not_asked(&self, stamp: Stamp, failure: ModelFailure) -> Input {
+    fn fail_unasked(&self, stamp: Stamp, failure: ModelFailure) -> Input {
         let now = self.ports.clock.now();
         let timing = RoundTiming {
             context_build_ms: 0,

@@ -50,7 +50,7 @@ impl Shell {
             return;
         }
         for agent_id in page {
-            let read = self.noted(agent_id, self.store.agent(agent_id));
+            let read = self.read_or_put_aside(agent_id, self.store.agent(agent_id));
             if let Ok(Some(agent)) = read.await
                 && agent.is_temporary()
             {

@@ -1,12 +1,12 @@
 //! Tasks: watches and stops them as effects, and reads from or writes to them for calls.
 
 use super::command::task_key;
-use super::tool::unreadable;
+use super::tool::unreadable_result;
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::news::hear_of;
+use crate::news::wait_for_news;
 use crate::ports::CommandKey;
-use crate::tool_outcome::{ToolRunOutcome, commands_of_ended_task, may_take_input};
+use crate::tool_outcome::{ToolRunOutcome, check_takes_input, commands_of_ended_task};
 use crate::tool_run::ToolRun;
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::command::CommandOutput;
@@ -26,7 +26,7 @@ impl Shell {
         stamp: Stamp,
         cancel: CancellationToken,
     ) {
-        let Some((task, key)) = self.followed(agent_id, task_id).await else {
+        let Some((task, key)) = self.find_followed(agent_id, task_id).await else {
             return;
         };
         let report = tokio::select! {
@@ -43,9 +43,10 @@ impl Shell {
         agent_id: &AgentId,
         task_id: &TaskId,
         force: bool,
-        (stamp, cancel): (Stamp, CancellationToken),
+        stamp: Stamp,
+        cancel: CancellationToken,
     ) {
-        let Some((task, key)) = self.followed(agent_id, task_id).await else {
+        let Some((task, key)) = self.find_followed(agent_id, task_id).await else {
             return;
         };
         let grace_ms = if force { 0 } else { limits::TASK_STOP_GRACE_MS };
@@ -71,7 +72,7 @@ impl Shell {
             report: Box::new(report),
         };
         holon_fault::hit("task.ended");
-        if self.settle(&task.agent_id, ended).await != Some(Reply::Done) {
+        if self.commit_outcome(&task.agent_id, ended).await != Some(Reply::Done) {
             return;
         }
         holon_fault::hit("task.recorded");
@@ -117,7 +118,7 @@ impl Shell {
     }
 
     /// Finds an unfinished task and the key of its command. Retries a read that fails.
-    async fn followed(
+    async fn find_followed(
         &self,
         agent_id: &AgentId,
         task_id: &TaskId,
@@ -147,16 +148,18 @@ impl Shell {
         task_id: &TaskId,
     ) -> Result<Option<TaskRecord>, Error> {
         let read = self.store.task(agent_id, task_id);
-        Ok(self.noted(agent_id, read).await?.task)
+        Ok(self.read_or_put_aside(agent_id, read).await?.task)
     }
 
     /// Lists an agent's unfinished tasks; empty if they cannot be read.
     pub(super) async fn active_tasks(&self, agent_id: &AgentId) -> Vec<TaskRecord> {
         let read = self.store.active_tasks(agent_id);
-        self.noted(agent_id, read).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the tasks of an agent could not be read");
-            Vec::new()
-        })
+        self.read_or_put_aside(agent_id, read)
+            .await
+            .unwrap_or_else(|error| {
+                tracing::warn!(%error, "the tasks of an agent could not be read");
+                Vec::new()
+            })
     }
 
     /// Stops commands in an agent's home that no row knows. No effect would ever follow them.
@@ -181,12 +184,12 @@ impl Shell {
     ) -> Option<ToolRunOutcome> {
         let task = match self.task(&run.agent_id, &input.task_id).await {
             Ok(Some(task)) => task,
-            Ok(None) => return Some(unknown(run, &input.task_id)),
-            Err(_) => return Some(ToolRunOutcome::result(unreadable(&run.call))),
+            Ok(None) => return Some(unknown_task(run, &input.task_id)),
+            Err(_) => return Some(ToolRunOutcome::result(unreadable_result(&run.call))),
         };
         let refused =
             |reason: &str| Some(ToolRunOutcome::result(task_input::refused(&task, reason)));
-        if let Err(reason) = may_take_input(&task) {
+        if let Err(reason) = check_takes_input(&task) {
             return refused(reason);
         }
         let key = task_key(&run.agent_home, &task)?;
@@ -211,8 +214,8 @@ impl Shell {
         let found = self.task(&run.agent_id, &query.task_id).await;
         let (mut task, mut cut_short) = match found {
             Ok(Some(task)) => (task, false),
-            Ok(None) => return Some(unknown(run, &query.task_id)),
-            Err(_) => return Some(ToolRunOutcome::result(unreadable(&run.call))),
+            Ok(None) => return Some(unknown_task(run, &query.task_id)),
+            Err(_) => return Some(ToolRunOutcome::result(unreadable_result(&run.call))),
         };
         if let Some(wait_ms) = query.wait_ms
             && !task.status.is_terminal()
@@ -265,12 +268,12 @@ impl Shell {
             // The row is read once more after the wait, so that a committed end is never reported as running.
             waits = tokio::select! {
                 () = &mut late => false,
-                heard = hear_of(&mut news, agent_id) => heard.is_ok(),
+                heard = wait_for_news(&mut news, agent_id) => heard.is_ok(),
             };
         }
     }
 }
 
-fn unknown(run: &ToolRun, task_id: &TaskId) -> ToolRunOutcome {
+fn unknown_task(run: &ToolRun, task_id: &TaskId) -> ToolRunOutcome {
     ToolRunOutcome::result(holon_tools::task::unknown(&run.call.name, task_id))
 }

@@ -2,7 +2,7 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::tool_outcome::{EndedCommand, Forget, ToolRunOutcome};
+use crate::tool_outcome::{CallCleanup, EndedCommand, ToolRunOutcome};
 use crate::tool_run::ToolRun;
 use holon_core::summary::workspace_warning;
 use holon_core::{Input, Reply, Stamp};
@@ -25,7 +25,7 @@ impl Shell {
             Ok(Some(_)) | Err(_) => return,
             Ok(None) => return self.report_missing(record).await,
         };
-        let Some(outcome) = self.act(&run, cancel).await else {
+        let Some(outcome) = self.run_action(&run, cancel).await else {
             return;
         };
         let took = self.ports.clock.elapsed().saturating_sub(began);
@@ -36,7 +36,7 @@ impl Shell {
         };
         holon_fault::hit("tool.done");
         // If the result was not accepted, another effect owns the call and its records.
-        if self.settle(&run.agent_id, finished).await == Some(Reply::Done) {
+        if self.commit_outcome(&run.agent_id, finished).await == Some(Reply::Done) {
             self.forget(&run.agent_home, &run.call.id, outcome.forget)
                 .await;
         } else if run.action == HostAction::WritePlan {
@@ -44,7 +44,7 @@ impl Shell {
         }
     }
 
-    async fn act(&self, run: &ToolRun, cancel: CancellationToken) -> Option<ToolRunOutcome> {
+    async fn run_action(&self, run: &ToolRun, cancel: CancellationToken) -> Option<ToolRunOutcome> {
         self.warn_of_workspace(run);
         let context = run.context();
         match &run.action {
@@ -86,7 +86,7 @@ impl Shell {
             consequence: Consequence::Result(ToolEnvelope::failure("unknown", error)),
             duration_ms: 0,
         };
-        self.settle(&record.agent_id, finished).await;
+        self.commit_outcome(&record.agent_id, finished).await;
     }
 
     /// Reads the call of an effect; `None` if its turn is over. Retries a failed read until the host halts.
@@ -105,7 +105,7 @@ impl Shell {
     pub(super) async fn call_in_hand(&self, agent_id: &AgentId) -> Result<Option<ToolRun>, Error> {
         loop {
             let read = self.store.round_in_hand(agent_id);
-            let error = match self.noted(agent_id, read).await {
+            let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(found) => {
                     return Ok(found.and_then(|(agent, round)| ToolRun::in_hand(agent, round)));
                 }
@@ -120,11 +120,11 @@ impl Shell {
         }
     }
 
-    async fn forget(&self, agent_home: &str, call: &CallId, forget: Forget) {
+    async fn forget(&self, agent_home: &str, call: &CallId, forget: CallCleanup) {
         match forget {
-            Forget::Nothing => {}
-            Forget::Patch => self.ports.file.forget_patch(agent_home, call).await,
-            Forget::Commands(ended) => self.forget_commands(ended).await,
+            CallCleanup::Nothing => {}
+            CallCleanup::Patch => self.ports.file.forget_patch(agent_home, call).await,
+            CallCleanup::Commands(ended) => self.forget_commands(ended).await,
         }
     }
 
@@ -136,7 +136,7 @@ impl Shell {
 }
 
 /// The result of a call whose agent's rows cannot be read.
-pub(super) fn unreadable(call: &ToolCall) -> ToolEnvelope {
+pub(super) fn unreadable_result(call: &ToolCall) -> ToolEnvelope {
     let error = ToolError::new(
         ToolErrorKind::ToolExecutionFailed,
         "what the call is about could not be read; nothing was done",

@@ -1,8 +1,8 @@
 //! Boot, upkeep and shutdown: recovers the work of a dead process, trims old events, and drains the host in bounded
 //! time.
 
-use super::due::futures_join;
-use super::{AFTER_A_FAULT_MS, Sender, Shell, Touched};
+use super::due::join_all;
+use super::{AFTER_A_FAULT_MS, Sender, Shell, TouchedAgents};
 use crate::error::Error;
 use crate::tool_run::ToolRun;
 use holon_core::Input;
@@ -28,7 +28,7 @@ const LAST_WORDS_MS: u64 = 2_000;
 
 /// Work that an unconfirmed commit can leave behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LeftOpen {
+enum OrphanedWork {
     /// An open effect that no task performs.
     Effect(EffectId),
     /// Rows of an agent whose home is gone.
@@ -51,7 +51,7 @@ impl Shell {
                 .iter()
                 .filter(|agent_id| self.covers(agent_id))
                 .map(|agent_id| self.recover_one(agent_id, last_exit.was_clean_for(agent_id)));
-            futures_join(recoveries.collect::<Vec<_>>()).await;
+            join_all(recoveries.collect::<Vec<_>>()).await;
             let full = page.len() == RECOVERED_TOGETHER;
             after = page.into_iter().last().filter(|_| full);
             if after.is_none() {
@@ -68,7 +68,7 @@ impl Shell {
 
     /// Checks every agent of an unconfirmed commit.
     pub(super) async fn clear_up_all(&self, agents: BTreeSet<AgentId>) {
-        futures_join(agents.iter().map(|agent_id| self.clear_up(agent_id))).await;
+        join_all(agents.iter().map(|agent_id| self.clear_up(agent_id))).await;
     }
 
     /// Checks an agent after an unconfirmed commit, which may have opened effects that no task performs. As at boot,
@@ -102,50 +102,50 @@ impl Shell {
     async fn try_clear_up(&self, agent_id: &AgentId) -> Result<(), Error> {
         let (shell, id) = (self.clone(), agent_id.clone());
         let seen = self.take_backs.of(agent_id);
-        let look = move |ledger: &mut dyn Ledger| shell.left_open(ledger, &id);
+        let look = move |ledger: &mut dyn Ledger| shell.find_orphaned_work(ledger, &id);
         let first = match commit(self.store.as_ref(), 0, look).await {
             Ok(first) => first,
-            Err(error) => return Err(self.write_about_failed(agent_id, error, seen).await),
+            Err(error) => return Err(self.note_write_failure(agent_id, error, seen).await),
         };
         // The due loop does not know a time that the commit set, and the queue may hold more.
         self.due_set.notify_one();
         if first.is_none() {
             let more = Arc::new(Input::Continue);
-            let touched = Touched::default();
+            let touched = TouchedAgents::default();
             let submitted = self.try_submit(agent_id, Sender::Runtime, &more, &touched);
-            return submitted.await.map(drop).or_else(gone);
+            return submitted.await.map(drop).or_else(accept_missing);
         }
         let (shell, id) = (self.clone(), agent_id.clone());
         let second = commit(self.store.as_ref(), 0, move |ledger| {
-            if shell.left_open(ledger, &id)? == first {
+            if shell.find_orphaned_work(ledger, &id)? == first {
                 shell.take_up(ledger, &id)?;
             }
             Ok(())
         });
         match second.await {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.write_about_failed(agent_id, error, seen).await),
+            Err(error) => Err(self.note_write_failure(agent_id, error, seen).await),
         }
     }
 
     /// Finds committed work of this agent that no task performs.
-    fn left_open(
+    fn find_orphaned_work(
         &self,
         ledger: &mut dyn Ledger,
         agent_id: &AgentId,
-    ) -> Result<Option<LeftOpen>, holon_store::Error> {
+    ) -> Result<Option<OrphanedWork>, holon_store::Error> {
         let Some((no, agent)) = ledger.agent(agent_id)? else {
             return Ok(None);
         };
         let mine = ledger.open_effects(no)?;
         if mine.is_empty() {
             let half_removed = agent.lifecycle == Lifecycle::Deleting;
-            return Ok(half_removed.then_some(LeftOpen::Rows));
+            return Ok(half_removed.then_some(OrphanedWork::Rows));
         }
         let running = self.lock_running();
         let is_held = |effect: &EffectId| running.contains_key(&(agent_id.clone(), *effect));
         let left = mine.into_iter().find(|effect| !is_held(effect));
-        Ok(left.map(LeftOpen::Effect))
+        Ok(left.map(OrphanedWork::Effect))
     }
 
     fn take_up(
@@ -166,7 +166,7 @@ impl Shell {
     async fn recover_one(&self, agent_id: &AgentId, clean_exit: bool) {
         if let Ok(recovery) = self.recovery_of(agent_id, clean_exit).await {
             holon_fault::hit("recover.agent");
-            self.settle(agent_id, recovery).await;
+            self.commit_outcome(agent_id, recovery).await;
         }
     }
 
@@ -180,12 +180,12 @@ impl Shell {
         clean_exit: bool,
     ) -> Result<Input, Error> {
         let (mut proven, mut found) = (None, Vec::new());
-        if let Some(left) = self.left_behind(agent_id).await? {
+        if let Some(left) = self.read_left_behind(agent_id).await? {
             let round = left.round_in_hand;
             let call = round.and_then(|(agent, round)| ToolRun::in_hand(agent, round));
             self.sweep(&left.agent_home, call.as_ref(), &left.tasks)
                 .await;
-            proven = self.proven(call.as_ref()).await;
+            proven = self.prove_call(call.as_ref()).await;
             // After a clean exit no interruption is counted, so there is nothing to probe.
             if !clean_exit {
                 found = self.probe_effects(agent_id, call.as_ref()).await;
@@ -199,10 +199,10 @@ impl Shell {
     }
 
     /// Reads the rows that a recovery needs. Retries a failed read until the host halts.
-    async fn left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
+    async fn read_left_behind(&self, agent_id: &AgentId) -> Result<Option<LeftBehind>, Error> {
         loop {
             let read = self.store.left_behind(agent_id);
-            let error = match self.noted(agent_id, read).await {
+            let error = match self.read_or_put_aside(agent_id, read).await {
                 Ok(found) => return Ok(found),
                 Err(error @ Error::AgentAside { .. }) => return Err(error),
                 Err(error) => error,
@@ -297,12 +297,12 @@ impl Shell {
     }
 
     /// The error for callers that the shutdown cuts off.
-    pub(crate) fn why_down(&self) -> Error {
+    pub(crate) fn shutdown_error(&self) -> Error {
         self.store.lost().map_or(Error::ShuttingDown, Error::from)
     }
 
     /// Returns once a shutdown begins.
-    pub(crate) async fn going_down(&self) {
+    pub(crate) async fn wait_for_shutdown(&self) {
         self.draining.cancelled().await;
     }
 
@@ -341,7 +341,7 @@ const fn is_stuck(agent: &AgentRecord) -> bool {
 }
 
 /// Accepts that an agent is gone: it needs no check.
-fn gone(error: Error) -> Result<(), Error> {
+fn accept_missing(error: Error) -> Result<(), Error> {
     match error {
         Error::AgentNotFound { .. } => Ok(()),
         other => Err(other),

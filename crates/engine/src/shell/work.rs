@@ -4,8 +4,8 @@
 //! by then, the folder belongs to no item. It is removed at once, or in the background after the next unclean boot.
 
 use super::Shell;
-use super::tool::unreadable;
-use crate::tool_outcome::{Forget, ToolRunOutcome};
+use super::tool::unreadable_result;
+use crate::tool_outcome::{CallCleanup, ToolRunOutcome};
 use crate::tool_run::ToolRun;
 use crate::work_answer;
 use holon_domain::consequence::Consequence;
@@ -28,7 +28,7 @@ impl Shell {
         match written {
             Ok(plan) => ToolRunOutcome {
                 consequence: Consequence::PlanWritten(plan),
-                forget: Forget::Nothing,
+                forget: CallCleanup::Nothing,
             },
             Err(reason) => ToolRunOutcome::result(create_work_item::not_written(&reason)),
         }
@@ -37,9 +37,9 @@ impl Shell {
     /// Answers a call that reads stored work.
     pub(super) async fn work_query(&self, run: &ToolRun, query: &WorkQuery) -> ToolRunOutcome {
         let read = self.store.work(&run.agent_id, query);
-        match self.noted(&run.agent_id, read).await {
+        match self.read_or_put_aside(&run.agent_id, read).await {
             Ok(Some(look)) => ToolRunOutcome::result(work_answer::envelope(query, &look)),
-            Ok(None) | Err(_) => ToolRunOutcome::result(unreadable(&run.call)),
+            Ok(None) | Err(_) => ToolRunOutcome::result(unreadable_result(&run.call)),
         }
     }
 
@@ -94,7 +94,7 @@ impl Shell {
     async fn remove_orphans(&self, agent_id: &AgentId, home: &str, items: Vec<WorkItemId>) {
         let read = self.store.items_without_row(agent_id, items);
         // If the read fails, the folders stay until the next unclean boot.
-        let Ok(orphans) = self.noted(agent_id, read).await else {
+        let Ok(orphans) = self.read_or_put_aside(agent_id, read).await else {
             return;
         };
         for item in orphans {

@@ -11,7 +11,7 @@ use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::summary::AgentSummary;
 use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_engine::ports::Ports;
-use holon_engine::request::{Admitted, CreateAgent, Ingress};
+use holon_engine::request::{AdmittedMessage, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
@@ -309,14 +309,14 @@ pub(crate) async fn commits(host: &Host, name: &str) -> u64 {
 }
 
 /// Admits an operator's prompt.
-pub(crate) async fn prompt(host: &Host, name: &str, text: &str) -> Admitted {
+pub(crate) async fn prompt(host: &Host, name: &str, text: &str) -> AdmittedMessage {
     try_prompt(host, name, text, Priority::Normal)
         .await
         .expect("admitted")
 }
 
 /// Admits an operator's prompt that enters the running turn.
-pub(crate) async fn interject(host: &Host, name: &str, text: &str) -> Admitted {
+pub(crate) async fn interject(host: &Host, name: &str, text: &str) -> AdmittedMessage {
     try_prompt(host, name, text, Priority::Interject)
         .await
         .expect("admitted")
@@ -327,7 +327,7 @@ pub(crate) async fn try_prompt(
     name: &str,
     text: &str,
     priority: Priority,
-) -> Result<Admitted, Error> {
+) -> Result<AdmittedMessage, Error> {
     let ingress = Ingress::operator_prompt(
         text.to_owned(),
         priority,

@@ -12,7 +12,7 @@ mod clock;
 mod commands;
 mod commits;
 mod due;
-mod ended_before;
+
 mod feed;
 mod forgetting;
 mod house;
@@ -26,6 +26,7 @@ mod runs;
 mod stopping;
 mod talk;
 mod task_calls;
+mod task_catch_up;
 mod task_restarts;
 mod task_runs;
 mod tasks;

@@ -9,7 +9,7 @@ use holon_engine::Host;
 use holon_testkit::ports::{FakeCommand, PendingCall, calls, says};
 use serde_json::{Value, json};
 
-type AskedModel = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
+type PendingModelCall = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
 
 /// Makes the agent run one call in a turn of its own.
 async fn call(house: &House, host: &Host, name: &str, input: Value) {
@@ -18,7 +18,7 @@ async fn call(house: &House, host: &Host, name: &str, input: Value) {
 }
 
 /// The next request, and the result of the turn's one call in it.
-async fn result(house: &House) -> (AskedModel, String) {
+async fn result(house: &House) -> (PendingModelCall, String) {
     let asked = house.model.next().await;
     let [told] = results(&asked.request).try_into().expect("one result");
     (asked, told)

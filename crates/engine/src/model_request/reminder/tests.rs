@@ -62,11 +62,11 @@ fn places(
     let mut reminder = Reminder::new(terms, &turn(item), entries, room);
     let mut found = Vec::new();
     for (place, entry) in entries.iter().enumerate() {
-        if reminder.before(entry).is_some() {
+        if reminder.take_before(entry).is_some() {
             found.push(place);
         }
     }
-    if reminder.at_end().is_some() {
+    if reminder.take_at_end().is_some() {
         found.push(entries.len());
     }
     found

@@ -43,19 +43,19 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 /// A model request and the sender for its reply.
-type Asked = (ModelRequest, oneshot::Sender<ModelReply>);
+type PendingRequest = (ModelRequest, oneshot::Sender<ModelReply>);
 
 /// Ports that do almost nothing: model requests are handed to the test, and commands run forever.
 #[derive(Debug)]
-struct Quiet {
-    asked: mpsc::UnboundedSender<Asked>,
+struct QuietPorts {
+    asked: mpsc::UnboundedSender<PendingRequest>,
     numbers: AtomicU64,
     /// Number of watchers of each command, by the command's name.
     followed: watch::Sender<BTreeMap<String, usize>>,
 }
 
-impl Quiet {
-    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<Asked>) {
+impl QuietPorts {
+    fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<PendingRequest>) {
         let (asked, requests) = mpsc::unbounded_channel();
         let quiet = Self {
             asked,
@@ -65,11 +65,11 @@ impl Quiet {
         (Arc::new(quiet), requests)
     }
 
-    fn follow(&self, key: &CommandKey) -> Following<'_> {
+    fn follow(&self, key: &CommandKey) -> Watcher<'_> {
         let name = key.name.clone();
         self.followed
             .send_modify(|counts| *counts.entry(name.clone()).or_default() += 1);
-        Following { quiet: self, name }
+        Watcher { quiet: self, name }
     }
 
     /// Returns once exactly these commands are watched, each by one watcher.
@@ -82,12 +82,12 @@ impl Quiet {
 }
 
 /// A watcher of a command, counted until it is dropped.
-struct Following<'a> {
-    quiet: &'a Quiet,
+struct Watcher<'a> {
+    quiet: &'a QuietPorts,
     name: String,
 }
 
-impl Drop for Following<'_> {
+impl Drop for Watcher<'_> {
     fn drop(&mut self) {
         self.quiet.followed.send_modify(|counts| {
             let count = counts.get_mut(&self.name).expect("it was counted");
@@ -100,7 +100,7 @@ impl Drop for Following<'_> {
 }
 
 #[async_trait]
-impl ModelClient for Quiet {
+impl ModelClient for QuietPorts {
     async fn call(
         &self,
         request: ModelRequest,
@@ -131,7 +131,7 @@ impl ModelClient for Quiet {
 }
 
 #[async_trait]
-impl CommandHost for Quiet {
+impl CommandHost for QuietPorts {
     async fn was_begun(&self, _: &CommandKey) -> bool {
         false
     }
@@ -191,7 +191,7 @@ impl CommandHost for Quiet {
 }
 
 #[async_trait]
-impl FileHost for Quiet {
+impl FileHost for QuietPorts {
     async fn apply_patch(
         &self,
         _: CommandContext,
@@ -215,7 +215,7 @@ impl FileHost for Quiet {
 }
 
 #[async_trait]
-impl PlanHost for Quiet {
+impl PlanHost for QuietPorts {
     async fn write(&self, _: &str, _: &WorkItemId, text: String) -> Result<PlanArtifact, String> {
         Ok(PlanArtifact::of_content(
             text.as_bytes(),
@@ -234,7 +234,7 @@ impl PlanHost for Quiet {
 }
 
 #[async_trait]
-impl HomeHost for Quiet {
+impl HomeHost for QuietPorts {
     async fn prepare(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
         Ok(())
     }
@@ -251,7 +251,7 @@ impl HomeHost for Quiet {
 }
 
 #[async_trait]
-impl Clock for Quiet {
+impl Clock for QuietPorts {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(1_800_000_000_000)
     }
@@ -264,23 +264,23 @@ impl Clock for Quiet {
 }
 
 #[derive(Debug)]
-struct Numbers(u128);
+struct Counter(u128);
 
-impl Entropy for Numbers {
+impl Entropy for Counter {
     fn next(&mut self) -> u128 {
         self.0 += 1;
         self.0
     }
 }
 
-impl EntropySource for Quiet {
+impl EntropySource for QuietPorts {
     fn source(&self) -> Box<dyn Entropy + Send> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        Box::new(Numbers(u128::from(number) << 40))
+        Box::new(Counter(u128::from(number) << 40))
     }
 }
 
-fn shell(dir: &std::path::Path, quiet: &Arc<Quiet>) -> Shell {
+fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
     let path = dir.join("holon.sqlite3");
     let db = Db::open(&path).unwrap();
     let ports = Ports {
@@ -364,7 +364,7 @@ async fn open_effects(shell: &Shell) -> Vec<EffectRecord> {
 #[tokio::test]
 async fn what_a_doubtful_commit_asked_for_is_done_and_what_is_in_hand_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let (quiet, mut requests) = Quiet::new();
+    let (quiet, mut requests) = QuietPorts::new();
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
@@ -381,7 +381,7 @@ async fn what_a_doubtful_commit_asked_for_is_done_and_what_is_in_hand_is_left_al
 #[tokio::test]
 async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_once() {
     let dir = tempfile::tempdir().unwrap();
-    let (quiet, mut requests) = Quiet::new();
+    let (quiet, mut requests) = QuietPorts::new();
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
@@ -444,7 +444,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
 #[tokio::test]
 async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
     let dir = tempfile::tempdir().unwrap();
-    let (quiet, mut requests) = Quiet::new();
+    let (quiet, mut requests) = QuietPorts::new();
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();
@@ -483,7 +483,7 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
 #[tokio::test]
 async fn a_fault_that_was_found_before_a_start_does_not_put_the_agent_aside_after_it() {
     let dir = tempfile::tempdir().unwrap();
-    let (quiet, _requests) = Quiet::new();
+    let (quiet, _requests) = QuietPorts::new();
     let shell = shell(dir.path(), &quiet);
     let id = AgentId::parse("main").unwrap();
     shell.create(new_agent(&id)).await.unwrap();

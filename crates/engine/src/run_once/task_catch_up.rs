@@ -5,7 +5,7 @@
 
 use crate::acts::Acts;
 use crate::error::Error;
-use crate::news::hear_of;
+use crate::news::wait_for_news;
 use crate::ports::CommandKey;
 use holon_domain::{AgentId, TaskId};
 use std::collections::BTreeSet;
@@ -18,35 +18,35 @@ const WAIT_MS: u64 = 5_000;
 
 /// Waits until the end of every task that is not proven to run is committed. Only needed in a host started for one run;
 /// any other host has watched the tasks all along.
-pub(super) async fn take_up(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
+pub(super) async fn wait_for_recorded_ends(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
     let shell = acts.shell();
     let clock = &shell.ports.clock;
     let late = clock.sleep_until(clock.elapsed() + Duration::from_millis(WAIT_MS));
     tokio::select! {
-        on_record = ends_on_record(acts, agent_id) => on_record,
+        on_record = watch_recorded_ends(acts, agent_id) => on_record,
         () = late => Ok(()),
-        () = shell.going_down() => Err(shell.why_down()),
+        () = shell.wait_for_shutdown() => Err(shell.shutdown_error()),
     }
 }
 
-async fn ends_on_record(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
+async fn watch_recorded_ends(acts: &Acts, agent_id: &AgentId) -> Result<(), Error> {
     let mut news = acts.shell().store.subscribe();
     let open = open_tasks(acts, agent_id).await?;
-    let alive = alive(acts, &open).await;
-    let is_over = |(id, _): &Open| !alive.contains(id);
+    let alive = find_alive(acts, &open).await;
+    let is_over = |(id, _): &OpenTask| !alive.contains(id);
     let over: Vec<TaskId> = open.into_iter().filter(is_over).map(|(id, _)| id).collect();
     loop {
         let still_open = open_tasks(acts, agent_id).await?;
         if !still_open.iter().any(|(id, _)| over.contains(id)) {
             return Ok(());
         }
-        hear_of(&mut news, agent_id).await?;
+        wait_for_news(&mut news, agent_id).await?;
     }
 }
 
 /// Returns the tasks with a command that is proven to run. Probes all commands concurrently, because one that does not
 /// answer takes long.
-async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
+async fn find_alive(acts: &Acts, tasks: &[OpenTask]) -> BTreeSet<TaskId> {
     let mut asked = JoinSet::new();
     for (id, keys) in tasks {
         for key in keys.clone() {
@@ -63,9 +63,9 @@ async fn alive(acts: &Acts, tasks: &[Open]) -> BTreeSet<TaskId> {
 }
 
 /// An unfinished task and the keys of its commands.
-type Open = (TaskId, Vec<CommandKey>);
+type OpenTask = (TaskId, Vec<CommandKey>);
 
-async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<Open>, Error> {
+async fn open_tasks(acts: &Acts, agent_id: &AgentId) -> Result<Vec<OpenTask>, Error> {
     let id = agent_id.clone();
     let read = acts.readers().read(move |reader| {
         Ok(match reader.agent(&id)? {

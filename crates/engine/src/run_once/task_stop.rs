@@ -3,10 +3,10 @@
 //! The removal of the agent later kills the tasks that have not ended. Invariant: the response is delayed for a bounded time
 //! only, and never lost.
 
-use super::settled::Over;
+use super::response::FinishedRun;
 use crate::acts::Acts;
 use crate::error::Error;
-use crate::news::hear_of;
+use crate::news::wait_for_news;
 use crate::shell::Sender;
 use holon_core::Input;
 use holon_domain::limits::TASK_STOP_GRACE_MS;
@@ -18,7 +18,7 @@ const AFTER_A_KILL_MS: u64 = 2_000;
 
 /// Stops the running tasks of a finished run and waits for their ends. Tasks that the agent itself stopped are not
 /// waited for.
-pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
+pub(super) async fn stop_tasks(acts: &Acts, finished: &mut FinishedRun) {
     let runs = |task: &&TaskRecord| match task.status {
         TaskStatus::Queued | TaskStatus::Running => true,
         TaskStatus::Cancelling
@@ -27,12 +27,12 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
         | TaskStatus::Cancelled
         | TaskStatus::Interrupted => false,
     };
-    let running = over.settled.tasks.iter().filter(runs);
-    over.stopped = running.map(|task| task.id.clone()).collect();
-    if over.stopped.is_empty() {
+    let running = finished.settled.tasks.iter().filter(runs);
+    finished.stopped = running.map(|task| task.id.clone()).collect();
+    if finished.stopped.is_empty() {
         return;
     }
-    let agent_id = over.admitted.agent_id.clone();
+    let agent_id = finished.admitted.agent_id.clone();
     let shell = acts.shell();
     let mut news = shell.store.subscribe();
     // If the stop fails, the response goes out without the ends of the tasks.
@@ -44,29 +44,32 @@ pub(super) async fn stop_tasks(acts: &Acts, over: &mut Over) {
     let clock = &shell.ports.clock;
     let late = clock.sleep_until(clock.elapsed() + Duration::from_millis(bound));
     tokio::pin!(late);
-    while look(acts, over).await.is_ok_and(|all_over| !all_over) {
+    while refresh_tasks(acts, finished)
+        .await
+        .is_ok_and(|all_over| !all_over)
+    {
         tokio::select! {
-            heard = hear_of(&mut news, &agent_id) => if heard.is_err() { return },
+            heard = wait_for_news(&mut news, &agent_id) => if heard.is_err() { return },
             () = &mut late => return,
-            () = shell.going_down() => return,
+            () = shell.wait_for_shutdown() => return,
         }
     }
 }
 
 /// Reads the tasks again. Returns true if all that were stopped are over.
-async fn look(acts: &Acts, over: &mut Over) -> Result<bool, Error> {
-    let id = over.admitted.agent_id.clone();
+async fn refresh_tasks(acts: &Acts, finished: &mut FinishedRun) -> Result<bool, Error> {
+    let id = finished.admitted.agent_id.clone();
     let read = acts.readers().read(move |reader| match reader.agent(&id)? {
         Some((no, _)) => reader.tasks_to_tell(no),
         None => Ok(Vec::new()),
     });
     let now = read.await?;
     let mut all_over = true;
-    for task in &mut over.settled.tasks {
+    for task in &mut finished.settled.tasks {
         if let Some(found) = now.iter().find(|found| found.id == task.id) {
             *task = found.clone();
         }
-        all_over &= task.status.is_terminal() || !over.stopped.contains(&task.id);
+        all_over &= task.status.is_terminal() || !finished.stopped.contains(&task.id);
     }
     Ok(all_over)
 }

@@ -17,7 +17,7 @@ use holon_domain::tool::ToolError;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_engine::SharedFacts;
-use holon_engine::kernel::{HandleResult, Handled, Kernel, Work};
+use holon_engine::kernel::{HandleResult, HandledInput, Kernel, PostCommitWork};
 use holon_store::{AgentNo, Db, Error, Hook, Ledger, WriteError};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -30,9 +30,9 @@ pub(super) fn id(name: &str) -> AgentId {
 }
 
 #[derive(Default)]
-struct Numbers(u128);
+struct Counter(u128);
 
-impl Entropy for Numbers {
+impl Entropy for Counter {
     fn next(&mut self) -> u128 {
         self.0 += 1;
         self.0
@@ -42,10 +42,10 @@ impl Entropy for Numbers {
 /// A call of the simulated model: name, arguments, and their interpretation.
 pub(super) type Call = (&'static str, Value, Result<Intent, ToolError>);
 
-pub(super) struct Desk {
+pub(super) struct KernelBench {
     pub(super) db: Db,
     kernel: Kernel,
-    numbers: Numbers,
+    numbers: Counter,
     /// Effects that were not performed yet.
     pub(super) open: BTreeMap<(AgentId, EffectId), EffectRecord>,
     /// Rows that each decision since the last look loaded.
@@ -54,19 +54,19 @@ pub(super) struct Desk {
     pub(super) panics: Option<AgentId>,
 }
 
-impl Desk {
+impl KernelBench {
     pub(super) fn with(agents: &[&str]) -> Self {
         let models = ModelChain::only(ModelRef::parse("test/model").unwrap());
-        let mut desk = Self {
+        let mut bench = Self {
             db: Db::in_memory().unwrap(),
             kernel: Kernel::new(SharedFacts::new(HostFacts::new(models))),
-            numbers: Numbers::default(),
+            numbers: Counter::default(),
             open: BTreeMap::new(),
             loads: Vec::new(),
             panics: None,
         };
-        agents.iter().for_each(|name| desk.create(name));
-        desk
+        agents.iter().for_each(|name| bench.create(name));
+        bench
     }
 
     fn create(&mut self, name: &str) {
@@ -103,11 +103,11 @@ impl Desk {
         &mut self,
         name: &str,
         input: &Input,
-    ) -> Result<Result<Handled, holon_engine::kernel::Refusal>, WriteError> {
+    ) -> Result<Result<HandledInput, holon_engine::kernel::Refusal>, WriteError> {
         let (kernel, numbers, loads) = (&self.kernel, &mut self.numbers, &mut self.loads);
         let panics = self.panics.clone();
         self.db.write(|tx| -> HandleResult {
-            let mut watched = Watched {
+            let mut watched = RecordingLedger {
                 inner: tx,
                 loads,
                 panics: &panics,
@@ -116,13 +116,13 @@ impl Desk {
         })
     }
 
-    pub(super) fn handle(&mut self, name: &str, input: &Input) -> Handled {
+    pub(super) fn handle(&mut self, name: &str, input: &Input) -> HandledInput {
         let handled = self.try_handle(name, input).unwrap().unwrap();
         self.take(handled.work.clone());
         handled
     }
 
-    fn take(&mut self, work: Work) {
+    fn take(&mut self, work: PostCommitWork) {
         self.open.extend(work.effects);
         for closed in work.closed {
             self.open.remove(&closed);
@@ -137,7 +137,7 @@ impl Desk {
         stamp
     }
 
-    pub(super) fn prompt(&mut self, name: &str) -> Handled {
+    pub(super) fn prompt(&mut self, name: &str) -> HandledInput {
         let ingress = Ingress::operator_prompt(
             "do this".to_owned(),
             Priority::Normal,
@@ -148,7 +148,7 @@ impl Desk {
     }
 
     /// Answers an agent's model request with these calls.
-    pub(super) fn calls(&mut self, name: &str, calls: &[Call]) -> Handled {
+    pub(super) fn calls(&mut self, name: &str, calls: &[Call]) -> HandledInput {
         let answer = self.answer(name, calls);
         self.handle(name, &answer)
     }
@@ -242,13 +242,13 @@ impl Desk {
 }
 
 /// A ledger that records loads, and panics where the test wants a defect.
-struct Watched<'a> {
+struct RecordingLedger<'a> {
     inner: &'a mut dyn Ledger,
     loads: &'a mut Vec<Needs>,
     panics: &'a Option<AgentId>,
 }
 
-impl Ledger for Watched<'_> {
+impl Ledger for RecordingLedger<'_> {
     fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
         self.inner.agent(id)
     }
@@ -275,7 +275,7 @@ impl Ledger for Watched<'_> {
     ) -> Result<(), Error> {
         let (loads, panics) = (&mut *self.loads, self.panics);
         self.inner.nested(&mut |inner| {
-            part(&mut Watched {
+            part(&mut RecordingLedger {
                 inner,
                 loads: &mut *loads,
                 panics,

@@ -1,6 +1,6 @@
 //! Commits the outcome of an effect, retrying while the store cannot accept writes.
 
-use super::{AFTER_A_FAULT_MS, Sender, Shell, Touched, effect};
+use super::{AFTER_A_FAULT_MS, Sender, Shell, TouchedAgents, effect};
 use crate::error::Error;
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 impl Shell {
     /// Commits an outcome and returns the kernel's reply, if there is one. Retries while the disk is full or failing.
     /// If no decision can be made on the outcome, its turn is given up and the agent is checked.
-    pub(crate) async fn settle(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
-        let (input, touched) = (Arc::new(input), Touched::default());
+    pub(crate) async fn commit_outcome(&self, agent_id: &AgentId, input: Input) -> Option<Reply> {
+        let (input, touched) = (Arc::new(input), TouchedAgents::default());
         let mut in_doubt = false;
         let reply = self
-            .settle_until_taken(agent_id, &input, &touched, &mut in_doubt)
+            .retry_outcome(agent_id, &input, &touched, &mut in_doubt)
             .await;
         // An unconfirmed commit may have asked for work that no task performs.
         if in_doubt {
@@ -22,11 +22,11 @@ impl Shell {
         reply
     }
 
-    async fn settle_until_taken(
+    async fn retry_outcome(
         &self,
         agent_id: &AgentId,
         input: &Arc<Input>,
-        touched: &Touched,
+        touched: &TouchedAgents,
         in_doubt: &mut bool,
     ) -> Option<Reply> {
         let seen = self.take_backs.of(agent_id);
@@ -57,7 +57,7 @@ impl Shell {
                     }
                 }
                 Error::Internal { message } => {
-                    self.after_a_fault(agent_id, input, message, seen).await;
+                    self.handle_fault(agent_id, input, message, seen).await;
                     return None;
                 }
                 Error::StoreLost { .. }
@@ -81,15 +81,15 @@ impl Shell {
 
     /// Handles a decision that broke a rule of the runtime: gives up the turn and restarts its open effects. An agent
     /// whose turn cannot be given up is put aside.
-    async fn after_a_fault(&self, agent_id: &AgentId, input: &Input, message: String, seen: u64) {
+    async fn handle_fault(&self, agent_id: &AgentId, input: &Input, message: String, seen: u64) {
         if matches!(input, Input::GiveUp { .. }) {
             return self.put_aside(agent_id, message, seen).await;
         }
         tracing::error!(%agent_id, message, "a decision failed; its turn is given up");
-        Box::pin(self.settle(agent_id, Input::GiveUp { message })).await;
+        Box::pin(self.commit_outcome(agent_id, Input::GiveUp { message })).await;
         // Effects outside of a turn are still open. A permanent defect costs one attempt per second.
         self.pause(AFTER_A_FAULT_MS).await;
-        if let Some(id) = effect::of(input) {
+        if let Some(id) = effect::effect_of(input) {
             // No task performs the effect any more. While it counted as running it would not be restarted.
             self.lock_running().remove(&(agent_id.clone(), id));
         }
