@@ -12,7 +12,6 @@ mod clock;
 mod commands;
 mod commits;
 mod due;
-
 mod feed;
 mod forgetting;
 mod house;
